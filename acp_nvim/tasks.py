@@ -65,7 +65,7 @@ class Tasks:
 
 
 class Trigger:
-    """An event that can be cleared."""
+    """Event that can be cleared."""
 
     def __init__(self) -> None:
         self._event = anyio.Event()

@@ -55,7 +55,7 @@ class _OpenSession(Struct):
     """Unique number among all writers of the record."""
     directory: str
     first_new_place: int
-    """The record already has the entries before this place."""
+    """Place of the first entry that the record does not have yet."""
     last_place: int
     """Highest place of an entry of this writer."""
     tokens: int = 0

@@ -93,7 +93,7 @@ class FakeBuffers:
 
 
 class AgentFiles:
-    """Files served to one session, with requests as from the wire; notices are kept in lists."""
+    """Files served to one session, with requests as from the wire. Notices are stored in lists."""
 
     def __init__(self, root: Path, **options: Any) -> None:
         self.root = root

@@ -53,7 +53,7 @@ class Buffer:
 
 
 class FakeNeovim:
-    """The bridge's `call`, and a user. `send_verb` gets verbs as the host does."""
+    """Neovim behind the bridge's `call`, with a user. `send_verb` receives the verbs."""
 
     def __init__(self) -> None:
         self.buffers: dict[str, Buffer] = {}

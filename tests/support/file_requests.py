@@ -55,17 +55,17 @@ class Recorder:
         return text
 
     def on_written(self, _session: Any, _real: str) -> None:
-        """Return that nothing was amended."""
+        """Do nothing."""
 
     def agent_text(self, _session: Any, _real: str) -> Text | None:
         return None
 
     async def on_turn_end(self, _session: Any, _look: Any) -> None:
-        """Return that nothing was amended."""
+        """Do nothing."""
 
 
 class Unseen:
-    """A view that shows nothing."""
+    """View that shows nothing."""
 
     def __getattr__(self, _: str) -> Callable[..., None]:
         return lambda *_args, **_named: None

@@ -1,4 +1,4 @@
-"""Transport in memory, and an agent that is a coroutine at its far end.
+"""Transport in memory, and an agent that runs as a coroutine at its other end.
 
 Example:
 

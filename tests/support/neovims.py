@@ -26,7 +26,7 @@ from tests.support.fake_workspace import FakeWorkspace
 
 
 class MortalGroup:
-    """Tasks of one process; they end with it, and no block has to be left."""
+    """Task group of one process, which ends with the process instead of at the end of a block."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -1,4 +1,4 @@
-"""Takes away everything that only Linux has, if `ACP_TEST_PORTABLE` is set (`make test-portable`).
+"""Removal of all functions that only Linux has, if `ACP_TEST_PORTABLE` is set.
 
 The plugin then runs as on macOS or a BSD: without `/proc`, inotify, pidfd and the functions of
 glibc. The tests find processes by psutil then (`tests/support/processes.py`).
@@ -15,7 +15,7 @@ NOWHERE = "/nonexistent/proc"
 
 
 def take_away() -> None:
-    """Take away the functions of Linux from the product in this process."""
+    """Remove the functions of Linux from the product in this process."""
     if hasattr(unix_events, "can_use_pidfd"):
         unix_events.can_use_pidfd = lambda: False
     from acp_nvim.agent.child import guard, tree

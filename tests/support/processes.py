@@ -28,13 +28,13 @@ After it, a process without an environment was started without one.
 
 @dataclass(frozen=True)
 class Process:
-    """A living process: its id and its command line."""
+    """Living process: its id and its command line."""
 
     pid: int
     command: str
 
     def kill(self) -> None:
-        """Kill it; one that has already ended is no error."""
+        """Kill the process, unless it has already ended."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 

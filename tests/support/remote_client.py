@@ -40,8 +40,9 @@ class RemoteClient:
         return line
 
     async def is_held_back(self, sent: Callable[[], int]) -> bool:
-        """Return whether a server that sends without end has to wait while nothing is read here,
-        and then continues; `sent` counts its messages.
+        """Return whether a server that sends without end waits while nothing is read here.
+
+        `sent` returns the number of its messages.
         """
         before = -1
         while before != sent():

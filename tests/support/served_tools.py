@@ -107,7 +107,7 @@ class Relay:
 
 
 class ServedTools:
-    """A door, its toolbox, and a session with access."""
+    """Tool socket, its toolbox, and a session with access."""
 
     def __init__(self, socket: ToolSocket, toolbox: Toolbox, faults: list[str]) -> None:
         self.socket = socket
@@ -124,7 +124,7 @@ class ServedTools:
         self.access = access
         return access
 
-    def put(self, tool: Tool[Any]) -> None:
+    def add_tool(self, tool: Tool[Any]) -> None:
         """Add a tool."""
         self.toolbox.add(tool)
         self.socket.refresh()
@@ -160,7 +160,7 @@ class ServedTools:
 
 @asynccontextmanager
 async def serve_tools(run: Path, tools: Iterable[Tool[Any]]) -> AsyncIterator[ServedTools]:
-    """Yield a door whose socket is below ``run``, with a session that has these tools."""
+    """Yield a tool socket below the directory ``run``, with a session that has these tools."""
     faults: list[str] = []
 
     def fault(what: str, error: Exception) -> None:

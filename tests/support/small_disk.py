@@ -1,4 +1,4 @@
-"""A mounted file system of a small size.
+"""Mounted file system of a small size.
 
 Example:
 
@@ -20,14 +20,14 @@ import pytest
 
 
 class SmallDisk:
-    """A mounted file system."""
+    """Mounted file system."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._filler = path / "filler"
 
     def fill(self) -> None:
-        """Leave no room."""
+        """Fill the free space."""
         with self._filler.open("ab", buffering=0) as file:
             while True:
                 try:
@@ -38,7 +38,7 @@ class SmallDisk:
                     raise
 
     def free(self) -> None:
-        """Free the room again."""
+        """Free the space again."""
         self._filler.unlink()
 
     def remount(self, mode: str) -> None:

@@ -4,4 +4,4 @@ STIFF = (
     *("goes on", "go on", "is said", "is told", "as it was", "by the way", "worked off"),
     *("that wait", "no more", "anew", "goes by itself", "waits for your word"),
 )
-"""There is a plain word for each."""
+"""Phrases to replace by plain words."""

@@ -71,7 +71,7 @@ async def test_the_official_client_gets_changes_of_tools_after_a_handshake(tmp_p
         assert tools
         assert tools.list_changed
         await client.list_tools()
-        served.put(OTHER)
+        served.add_tool(OTHER)
         await heard.wait()
         assert len((await client.list_tools()).tools) == 2
 
@@ -83,7 +83,7 @@ async def test_the_official_client_gets_changes_of_tools_by_subscription(tmp_pat
         client.listen(tools_list_changed=True) as news,
     ):
         assert news.honored.tools_list_changed
-        served.put(OTHER)
+        served.add_tool(OTHER)
         assert isinstance(await anext(news), ToolsListChanged)
         assert len((await client.list_tools()).tools) == 2
 

@@ -111,12 +111,12 @@ def test_lost_events_are_read_again_by_their_numbers() -> None:
     for n in range(4):
         streams.write(b'{"method":"session/update","params":{"sessionId":"s","n":%d}}\n' % n)
     outbox = streams.get("s")
-    with outbox.reading(None):
-        first = b"".join(outbox.take())
+    with outbox.open_reader(None):
+        first = b"".join(outbox.pop_events())
     assert first.count(b"data: ") == 4
     streams.write(b'{"method":"session/update","params":{"sessionId":"s","n":4}}\n')
-    with outbox.reading(2):
-        again = b"".join(outbox.take()).split(b"\n\n")[:-1]
+    with outbox.open_reader(2):
+        again = b"".join(outbox.pop_events()).split(b"\n\n")[:-1]
     assert [event.split(b"\n")[0] for event in again] == [b"id: 3", b"id: 4", b"id: 5"]
 
 
@@ -128,6 +128,6 @@ async def test_an_answer_uses_the_stream_of_its_session_except_for_a_load() -> N
     initialized = streams.answer_to({"id": 4})
     for number in (1, 2, 3, 4):
         streams.write(b'{"id":%d,"result":{}}\n' % number)
-    assert b'"id":1' in b"".join(streams.get("s").take())
-    assert b"".join(streams.get(None).take()).count(b'"id":') == 2
+    assert b'"id":1' in b"".join(streams.get("s").pop_events())
+    assert b"".join(streams.get(None).pop_events()).count(b'"id":') == 2
     assert b'"id":4' in await initialized

@@ -58,7 +58,7 @@ class InlineEdit(msgspec.Struct, eq=False):
     has_written: bool = False
     is_cancelled: bool = False
     failure: str = ""
-    """Reason for which the prompt came back."""
+    """Reason for which the prompt was returned."""
 
     @property
     def session(self) -> Session:
@@ -87,7 +87,7 @@ class InlineEdit(msgspec.Struct, eq=False):
         self.has_written = True
 
     def fail(self, reason: str) -> None:
-        """Note that the prompt came back."""
+        """Record that the prompt was returned, with the reason."""
         self.failure = reason
 
     def cancel(self) -> None:
@@ -111,7 +111,7 @@ class InlineEdits:
         self._host = host
         self._edits: dict[int, InlineEdit] = {}
         self._ended: list[Conversation] = []
-        """Sessions of edits that are over, to be closed."""
+        """Sessions to close, because their edits have ended."""
         self._titles = HunkTitles(host.files.titles)
         host.observers.hunk_titles.append(self._titles.of)
         host.observers.on_frame.append(self._on_frame)

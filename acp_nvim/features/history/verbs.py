@@ -164,7 +164,7 @@ def _label(stored: StoredSession, cwd: str, now: float) -> str:
     line = one_line(stored.line, 120)
     title = _title(stored)
     match = f"  {line}" if line and line not in title else ""
-    return f"{title}  ({', '.join(fact for fact in parts if fact)}){match}"
+    return f"{title}  ({', '.join(part for part in parts if part)}){match}"
 
 
 def _age_text(seconds: float, then: float) -> str:

@@ -29,7 +29,7 @@ _PNG_HEADER: Final = struct.Struct(">8sI4sII")
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 
 Png = tuple[bytes, int, int]
-"""An image with its width and height in pixels."""
+"""Image data, width and height in pixels."""
 
 
 async def png(text: str) -> Png | None:

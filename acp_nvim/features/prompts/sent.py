@@ -22,7 +22,7 @@ class SentPrompts:
     def __init__(self, problem: Callable[[str], None]) -> None:
         """`problem` is called once if the file cannot be written."""
         self.path: Path | None = None
-        """The file, None before `use_file`."""
+        """Path of the file, or None before `use_file`."""
         self._problem = problem
         self._failed = False
         self._closed = False

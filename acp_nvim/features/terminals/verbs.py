@@ -1,4 +1,4 @@
-"""Verbs about the agents' terminals: list, open, show, type."""
+"""Verbs about the agents' terminals: list them, open them, send output and keys."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ NAMED: Final = 5
 
 
 class NewWorktree(msgspec.Struct, frozen=True):
-    """A new worktree."""
+    """New worktree."""
 
     worktree: Worktree
     cwd: str

@@ -26,7 +26,7 @@
 ---   composer_wanted (n)                      go to the composer of session n
 ---   composer_opens (n)                       return whether a draft was restored into it
 ---   composer_shown (n)                       the composer of session n gets a window
----   attached (n)                             other files go with the next prompt of composer n
+---   attached (n)                             the attachments of composer n have changed
 --- Prompts
 ---   prompt_wanted (text, opts)               send a prompt
 ---   prompt_written (n, text)                 the user has sent the text of composer n
@@ -35,7 +35,7 @@
 ---   lines_chosen (bufnr, first, last)        return a range for `prompt_wanted`; it follows edits
 ---   prompt_context (text)                    return arguments of the verb `prompt` for a text
 ---   prompt_typed (n)                         `:AcpPrompt` has sent a prompt to session n
----   prompt_goes ()                           a prompt goes to the host
+---   prompt_goes ()                           a prompt is being sent to the host
 ---   prompt_sent (id)                         the host has sent a prompt to its agent
 ---   prompt_comes_back (n, text, paths, ranges)   a prompt could not be sent
 ---   cancel_here ()                           cancel work at the cursor; return whether any
@@ -51,9 +51,9 @@
 ---                                            done if the agent has no option for that (`alone`)
 ---   question_card (id)                       return the card of a pending question
 ---   question_for_command ()                  return the question that a command answers now, or
----                                            say why none
+---                                            show why there is none
 ---   question_for_key ()                      return the question under the cursor if a key may
----                                            answer it now, or say why not
+---                                            answer it now, or show why not
 ---   question_here ()                         return the question under the cursor
 ---   question_at_cursor ()                    return the question whose card in a chat or in the
 ---                                            overview is there

@@ -1,5 +1,7 @@
-"""An agent's messages to a client of Streamable HTTP, sorted into streams: one for the connection
-and one for each session. Unread messages wait; the last ones read can be read again by number.
+"""An agent's messages to a client of Streamable HTTP, in one stream for the connection and one for
+each session.
+
+Unread messages are queued. The last messages that were read can be read again by number.
 """
 
 from __future__ import annotations
@@ -12,60 +14,60 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any, Final
 
-AGAIN: Final = 1000
+MAX_REPLAYED: Final = 1000
 """Number of events of a stream that can be read again."""
 
 
 class Outbox:
-    """One stream."""
+    """Queue of the messages of one stream."""
 
     def __init__(self) -> None:
         """Set up without messages."""
-        self.taken = False
+        self.has_reader = False
         """Whether the stream has a reader."""
         self.ended = False
         self._numbers = count(1)
         self._waiting: deque[tuple[int, bytes]] = deque()
-        self._said: deque[tuple[int, bytes]] = deque(maxlen=AGAIN)
-        self._news = asyncio.Event()
+        self._sent: deque[tuple[int, bytes]] = deque(maxlen=MAX_REPLAYED)
+        self._changed = asyncio.Event()
 
     def put(self, line: bytes) -> None:
         """Add a message."""
         self._waiting.append((next(self._numbers), line))
-        self._news.set()
+        self._changed.set()
 
-    def take(self) -> Iterator[bytes]:
-        """Return the waiting events."""
-        self._news.clear()
+    def pop_events(self) -> Iterator[bytes]:
+        """Remove the queued messages and yield them as events."""
+        self._changed.clear()
         while self._waiting:
             number, line = self._waiting.popleft()
-            self._said.append((number, line))
+            self._sent.append((number, line))
             yield b"id: %d\ndata: %s\n\n" % (number, line)
 
-    async def news(self) -> None:
+    async def wait_for_message(self) -> None:
         """Wait for a message or the end."""
-        await self._news.wait()
+        await self._changed.wait()
 
     @contextmanager
-    def reading(self, last: int | None) -> Iterator[None]:
-        """Begin reading, after the event ``last`` if the reader knows one."""
+    def open_reader(self, last: int | None) -> Iterator[None]:
+        """Read the stream within the block, after the event ``last`` if the reader knows one."""
         if last is not None:
-            again = [(number, line) for number, line in self._said if number > last]
-            self._said = deque((it for it in self._said if it[0] <= last), AGAIN)
-            self._waiting.extendleft(reversed(again))
-            self._news.set()
+            replayed = [(number, line) for number, line in self._sent if number > last]
+            self._sent = deque((it for it in self._sent if it[0] <= last), MAX_REPLAYED)
+            self._waiting.extendleft(reversed(replayed))
+            self._changed.set()
         if self._waiting:
-            self._news.set()
-        self.taken = True
+            self._changed.set()
+        self.has_reader = True
         try:
             yield
         finally:
-            self.taken = False
+            self.has_reader = False
 
     def end(self) -> None:
         """End the stream."""
         self.ended = True
-        self._news.set()
+        self._changed.set()
 
 
 class EventStreams:
@@ -79,13 +81,11 @@ class EventStreams:
         self._awaited: dict[str, asyncio.Future[bytes]] = {}
 
     def get(self, session: str | None) -> Outbox:
-        """Return a stream. A client that returns opens the stream of its session before it loads
-        it.
-        """
+        """Return the stream of a session, which need not be loaded yet."""
         return self._outbox(session)
 
     def answer_to(self, message: dict[str, Any]) -> asyncio.Future[bytes]:
-        """Return the answer to a request, which is put on no stream."""
+        """Return a future of the answer to a request. The answer is sent on no stream."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._awaited[_key(message)] = answer
         return answer

@@ -22,7 +22,7 @@ JSON: Final = "application/json"
 EVENTS: Final = "text/event-stream"
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """Refusal of a request with this status."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -40,8 +40,8 @@ class HttpClient:
         self._inbox: asyncio.Queue[bytes] = asyncio.Queue()
         self._serving = asyncio.ensure_future(serve(self._inbox.get, self.streams.write))
 
-    def take(self, message: dict[str, Any], session: str | None) -> None:
-        """Pass a message to the agent. Raises Refused."""
+    def receive(self, message: dict[str, Any], session: str | None) -> None:
+        """Pass a message to the agent. Raises RefusedError."""
         self.streams.expect(message, session)
         self._inbox.put_nowait(json.dumps(message).encode() + b"\n")
 
@@ -71,9 +71,9 @@ class HttpClients:
         while (request := await http.request()) is not None:
             try:
                 await self._answer(http, request)
-            except Refused as refused:
+            except RefusedError as refused:
                 await http.respond(refused.status, f"{refused}\n".encode(), "text/plain")
-            if not http.again():
+            if not http.may_continue():
                 return
 
     async def _answer(self, http: _Http, request: h11.Request) -> None:
@@ -81,7 +81,7 @@ class HttpClients:
         # read all of the body, otherwise the connection cannot be used again
         body = await http.body()
         if "origin" in headers:
-            raise Refused(403, "web pages are not served")
+            raise RefusedError(403, "web pages are not served")
         match request.method:
             case b"POST":
                 await self._post(http, headers, body)
@@ -93,42 +93,42 @@ class HttpClients:
                 await client.end()
                 await http.respond(202)
             case _:
-                raise Refused(405, "POST, GET and DELETE are served")
+                raise RefusedError(405, "POST, GET and DELETE are served")
 
     def _client(self, headers: dict[str, str]) -> HttpClient:
         name = headers.get("acp-connection-id")
         if name is None:
-            raise Refused(400, "Acp-Connection-Id is missing")
+            raise RefusedError(400, "Acp-Connection-Id is missing")
         if name not in self._clients:
-            raise Refused(404, "this connection is unknown")
+            raise RefusedError(404, "this connection is unknown")
         return self._clients[name]
 
     async def _post(self, http: _Http, headers: dict[str, str], body: bytes) -> None:
         if headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-            raise Refused(415, f"the content has to be {JSON}")
+            raise RefusedError(415, f"the content has to be {JSON}")
         try:
             message = json.loads(body)
         except ValueError as error:
-            raise Refused(400, f"no JSON: {error}") from error
+            raise RefusedError(400, f"no JSON: {error}") from error
         if isinstance(message, list):
-            raise Refused(501, "batches are not served")
+            raise RefusedError(501, "batches are not served")
         if not isinstance(message, dict):
-            raise Refused(400, "no message")
+            raise RefusedError(400, "no message")
         if message.get("method") == "initialize" and "acp-connection-id" not in headers:
             await self._initialize(http, message)
             return
-        self._client(headers).take(message, headers.get("acp-session-id"))
+        self._client(headers).receive(message, headers.get("acp-session-id"))
         await http.respond(202)
 
     async def _initialize(self, http: _Http, message: dict[str, Any]) -> None:
         client = HttpClient(self._serve)
         answer = client.streams.answer_to(message)
-        client.take(message, None)
+        client.receive(message, None)
         try:
             line = await asyncio.wait_for(answer, INITIALIZE_S)
         except TimeoutError:
             await client.end()
-            raise Refused(504, "the agent does not answer") from None
+            raise RefusedError(504, "the agent does not answer") from None
         self._clients[client.id] = client
         await http.respond(200, line, JSON, {"Acp-Connection-Id": client.id})
 
@@ -136,12 +136,12 @@ class HttpClients:
         client = self._client(headers)
         accepts = headers.get("accept", "")
         if EVENTS not in accepts and "*/*" not in accepts:
-            raise Refused(406, f"only {EVENTS} is served")
+            raise RefusedError(406, f"only {EVENTS} is served")
         outbox = client.streams.get(headers.get("acp-session-id"))
-        if outbox.taken:
-            raise Refused(409, "somebody else reads this stream")
+        if outbox.has_reader:
+            raise RefusedError(409, "somebody else reads this stream")
         last = headers.get("last-event-id", "")
-        with outbox.reading(int(last) if last.isdigit() else None):
+        with outbox.open_reader(int(last) if last.isdigit() else None):
             await _events(http, outbox)
 
 
@@ -151,12 +151,12 @@ async def _events(http: _Http, outbox: Outbox) -> None:
     closed = asyncio.ensure_future(http.wait_closed())
     try:
         while not (outbox.ended or closed.done()):
-            news = asyncio.ensure_future(outbox.news())
+            message = asyncio.ensure_future(outbox.wait_for_message())
             await asyncio.wait(
-                [news, closed], timeout=KEEP_ALIVE_S, return_when=asyncio.FIRST_COMPLETED
+                [message, closed], timeout=KEEP_ALIVE_S, return_when=asyncio.FIRST_COMPLETED
             )
-            news.cancel()
-            data = b"".join(outbox.take()) or b": still here\n\n"
+            message.cancel()
+            data = b"".join(outbox.pop_events()) or b": still here\n\n"
             await http.write(data)
     finally:
         closed.cancel()
@@ -187,7 +187,7 @@ class _Http:
             pieces.append(bytes(event.data))
             size += len(event.data)
             if size > BODY_BYTES:
-                raise Refused(413, f"a message has {BODY_BYTES} bytes at most")
+                raise RefusedError(413, f"a message has {BODY_BYTES} bytes at most")
         return b"".join(pieces)
 
     async def wait_closed(self) -> None:
@@ -229,7 +229,7 @@ class _Http:
         """End it."""
         await self._send(h11.EndOfMessage())
 
-    def again(self) -> bool:
+    def may_continue(self) -> bool:
         """Return whether there may be another request."""
         if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
             return False

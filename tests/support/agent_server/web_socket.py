@@ -65,14 +65,14 @@ class _Socket:
             else:
                 self._protocol.receive_eof()
             for frame in self._protocol.events_received():
-                self._take(frame)
+                self._add_frame(frame)
             self._flush()
             if not data or self._protocol.close_expected():
                 break
         lines, self._lines = self._lines, []
         return b"".join(lines)
 
-    def _take(self, frame: Any) -> None:
+    def _add_frame(self, frame: Any) -> None:
         from websockets.frames import Opcode
 
         if frame.opcode is Opcode.TEXT or (frame.opcode is Opcode.CONT and self._parts):

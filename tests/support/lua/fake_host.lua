@@ -5,8 +5,8 @@ package.loaded['acp.base.host'] = {
     table.insert(_G.sent, { verb, args })
     return _G.host.takes
   end,
-  running = function() return _G.host.running end,
-  usable = function() return true end,
+  is_running = function() return _G.host.running end,
+  is_usable = function() return true end,
   setup = function()
     if _G.host.running then table.insert(_G.sent, { 'setup', require('acp.config').for_host() }) end
   end,

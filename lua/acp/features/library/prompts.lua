@@ -132,8 +132,8 @@ function M.whole(prompt)
   return prompt.about and prompt.text .. '\n\n' .. prompt.about or prompt.text
 end
 
---- Return the prompts that can be put into a composer, with the texts of their previews. Those of
---- the project are among them only after the user has agreed to them.
+--- Return the prompts that can be inserted into a composer, with the texts of their previews.
+--- Prompts of the project are included only after the user has agreed to them.
 ---@return { name: string, text: string }[]
 function M.insertable()
   local all, found = M.all(), {}

@@ -174,7 +174,7 @@ local function show_message(level, name)
 end
 
 --- Restart the time of all questions on the screen. Otherwise a key held down would repeat and
---- answer a question as soon as its time is over.
+--- answer a question as soon as its time has passed.
 local function restart()
   for id, time in pairs(times) do
     times[id] = time.since and { ms = 0, since = clock.ms() } or nil

@@ -49,7 +49,7 @@ local function find_untyped(mentions, variables, foreign, cwd)
 end
 
 ---@param missing string[]
-local function say_missing(missing)
+local function report_missing(missing)
   local names = table.concat(vim.tbl_map(require('acp.base.paths').on_one_line, missing), ', ')
   local message = require('acp.base.messages').mention_missing:format(names)
   require('acp.base.notify').echo('warn', message)

@@ -15,7 +15,7 @@ local suggestions = require('acp.features.prompts.composer.suggestions')
 ---@class acp.Composer
 ---@field bufnr integer
 ---@field walk acp.Walk
----@field chips acp.Chip[] lines that go with its text
+---@field chips acp.Chip[] lines attached to its text
 ---@field foreign string[] inserted texts with mentions or variables that the user did not type
 ---@field new boolean whether the next prompt opens a new session
 ---@field begun boolean whether its session has been requested
@@ -58,7 +58,7 @@ local function width_of(bufnr)
   return win and vim.api.nvim_win_get_width(win) or vim.o.columns
 end
 
---- Return the lines that go with the next prompt of composer `n`.
+--- Return the lines attached to the next prompt of composer `n`.
 ---@return acp.Chip[]
 local function own_chips(n)
   local it = composers[n]
@@ -470,7 +470,7 @@ end
 --- before the first prompt. The winbar shows an error.
 local function begin(n, it)
   local cwd, host = places.cwd(), require('acp.base.host')
-  if it.begun or state.get().sessions[n] or cwd == '' or not host.usable() then return end
+  if it.begun or state.get().sessions[n] or cwd == '' or not host.is_usable() then return end
   it.begun = host.notify('begin', { n = n, cwd = cwd })
   it.new = it.new and not it.begun
 end

@@ -6,7 +6,7 @@ local candidates = require('acp.features.prompts.composer.candidates')
 local previews = require('acp.features.prompts.composer.previews')
 
 local NAME = 'acp'
-local INSERT = 'acp.insert_prompt' -- command that puts in the text of a prompt
+local INSERT = 'acp.insert_prompt' -- command that inserts the text of a prompt
 local SYMBOLS_MS = 150 -- longest wait for symbols
 local KNOWN_MS = 3000 -- longest wait for commands and files
 local UNKNOWN_METHOD, FAILED = -32601, -32603
@@ -142,7 +142,7 @@ local function list(place, respond)
   end)
 end
 
---- Functions that put in the text of the prompt with a name, by composer.
+--- Functions that insert the text of a prompt by its name, by composer.
 ---@type table<integer, fun(name: string)>
 local inserts = {}
 
