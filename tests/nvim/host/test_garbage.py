@@ -42,7 +42,7 @@ def test_a_cycle_is_collected_in_a_small_heap_and_in_a_large_one(
     knot = weakref.ref(Knot())
     collect(1)
     assert knot() is None
-    monkeypatch.setattr(memory, "MANY", 10)
+    monkeypatch.setattr(memory, "MAX_VISITED", 10)
     knot = weakref.ref(Knot())
     collect(300)
     assert knot() is None
@@ -52,12 +52,12 @@ def test_a_cycle_is_collected_in_a_small_heap_and_in_a_large_one(
 def test_frozen_objects_are_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     alive = Knot()
     known = weakref.ref(alive)
-    monkeypatch.setattr(memory, "MANY", 10)
+    monkeypatch.setattr(memory, "MAX_VISITED", 10)
     collect(300)
     del alive
     collect(300)
     assert known() is not None
-    monkeypatch.setattr(memory, "MANY", 10_000_000)
+    monkeypatch.setattr(memory, "MAX_VISITED", 10_000_000)
     memory.unfreeze_objects()
     collect(300)
     assert known() is None

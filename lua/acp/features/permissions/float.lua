@@ -45,7 +45,7 @@ local sorted_for ---@type integer|nil session whose cards come first
 -- Size that the cards need, and rows of the first card down to its options.
 ---@type table<string, integer>
 local extent = { width = 1, rows = 1, title = 1, first = 1, widest = 1 }
-local placement_used ---@type vim.api.keyset.win_config|nil
+local win_config ---@type vim.api.keyset.win_config|nil
 local unannounced ---@type { card: acp.Card, count: integer }|nil new questions
 local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } of the last cut
 
@@ -122,7 +122,7 @@ local function page(limit)
     local shown = limit
         and require('acp.features.permissions.card_fitting').card(
           card,
-          placement_used.width,
+          win_config.width,
           several and limit - 1 or limit,
           M.is_current()
         )
@@ -166,8 +166,7 @@ end
 ---@param more integer hidden rows
 ---@param room integer cells
 local function footer(more, room)
-  return M.is_current() and legend.footer_inside(cards, room)
-    or legend.footer_outside(cards, more, room)
+  return M.is_current() and legend.footer_inside(cards, room) or legend.footer(cards, more, room)
 end
 
 --- Return the greatest height of the float: half of the screen, or more if the first question fits
@@ -230,8 +229,8 @@ local function close()
 end
 
 local function open()
-  placement_used = placement()
-  local config = vim.tbl_extend('force', placement_used, {})
+  win_config = placement()
+  local config = vim.tbl_extend('force', win_config, {})
   config.style = 'minimal'
   config.focusable = true
   win = vim.api.nvim_open_win(buffer(), false, config)
@@ -264,8 +263,8 @@ local function fill(limit)
   for _ = 1, limit and 4 or 0 do
     local last = math.min(rows[1].last, vim.api.nvim_buf_line_count(buffer()) - 1)
     local used = wrap.rows_in_window(win --[[@as integer]], last)
-    if used <= placement_used.height or limit <= LEAST then return end
-    limit = math.max(limit - (used - placement_used.height), LEAST)
+    if used <= win_config.height or limit <= LEAST then return end
+    limit = math.max(limit - (used - win_config.height), LEAST)
     lines, spans = page(limit)
     scratch.fill(buffer(), lines, spans, ns)
   end
@@ -284,8 +283,8 @@ end
 local function place()
   if not is_visible() then return end
   local config = placement()
-  if not vim.deep_equal(config, placement_used) then
-    placement_used = config
+  if not vim.deep_equal(config, win_config) then
+    win_config = config
     vim.api.nvim_win_set_config(win --[[@as integer]], config)
   end
 end
@@ -293,19 +292,18 @@ end
 --- Shrink the float if a cut card leaves rows blank.
 local function shrink()
   local used = wrap.rows_in_window(win --[[@as integer]])
-  if #rows > 1 or M.is_current() or used >= placement_used.height then return end
+  if #rows > 1 or M.is_current() or used >= win_config.height then return end
   extent.cut = used
   place()
-  fitted.rows = placement_used.height
+  fitted.rows = win_config.height
 end
 
 --- Cut the cards to the current size of the float, if that has changed.
 local function fit()
-  if not is_visible() or placement_used.hide then return end
+  if not is_visible() or win_config.hide then return end
   local inside = M.is_current()
-  local limit = placement_used.height < extent.rows and placement_used.height or nil
-  local now =
-    { rows = limit, width = limit and placement_used.width, inside = limit and inside or nil }
+  local limit = win_config.height < extent.rows and win_config.height or nil
+  local now = { rows = limit, width = limit and win_config.width, inside = limit and inside or nil }
   if not vim.deep_equal(now, fitted) then
     local before, offset = cursor_in_card()
     fitted = now
@@ -334,7 +332,7 @@ local function draw()
     open()
   end
   -- The wrapped text may take more rows than the estimate.
-  local used = placement_used.width == extent.width and wrap.rows_in_window(win) or extent.rows
+  local used = win_config.width == extent.width and wrap.rows_in_window(win) or extent.rows
   if used ~= extent.rows then
     extent.rows = used
     place()
@@ -363,7 +361,7 @@ local function announce()
   if not now or not vim.iter(cards):any(function(card) return card.id == now.card.id end) then
     return
   end
-  local shown = is_visible() and not placement_used.hide
+  local shown = is_visible() and not win_config.hide
   require('acp.features.permissions.announcement')(now.card, now.count, shown)
 end
 
@@ -461,7 +459,7 @@ end
 local function in_view()
   local found = {}
   local here = is_visible() and vim.api.nvim_win_get_tabpage(win) or nil
-  local hidden = here ~= vim.api.nvim_get_current_tabpage() or placement_used.hide
+  local hidden = here ~= vim.api.nvim_get_current_tabpage() or win_config.hide
   if hidden or require('acp.ui.win').is_covered(win) then return found end
   local first, last = vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1
   for _, row in ipairs(rows) do

@@ -178,7 +178,7 @@ end
 ---@param more integer hidden rows
 ---@param room integer
 ---@return string
-function M.footer_outside(cards, more, room)
+function M.footer(cards, more, room)
   local parts = outside(cards)
   if more > 0 then
     local lines = ('+%d lines'):format(more)
