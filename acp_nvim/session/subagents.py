@@ -21,11 +21,11 @@ from acp_nvim.session.questions.decisions import CANCELLED, Decision
 from acp_nvim.session.session import Session, Status
 from acp_nvim.session.transcript.entries import Heading, SessionMessage, Subagent, add_part
 
-OTHERS: Final = ""
+SHARED_ID: Final = ""
 """Id of the shared child for all children beyond the first `lists.NEWEST`."""
 
-_ASKED = ("permissions", "elicitations")
-_ASKING = ("AcpPermission", "AcpPermissionDone", "AcpElicitation")
+_QUESTION_LISTS = ("permissions", "elicitations")
+_QUESTION_EVENTS = ("AcpPermission", "AcpPermissionDone", "AcpElicitation")
 
 _STATUS: dict[str, Status] = {
     "running": "running",
@@ -67,14 +67,14 @@ class Child(Session):
 
     def change(self, *names: str) -> None:
         """Mark state as changed. Questions are state of the topmost session."""
-        mine = [name for name in names if name not in _ASKED]
+        mine = [name for name in names if name not in _QUESTION_LISTS]
         super().change(*mine)
         if len(mine) < len(names):
-            self.root.change(*(name for name in names if name in _ASKED))
+            self.root.change(*(name for name in names if name in _QUESTION_LISTS))
 
     def event(self, name: str, **data: Any) -> None:
         """Queue an event. Those of questions go to the topmost session."""
-        if name in _ASKING:
+        if name in _QUESTION_EVENTS:
             self.root.event(name, subagent=self.n, **data)
         else:
             super().event(name, **data)
@@ -123,9 +123,9 @@ def child_of(
         return known
     if len(root.children) < lists.NEWEST:
         return make(parent, link)
-    shared = root.children.get(OTHERS)
+    shared = root.children.get(SHARED_ID)
     if shared is None:
-        others = Subagent(OTHERS, title=wording.MORE_SUBAGENTS, state="idle")
+        others = Subagent(SHARED_ID, title=wording.MORE_SUBAGENTS, state="idle")
         root.transcript.add(others)
         shared = make(root, others)
     link.n = shared.n
@@ -136,7 +136,7 @@ def shown_child(session: Session, session_id: str) -> Session | None:
     """Return the child whose chat shows a subagent, or None if it is unknown."""
     children = session.root.children
     return children.get(session_id) or (
-        children.get(OTHERS) if session_id in session.links else None
+        children.get(SHARED_ID) if session_id in session.links else None
     )
 
 
@@ -146,7 +146,7 @@ def is_id_of_another(session: Session, session_id: str, routed: Session | None) 
     That may be the session itself, one above it, or one that the user opened. `routed` is the
     session known by that id.
     """
-    if session_id in (OTHERS, session.id, session.root.id):
+    if session_id in (SHARED_ID, session.id, session.root.id):
         return True
     above, one = [session.root], session
     while isinstance(one, Child):

@@ -76,7 +76,7 @@ def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> N
         name_prompt(session, message_id)
 
 
-def _say(session: Session, parts: Sequence[Part]) -> Message:
+def _add_user_message(session: Session, parts: Sequence[Part]) -> Message:
     """Add the user's message to the transcript."""
     message = Message("user", parts=list(parts), closed=True, sent=time.time())
     session.transcript.add(message)
@@ -88,14 +88,14 @@ def _show_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
     """Show the rest of an announced prompt: its attachments, late text."""
     announced, session.announced = session.announced, None
     if announced is None or announced[0] is not prompt:
-        return _say(session, parts)
+        return _add_user_message(session, parts)
     message = announced[1]
     text = message.text()
     words = next((p for p in parts if isinstance(p, str) and p.startswith(text)), "")
     rest = [words[len(text) :] if part is words else part for part in parts]
     rest = [part for part in rest if part]
     if session.transcript.last is not message:
-        return _say(session, rest) if rest else message
+        return _add_user_message(session, rest) if rest else message
     for part in rest:
         session.transcript.stream("user", part, None)
     return message
@@ -139,7 +139,7 @@ def end(
     if session.own_turn:
         session.own_turn = False
         session.observer.on_own_turn(session)
-    _close_left(session, stop_reason, failed=error is not None)
+    _close_remaining_calls(session, stop_reason, failed=error is not None)
     session.stop_reason, session.error = stop_reason, public_error or error
     if session.status in ("running", "cancelling"):
         session.status = "idle"
@@ -154,7 +154,7 @@ def end(
     session.event("AcpTurnEnd", stop_reason=stop_reason, error=session.error, usage=tokens)
 
 
-def _close_left(session: Session, stop_reason: str | None, *, failed: bool) -> None:
+def _close_remaining_calls(session: Session, stop_reason: str | None, *, failed: bool) -> None:
     """Assume the end of open calls, unless they run in the background."""
     if stop_reason == "cancelled" or session.status == "cancelling":
         call_updates.close_open(session, "cancelled")

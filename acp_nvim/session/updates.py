@@ -29,7 +29,7 @@ Apply = Callable[[Session, Any], object]
 
 def apply(session: Session, update: updates.SessionUpdate) -> None:
     """Apply one update. Unknown kinds are shown as such."""
-    _APPLY.get(update.__class__, _unknown)(session, update)
+    _HANDLERS.get(update.__class__, _add_unknown)(session, update)
 
 
 def _set_suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
@@ -44,7 +44,7 @@ def _set_commands(session: Session, update: schema.AvailableCommandsUpdate) -> N
     session.change("commands")
 
 
-def _mode(session: Session, update: schema.CurrentModeUpdate) -> None:
+def _set_mode(session: Session, update: schema.CurrentModeUpdate) -> None:
     options.on_mode_changed(session, update.current_mode_id)
 
 
@@ -52,7 +52,7 @@ def _set_options(session: Session, update: schema.ConfigOptionUpdate) -> None:
     options.replace(session, update.config_options)
 
 
-def _info(session: Session, update: schema.SessionInfoUpdate) -> None:
+def _set_title(session: Session, update: schema.SessionInfoUpdate) -> None:
     """Set the title. Null clears it, an absent title leaves it.
 
     A session with a purpose has its own title.
@@ -62,7 +62,7 @@ def _info(session: Session, update: schema.SessionInfoUpdate) -> None:
         session.change("title")
 
 
-def _usage(session: Session, update: schema.UsageUpdate) -> None:
+def _set_usage(session: Session, update: schema.UsageUpdate) -> None:
     if update.cost is UNSET or update.cost is None:
         cost = session.usage.cost if session.usage else UNSET
         update = schema.UsageUpdate(update.used, update.size, cost)
@@ -70,7 +70,7 @@ def _usage(session: Session, update: schema.UsageUpdate) -> None:
     session.change("usage")
 
 
-def _terminal_state(session: Session, update: updates.TerminalState) -> None:
+def _update_terminal(session: Session, update: updates.TerminalState) -> None:
     """Update a terminal of the agent: given fields replace, absent ones stay."""
     terminals = session.terminals
     terminal = terminals.agent_terminal(update.terminal_id)
@@ -91,12 +91,12 @@ def _terminal_state(session: Session, update: updates.TerminalState) -> None:
     session.change("terminals")
 
 
-def _terminal_bytes(session: Session, update: updates.TerminalBytes) -> None:
+def _append_terminal_output(session: Session, update: updates.TerminalBytes) -> None:
     """Append output to a terminal of the agent."""
     session.terminals.agent_terminal(update.terminal_id).feed_lines(update.data)
 
 
-def _usage_state(session: Session, update: updates.UsageState) -> None:
+def _set_usage_state(session: Session, update: updates.UsageState) -> None:
     """Set tokens and cost. An absent cost keeps the former one."""
     cost = update.cost
     if cost is UNSET:
@@ -105,7 +105,7 @@ def _usage_state(session: Session, update: updates.UsageState) -> None:
     session.change("usage")
 
 
-def _notice(session: Session, update: schema.Notice) -> None:
+def _add_notice(session: Session, update: schema.Notice) -> None:
     levels: dict[str, Literal["info", "warning", "error"]] = {
         "warning": "warning",
         "error": "error",
@@ -133,7 +133,7 @@ def _compaction_of(session: Session, compaction_id: str) -> Compaction:
     return entry
 
 
-def _compaction(session: Session, update: schema.CompactionUpdate) -> None:
+def _update_compaction(session: Session, update: schema.CompactionUpdate) -> None:
     entry = _compaction_of(session, update.compaction_id)
     entry.status = update.status
     if update.summary is not UNSET:
@@ -147,12 +147,12 @@ def _error_text(error: Any) -> str | None:
     return None if error is None else str(getattr(error, "message", error))
 
 
-def _compaction_chunk(session: Session, update: schema.CompactionSummaryChunk) -> None:
+def _append_compaction(session: Session, update: schema.CompactionSummaryChunk) -> None:
     add_part(_compaction_of(session, update.compaction_id).summary, part(update.content))
     session.observer.on_change(session)
 
 
-def _unknown(session: Session, update: Any) -> None:
+def _add_unknown(session: Session, update: Any) -> None:
     if isinstance(update, schema.UnknownUpdate):
         session.transcript.add(Unknown(update.session_update, update.raw))
     else:
@@ -160,7 +160,7 @@ def _unknown(session: Session, update: Any) -> None:
     session.observer.on_change(session)
 
 
-_APPLY: dict[type, Apply] = {
+_HANDLERS: dict[type, Apply] = {
     schema.UserMessageChunk: messages.user_chunk,
     schema.AgentMessageChunk: messages.agent_chunk,
     schema.AgentThoughtChunk: messages.add_thought_chunk,
@@ -168,13 +168,13 @@ _APPLY: dict[type, Apply] = {
     schema.ToolCallUpdate: call_updates.upsert,
     schema.Plan: plans.replace,
     schema.AvailableCommandsUpdate: _set_commands,
-    schema.CurrentModeUpdate: _mode,
+    schema.CurrentModeUpdate: _set_mode,
     schema.ConfigOptionUpdate: _set_options,
-    schema.SessionInfoUpdate: _info,
-    schema.UsageUpdate: _usage,
-    schema.Notice: _notice,
-    schema.CompactionUpdate: _compaction,
-    schema.CompactionSummaryChunk: _compaction_chunk,
+    schema.SessionInfoUpdate: _set_title,
+    schema.UsageUpdate: _set_usage,
+    schema.Notice: _add_notice,
+    schema.CompactionUpdate: _update_compaction,
+    schema.CompactionSummaryChunk: _append_compaction,
     schema.PlanUpdate: plans.update,
     schema.PlanRemoved: plans.remove,
     schema.PromptSuggestionsUpdate: _set_suggestions,
@@ -188,7 +188,7 @@ _APPLY: dict[type, Apply] = {
     updates.CallPatch: call_updates.upsert,
     updates.CallContent: call_updates.append_content,
     updates.Work: agent_work.apply,
-    updates.TerminalState: _terminal_state,
-    updates.TerminalBytes: _terminal_bytes,
-    updates.UsageState: _usage_state,
+    updates.TerminalState: _update_terminal,
+    updates.TerminalBytes: _append_terminal_output,
+    updates.UsageState: _set_usage_state,
 }

@@ -37,7 +37,7 @@ def plain(entry: Entry) -> Any:
 
 def drawn(entries: list[Entry]) -> list[str]:
     transcript, picture = Transcript(), DrawnChat()
-    transcript.inherit(entries)
+    transcript.append_all(entries)
     picture.apply(Document(1, Style(3)).draw(transcript, 1 << 40)[0])
     return [clean(line) for line in picture.lines]
 

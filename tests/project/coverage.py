@@ -205,7 +205,7 @@ def update_rows(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
     stable = variants("SessionUpdate", "sessionUpdate", "schema.json")
     kinds = tags("sessionUpdate")
     for tag in variants("SessionUpdate", "sessionUpdate"):
-        apply = updates._APPLY.get(kinds[tag])
+        apply = updates._HANDLERS.get(kinds[tag])
         shown = ", ".join(sorted(effects(apply))) if apply else ""
         where = ""
         if apply is not None:

@@ -70,9 +70,9 @@ def test_the_parts_left_out_exist_in_the_protocol() -> None:
 
 def test_an_update_without_a_function_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     kept: dict[Any, Any] = {
-        kind: apply for kind, apply in updates._APPLY.items() if kind.__name__ != "Plan"
+        kind: apply for kind, apply in updates._HANDLERS.items() if kind.__name__ != "Plan"
     }
-    monkeypatch.setattr(updates, "_APPLY", kept)
+    monkeypatch.setattr(updates, "_HANDLERS", kept)
     assert "Updates of a session: `plan` has nothing under 'applied by'" in coverage.gaps()
 
 

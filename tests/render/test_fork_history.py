@@ -30,7 +30,7 @@ def test_later_chunks_do_not_reach_the_fork() -> None:
     session, fork = Session(1, "agent", "/work"), Session(2, "agent", "/work")
     turn(session, "one")
     turns.end(session, "end_turn")
-    fork.transcript.inherit(fork_history(session, Style(8)))
+    fork.transcript.append_all(fork_history(session, Style(8)))
     fork.notice("info", "forked")
     turn(fork, "two")
     turn(session, "three")

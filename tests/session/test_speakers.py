@@ -81,7 +81,7 @@ def test_no_heading_without_a_name() -> None:
 
 def test_an_earlier_part_counts() -> None:
     transcript = transcript_of()
-    transcript.inherit([Message("user", parts=["question"], closed=True), Line("info", "moved")])
+    transcript.append_all([Message("user", parts=["question"], closed=True), Line("info", "moved")])
     agent(transcript)
     assert shape(transcript) == "uha"
 

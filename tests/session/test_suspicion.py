@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.session.questions.suspicion import MOST, is_line_unclear, judge_words, of_line
+from acp_nvim.session.questions.suspicion import MOST, is_line_unclear, judge_line, judge_words
 
 WRAPPED = [
     *(
@@ -74,26 +74,28 @@ def disguised(draw: st.DrawFn, name: str = "rm") -> str:
 
 @given(disguised())
 def test_a_name_is_found_in_any_quoting(name: str) -> None:
-    assert of_line(["rm *"], f"{name} -rf x") == "sure"
+    assert judge_line(["rm *"], f"{name} -rf x") == "sure"
 
 
 @pytest.mark.parametrize("wrap", WRAPPED)
 def test_a_name_is_found_behind_any_starting_program(wrap: str) -> None:
-    assert of_line(["rm *"], wrap.format("rm -rf x")) == "sure"
-    assert of_line(["rm *"], wrap.format("rm")) == "sure", "its arguments may come from elsewhere"
-    assert of_line(["rm *"], wrap.format("farm -rf x")) is None
+    assert judge_line(["rm *"], wrap.format("rm -rf x")) == "sure"
+    assert judge_line(["rm *"], wrap.format("rm")) == "sure", (
+        "its arguments may come from elsewhere"
+    )
+    assert judge_line(["rm *"], wrap.format("farm -rf x")) is None
 
 
 @given(
     st.sampled_from([wrap for wrap in WRAPPED if "'" not in wrap and '"' not in wrap]), disguised()
 )
 def test_a_quoted_name_is_found_behind_any_starting_program(wrap: str, name: str) -> None:
-    assert of_line(["rm *"], wrap.format(f"{name} x")) == "sure"
+    assert judge_line(["rm *"], wrap.format(f"{name} x")) == "sure"
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_a_name_is_found_between_any_other_texts(before: str, after: str) -> None:
-    assert of_line(["rm *"], f"{before}\nrm x\n{after}") is not None
+    assert judge_line(["rm *"], f"{before}\nrm x\n{after}") is not None
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_a_name_is_found_between_any_other_texts(before: str, after: str) -> Non
     ],
 )
 def test_a_glob_is_suspected_in_a_line(glob: str, line: str, found: str | None) -> None:
-    assert of_line([glob], line) == found
+    assert judge_line([glob], line) == found
 
 
 def test_words_that_no_shell_reads_are_searched_too() -> None:
@@ -128,7 +130,7 @@ def test_words_that_no_shell_reads_are_searched_too() -> None:
 
 
 def test_a_line_that_is_too_long_to_search_is_suspected() -> None:
-    assert of_line(["rm *"], "x" * (MOST + 1)) == "maybe"
+    assert judge_line(["rm *"], "x" * (MOST + 1)) == "maybe"
     assert is_line_unclear("x" * (MOST + 1))
 
 

@@ -9,13 +9,13 @@ import pytest
 from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.v2 import incoming
 from acp_nvim.protocol.v2 import schema as v2
-from acp_nvim.session.updates import _APPLY
+from acp_nvim.session.updates import _HANDLERS
 
 ACCEPTED = set(get_args(updates.SessionUpdate))
 
 
 def test_every_update_has_one_handler() -> None:
-    assert {*_APPLY, schema.UnknownUpdate} == ACCEPTED
+    assert {*_HANDLERS, schema.UnknownUpdate} == ACCEPTED
 
 
 @pytest.mark.parametrize("kind", get_args(v2.SessionUpdate), ids=lambda kind: kind.__name__)

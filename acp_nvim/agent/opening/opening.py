@@ -102,7 +102,7 @@ class Opening:
             return
         await anyio.sleep(QUIET_S)
         if not self._has_replayed():
-            self._session.transcript.inherit(entries)
+            self._session.transcript.append_all(entries)
             self._session.observer.on_change(self._session)
 
     def _has_replayed(self) -> bool:
@@ -120,13 +120,13 @@ class Opening:
             return await self._resume(self._origin.id)
         async with mute_replay(self._router, self._origin.id) as mute:
             result = await self._resume(self._origin.id, mute.on_answer)
-            session.transcript.inherit(entries)
+            session.transcript.append_all(entries)
             session.observer.on_change(session)
         return result
 
     async def _copy(self) -> Any:
         """Open a new session that shows the earlier conversation. The first prompt carries it."""
-        self._session.transcript.inherit(self._origin.entries())
+        self._session.transcript.append_all(self._origin.entries())
         self._hand_over()
         result = await self._new()
         if self.handover:
@@ -167,7 +167,7 @@ class Opening:
         router.adopt(session_id, session)
         session.replaying = False
         entries = () if has_replay else self._origin.entries()
-        session.transcript.inherit(entries)
+        session.transcript.append_all(entries)
         async with mute_replay(router, session_id) if entries else nullcontext():
             self._set_id(session_id)
         hidden = "" if has_replay or entries else wording.PART_NOT_SHOWN

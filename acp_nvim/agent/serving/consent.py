@@ -131,7 +131,7 @@ class Consent:
     def _stored_answers(self) -> dict[str, bool]:
         path = self._path()
         try:
-            return _decoded(path.read_bytes() if path is not None else None)
+            return _decode_answers(path.read_bytes() if path is not None else None)
         except OSError:
             return {}
 
@@ -142,7 +142,7 @@ class Consent:
             return
 
         def made(data: bytes | None) -> bytes:
-            stored = _decoded(data).items()
+            stored = _decode_answers(data).items()
             others = {k: v for k, v in stored if k.partition(" ")[2] != project.file}
             return msgspec.json.encode({**others, project.key: allowed}) + b"\n"
 
@@ -152,8 +152,8 @@ class Consent:
             self._failed(f"{path}: {error}")
 
 
-def _decoded(data: bytes | None) -> dict[str, bool]:
-    """Return stored answers; none from an invalid file."""
+def _decode_answers(data: bytes | None) -> dict[str, bool]:
+    """Return the stored answers. An invalid file has none."""
     try:
         return msgspec.json.decode(data or b"{}", type=dict[str, bool])
     except msgspec.DecodeError:

@@ -11,7 +11,7 @@ from acp_nvim.app import Host
 from acp_nvim.session.prompt_numbers import fill_gaps, prompts_in, recognize_numbers
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
-from acp_nvim.session.transcript.restored import unseen
+from acp_nvim.session.transcript.restored import hidden_session
 
 if TYPE_CHECKING:
     from acp_nvim.history.search import StoredSession
@@ -69,7 +69,7 @@ async def with_transcript(host: Host, session: Session) -> Session:
     if stored is None:
         return session
     entries = await host.transcripts.read("entries", stored.id) or ()
-    candidates = unseen(session.agent, session.cwd, entries)
+    candidates = hidden_session(session.agent, session.cwd, entries)
     prompts = prompts_in(candidates.transcript.entries)
     labels = host.workspace.prompts.labels(session.n)
     for run, number in zip(prompts, fill_gaps(recognize_numbers(prompts, labels)), strict=True):

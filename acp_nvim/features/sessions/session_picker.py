@@ -28,7 +28,7 @@ from acp_nvim.render.text import one_line
 from acp_nvim.session import options
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Entry as TranscriptEntry
-from acp_nvim.session.transcript.restored import unseen
+from acp_nvim.session.transcript.restored import hidden_session
 
 START_S = 15.0
 """Seconds that an agent may take to start and list its sessions."""
@@ -332,7 +332,7 @@ def _known_transcript(
         source = ours.session
     else:
         assert isinstance(entry, Stored)
-        source = unseen(entry.agent, entry.cwd, entries)
+        source = hidden_session(entry.agent, entry.cwd, entries)
     return fork_history(source, Style(host.settings().chat.tool_lines, source.cwd))
 
 

@@ -103,7 +103,9 @@ class ToolPermissions:
     ) -> AsyncIterator[str]:
         call = call_updates.upsert(session, _user_tool_call(name, arguments, executes=executes))
         call.call_user_tool(name)
-        verdict = self._call_action(session, call, [requests.name(name)] if executes else [])
+        verdict = self._call_action(
+            session, call, [requests.editor_command(name)] if executes else []
+        )
         question = _Question(_options(name), verdict, name, agent_call=agent_call)
         async with self._ask(session, call, question) as why_not:
             yield why_not
@@ -165,7 +167,7 @@ class ToolPermissions:
     def _run_action(self, session: Session, call: ToolCall, runs: Run) -> Action | None:
         """Return the action of the user's rules about commands. Rules about edits do not apply."""
         case = rule_case(call, session.agent, session.cwd)
-        named = [requests.name(name) for name in runs.commands]
+        named = [requests.editor_command(name) for name in runs.commands]
         others = [one for one in case.commands if one.argv not in {it.argv for it in named}]
         case = msgspec.structs.replace(case, commands=[*named, *others])
         return judge(case, session, self._settings())

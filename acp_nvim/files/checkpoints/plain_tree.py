@@ -32,7 +32,7 @@ def special_files(root: str, own: str) -> list[str]:
 
 
 def signatures(root: str, own: str) -> dict[str, Signature] | None:
-    """Return a signature of each file; None for more than `FEW` entries or a failed read."""
+    """Return the signature of each file, or None if there are more than `FEW` or a read fails."""
     found: dict[str, Signature] = {}
     try:
         for count, entry in enumerate(_walk_below(root, own, strict=True), 1):

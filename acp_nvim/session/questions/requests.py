@@ -126,7 +126,7 @@ def command(
     return Command(shlex.join(words), tuple(words), source, cwd, env)
 
 
-def name(text: str) -> Command:
+def editor_command(text: str) -> Command:
     """Return a command of the editor's tools, which rules know by this name."""
     return Command(text, (text,), is_name=True)
 
@@ -260,12 +260,12 @@ def _commands_of_item(value: Any, args: Any, source: str, beside: _Context) -> I
 
     A list of lists contains several commands.
     """
-    apart = [_text(word) for word in args] if isinstance(args, list) else []
+    apart = [_word_text(word) for word in args] if isinstance(args, list) else []
     if isinstance(value, list):
         several = any(isinstance(word, list) for word in value)
         for words in value if several else [value]:
             if words and isinstance(words, list) and not isinstance(words[0], Mapping):
-                yield command([*(_text(word) for word in words), *apart], source, *beside)
+                yield command([*(_word_text(word) for word in words), *apart], source, *beside)
             elif isinstance(words, str) and words.strip():
                 yield Command(words, None, source, *beside)
     elif isinstance(value, str) and value.strip():
@@ -276,7 +276,7 @@ def _commands_of_item(value: Any, args: Any, source: str, beside: _Context) -> I
             yield Command(value + after, None, source, *beside)
 
 
-def _text(word: Any) -> str:
+def _word_text(word: Any) -> str:
     """Return a word of a command. A value that is not a word makes the command unreadable."""
     return "\0" if isinstance(word, list | Mapping) else str(word)
 
@@ -295,13 +295,13 @@ def _variables(items: Sequence[_Item]) -> tuple[tuple[str, str], ...]:
     found: list[tuple[str, str]] = []
     for given in (item.value for item in items if item.key in _VARIABLES):
         if isinstance(given, Mapping):
-            found += [(str(name), _text(value)) for name, value in given.items()]
+            found += [(str(name), _word_text(value)) for name, value in given.items()]
             continue
         for one in given if isinstance(given, list) else [given] if given else []:
             if isinstance(one, Mapping):
-                found.append((_text(one.get("name", "")), _text(one.get("value", ""))))
+                found.append((_word_text(one.get("name", "")), _word_text(one.get("value", ""))))
             else:
-                name, _, value = _text(one).partition("=")
+                name, _, value = _word_text(one).partition("=")
                 found.append((name, value))
     return tuple(found)
 

@@ -85,7 +85,7 @@ def decide(rules: Sequence[Rule], case: Case) -> Action | None:
     """
     if not rules:
         return None
-    return strictest(_Trial(case, one).verdict(rules) for one in case.commands or (None,))
+    return strictest(_Judgement(case, one).verdict(rules) for one in case.commands or (None,))
 
 
 def strictest(verdicts: Iterable[Action | None]) -> Action | None:
@@ -135,7 +135,7 @@ def _inside(one: Simple) -> Line | None:
     return plain(inner) if inner.argv is None and not one.writes else None
 
 
-class _Trial:
+class _Judgement:
     """Judgement of one command of a request, or of a request without commands."""
 
     def __init__(self, case: Case, command: Command | None) -> None:
@@ -155,7 +155,7 @@ class _Trial:
         self._rules = rules
         asking: Action | None = None
         for rule in rules:
-            if not self._is_about(rule):
+            if not self._applies(rule):
                 continue
             if rule.action == "allow":
                 if self._allows(rule):
@@ -170,7 +170,7 @@ class _Trial:
             "ask" if "command" in self._hidden else self._ask_if_nearly_allowed(rules)
         )
 
-    def _is_about(self, rule: Rule) -> bool:
+    def _applies(self, rule: Rule) -> bool:
         return _matches_any(rule.kind, self._case.kind) and _matches_any(
             rule.agent, self._case.agent
         )
@@ -190,22 +190,22 @@ class _Trial:
     def _allows_command(self, globs: Sequence[str]) -> bool:
         if self._command is not None and self._command.is_name:
             return any(fnmatch.fnmatchcase(self._command.line, glob) for glob in globs)
-        if self._command is None or self._case.written or not self._is_tame():
+        if self._command is None or self._case.written or not self._is_context_harmless():
             return False
         if any(glob == self._command.line and not _WILD.search(glob) for glob in globs):
             return self._command.argv is None
         if self._line is None:
             return False
-        if any(_holds_joined(glob, self._line) for glob in globs):
+        if any(_glob_allows_line(glob, self._line) for glob in globs):
             self._open = [one for one in self._open if not self._may_write(one)]
         self._open = [
             one
             for one in self._open
-            if not (any(_holds(glob, one) for glob in globs) and self._may_write(one))
+            if not (any(_glob_allows(glob, one) for glob in globs) and self._may_write(one))
         ]
         return not self._open
 
-    def _is_tame(self) -> bool:
+    def _is_context_harmless(self) -> bool:
         """Return whether variables and directory leave the command's meaning unchanged."""
         assert self._command is not None
         return not self._case.away and variables.are_harmless(self._command.env)
@@ -242,9 +242,13 @@ class _Trial:
         """
         if self._command is None:
             return None
-        if self._line is not None and self._is_tame() and not any(one.writes for one in self._open):
+        if (
+            self._line is not None
+            and self._is_context_harmless()
+            and not any(one.writes for one in self._open)
+        ):
             return None
-        named = (rule for rule in rules if rule.action == "allow" and self._is_about(rule))
+        named = (rule for rule in rules if rule.action == "allow" and self._applies(rule))
         globs = [glob for rule in named for glob in _list(rule.command or [])]
         return "ask" if globs and self._suspicion(globs) else None
 
@@ -305,14 +309,14 @@ class _Trial:
             return self._judge_text(globs)
         if self._line is not None and self._open:
             found = suspicion.judge_words(globs, [w for one in self._open for w in one.words])
-            found = found or suspicion.of_line(globs, " | ".join(one.text for one in self._open))
+            found = found or suspicion.judge_line(globs, " | ".join(one.text for one in self._open))
             found = found or (
-                suspicion.of_line(globs, command.line)
+                suspicion.judge_line(globs, command.line)
                 if len(self._open) == len(self._line.commands)
                 else None
             )
         else:
-            found = suspicion.of_line(globs, command.line)
+            found = suspicion.judge_line(globs, command.line)
         if found is None and self._is_unclear():
             self._hidden.add("command")
         return found
@@ -322,7 +326,7 @@ class _Trial:
         if self._case.kind in RUNS_NOTHING:
             return None
         self._hidden.add("command")
-        found = [suspicion.of_line(globs, text) for text in self._case.texts if text]
+        found = [suspicion.judge_line(globs, text) for text in self._case.texts if text]
         return "sure" if found[:1] == ["sure"] else "maybe" if any(found) else None
 
     def _is_unclear(self) -> bool:
@@ -335,7 +339,7 @@ class _Trial:
         return suspicion.is_line_unclear(command.line)
 
 
-def _holds(glob: str, one: Simple) -> bool:
+def _glob_allows(glob: str, one: Simple) -> bool:
     """Return whether a glob allows a command: as written, or without unnecessary quotes.
 
     Its program must be the glob's, and start no other.
@@ -346,13 +350,13 @@ def _holds(glob: str, one: Simple) -> bool:
     if not glob.strip("*"):
         return True
     return (
-        _names(glob.split(maxsplit=1)[0], one.words[0])
+        _matches_program(glob.split(maxsplit=1)[0], one.words[0])
         and programs.runs_only_itself(one.words)
         and any(fnmatch.fnmatchcase(text, glob) for text in (one.text, masked))
     )
 
 
-def _names(pattern: str, program: str) -> bool:
+def _matches_program(pattern: str, program: str) -> bool:
     """Return whether a pattern means this program. A path is matched folder by folder."""
     wanted, given = pattern.split("/"), program.split("/")
     return len(wanted) == len(given) and all(
@@ -361,13 +365,15 @@ def _names(pattern: str, program: str) -> bool:
     )
 
 
-def _holds_joined(glob: str, line: Line) -> bool:
+def _glob_allows_line(glob: str, line: Line) -> bool:
     """Return whether a glob of several commands (`cd * && make`) allows a line, one by one."""
     parts = _split_glob(glob)
     return (
         len(parts) > 1
         and tuple(parts[1::2]) == line.joins
-        and all(_holds(part, one) for part, one in zip(parts[::2], line.commands, strict=True))
+        and all(
+            _glob_allows(part, one) for part, one in zip(parts[::2], line.commands, strict=True)
+        )
     )
 
 

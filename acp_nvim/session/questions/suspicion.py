@@ -39,7 +39,7 @@ _NESTED: Final = 3
 _CONTROL: Final = late(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
-def of_line(globs: Sequence[str], line: str) -> Suspicion | None:
+def judge_line(globs: Sequence[str], line: str) -> Suspicion | None:
     """Return whether a shell line may run a program named in one of the globs."""
     if len(line) > MOST:
         return "maybe"

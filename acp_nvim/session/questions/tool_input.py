@@ -40,7 +40,7 @@ _CONTENTS: Final = ("content", "contents", "file_text", "fileText", "new_content
 _EVERY: Final = ("replace_all", "replaceAll", "allow_multiple")
 _PROSE: Final = ("description", "reason", "justification", "explanation", "plan")
 WRAPPERS: Final = ("input", "arguments", "args", "params", "parameters", "tool_input", "toolInput")
-_TELLING: Final = frozenset((*COMMANDS, "commands", *WRAPPERS))
+_COMMAND_KEYS: Final = frozenset((*COMMANDS, "commands", *WRAPPERS))
 """Keys that may contain commands."""
 _TASKS: Final = ("todos", "plan", "entries")
 _WORDS: Final = frozenset(("content", "title", "step", "text", "task"))
@@ -170,10 +170,14 @@ def commands_of(raw_input: Any) -> list[str]:
 
     Running calls are drawn often, so it examines nothing else.
     """
-    if not isinstance(raw_input, dict) or _TELLING.isdisjoint(raw_input):
+    if not isinstance(raw_input, dict) or _COMMAND_KEYS.isdisjoint(raw_input):
         return []
     command = raw_input.get("command")
-    if isinstance(command, str) and command and _TELLING.isdisjoint(raw_input.keys() - {"command"}):
+    if (
+        isinstance(command, str)
+        and command
+        and _COMMAND_KEYS.isdisjoint(raw_input.keys() - {"command"})
+    ):
         return [] if command in _VERBS and _names_file(raw_input) else [command]
     return [part.line for part in parts(raw_input) if isinstance(part, Command)]
 
@@ -209,7 +213,7 @@ def _table(rest: _Table, call_id: str, depth: int) -> Iterator[Part]:
         yield Data(others)
 
 
-def _ends(
+def _parts_of_ends(
     items: Iterable[Any], count: int, read: Callable[[Any], Iterable[Part]]
 ) -> Iterator[Part]:
     """Yield the parts of the first and the last items. `items` can be iterated from both ends."""
@@ -245,7 +249,7 @@ def _take_path(rest: _Table) -> str | None:
 # -- commands -------------------------------------------------------------------------------------
 
 
-def _run(rest: _Table) -> Iterator[Part]:
+def _read_commands(rest: _Table) -> Iterator[Part]:
     for key in COMMANDS:
         if _is_command(rest, key):
             yield from _command(_words(rest, key))
@@ -253,7 +257,7 @@ def _run(rest: _Table) -> Iterator[Part]:
     if isinstance(several, list) and _are_all(
         several, lambda it: isinstance(it, (str, list, dict))
     ):
-        yield from _ends(rest.pop("commands"), len(several), _parts_of_item)
+        yield from _parts_of_ends(rest.pop("commands"), len(several), _parts_of_item)
     for key in _FOLDERS:
         if _is_text(rest.get(key)):
             yield Folder(rest.pop(key))
@@ -301,10 +305,12 @@ def _variables(rest: _Table, key: str) -> Iterator[Part]:
     value = rest.get(key)
     if isinstance(value, dict) and _are_all(value.items(), lambda it: _is_plain(it[1])):
         del rest[key]
-        yield from _ends(value.items(), len(value), lambda it: [Note("with", f"{it[0]}={it[1]}")])
+        yield from _parts_of_ends(
+            value.items(), len(value), lambda it: [Note("with", f"{it[0]}={it[1]}")]
+        )
     elif isinstance(value, list) and _are_all(value, _is_variable):
         del rest[key]
-        yield from _ends(
+        yield from _parts_of_ends(
             value, len(value), lambda it: [Note("with", f"{it['name']}={it['value']}")]
         )
 
@@ -329,9 +335,9 @@ def _is_plain(value: Any) -> bool:
 # -- changes --------------------------------------------------------------------------------------
 
 
-def _write(rest: _Table) -> Iterator[Part]:
+def _read_changes(rest: _Table) -> Iterator[Part]:
     if is_changes(changes := rest.get("changes")):
-        yield from _ends(rest.pop("changes").items(), len(changes), change_parts)
+        yield from _parts_of_ends(rest.pop("changes").items(), len(changes), change_parts)
     yield from _edits(rest)
     for key in [key for key in islice(rest, MOST) if isinstance(rest[key], str)]:
         if PATCH.match(rest[key]):
@@ -375,7 +381,7 @@ def _edits(rest: _Table) -> Iterator[Part]:
     content = next((key for key in _CONTENTS if isinstance(rest.get(key), str)), None)
     if _is_edit(rest):
         path = _take_path(rest)
-        yield from _edit(rest, path)
+        yield from _read_edit(rest, path)
     elif _names_file(rest) and (listed or content):
         path = _take_path(rest)
         if content:
@@ -383,7 +389,9 @@ def _edits(rest: _Table) -> Iterator[Part]:
     else:
         path = None
     if listed:
-        yield from _ends(rest.pop("edits"), len(several or ()), lambda it: _one_edit(it, path))
+        yield from _parts_of_ends(
+            rest.pop("edits"), len(several or ()), lambda it: _one_edit(it, path)
+        )
 
 
 def _is_edit(value: Any) -> bool:
@@ -392,7 +400,7 @@ def _is_edit(value: Any) -> bool:
     )
 
 
-def _edit(rest: _Table, path: str | None) -> Iterator[Part]:
+def _read_edit(rest: _Table, path: str | None) -> Iterator[Part]:
     old, new = (next(k for k in keys if isinstance(rest.get(k), str)) for keys in (_OLD, _NEW))
     yield Edit(path or "", rest.pop(old), rest.pop(new))
     for key in _EVERY:
@@ -402,7 +410,7 @@ def _edit(rest: _Table, path: str | None) -> Iterator[Part]:
 
 def _one_edit(item: _Table, path: str | None) -> Iterator[Part]:
     rest = dict(item)
-    yield from _edit(rest, _take_path(rest) or path)
+    yield from _read_edit(rest, _take_path(rest) or path)
     if rest:
         yield Data(rest)
 
@@ -410,15 +418,15 @@ def _one_edit(item: _Table, path: str | None) -> Iterator[Part]:
 # -- files, questions, text -----------------------------------------------------------------------
 
 
-def _places(rest: _Table) -> Iterator[Part]:
+def _read_paths(rest: _Table) -> Iterator[Part]:
     while (path := _take_path(rest)) is not None:
         yield Place(path)
     for key in ("paths", "files"):
         value = rest.get(key)
         if isinstance(value, list) and _are_all(value, _is_text):
-            yield from _ends(rest.pop(key), len(value), lambda path: [Place(path)])
+            yield from _parts_of_ends(rest.pop(key), len(value), lambda path: [Place(path)])
         elif isinstance(value, list) and _are_all(value, _is_file):
-            yield from _ends(rest.pop(key), len(value), lambda file: _parts(file, "", 1))
+            yield from _parts_of_ends(rest.pop(key), len(value), lambda file: _parts(file, "", 1))
     for key in _ADDRESSES:
         if _is_text(rest.get(key)):
             yield Note("", rest.pop(key))
@@ -428,15 +436,15 @@ def _is_file(value: Any) -> bool:
     return isinstance(value, dict) and _names_file(value)
 
 
-def _questions(rest: _Table) -> Iterator[Part]:
+def _read_questions(rest: _Table) -> Iterator[Part]:
     several = rest.get("questions")
-    if isinstance(several, list) and _are_all(several, _asks):
-        yield from _ends(rest.pop("questions"), len(several), _one_question)
-    elif _asks(rest) and isinstance(rest.get("options"), list):
+    if isinstance(several, list) and _are_all(several, _is_question):
+        yield from _parts_of_ends(rest.pop("questions"), len(several), _one_question)
+    elif _is_question(rest) and isinstance(rest.get("options"), list):
         yield _question(rest)
 
 
-def _asks(value: Any) -> bool:
+def _is_question(value: Any) -> bool:
     return isinstance(value, dict) and _is_text(value.get("question"))
 
 
@@ -469,11 +477,11 @@ def _answer(option: _Table) -> tuple[str, str]:
     return str(option["label"]), str(option.get("description") or "")
 
 
-def _tasks(rest: _Table) -> Iterator[Part]:
+def _read_tasks(rest: _Table) -> Iterator[Part]:
     for key in _TASKS:
         value = rest.get(key)
         if isinstance(value, list) and _are_all(value, lambda it: _task(it) is not None):
-            yield from _ends(rest.pop(key), len(value), lambda it: [_task(it) or Data(it)])
+            yield from _parts_of_ends(rest.pop(key), len(value), lambda it: [_task(it) or Data(it)])
 
 
 def _task(item: Any) -> Task | None:
@@ -485,10 +493,17 @@ def _task(item: Any) -> Task | None:
     return Task(words[0], str(item.get("status") or ""))
 
 
-def _prose(rest: _Table) -> Iterator[Part]:
+def _read_prose(rest: _Table) -> Iterator[Part]:
     for key in _PROSE:
         if _is_text(rest.get(key)):
             yield Prose(rest.pop(key))
 
 
-_READERS: Final = (_run, _write, _places, _questions, _tasks, _prose)
+_READERS: Final = (
+    _read_commands,
+    _read_changes,
+    _read_paths,
+    _read_questions,
+    _read_tasks,
+    _read_prose,
+)

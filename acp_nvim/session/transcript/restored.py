@@ -17,7 +17,7 @@ from acp_nvim.session.transcript.entries import (
     ToolEntry,
 )
 
-_LIVELY: Final = ("running", "requires_action")
+_ACTIVE_STATES: Final = ("running", "requires_action")
 
 
 def restore(session: Session, entries: Iterable[Entry]) -> None:
@@ -34,12 +34,12 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
             _settle_child(entry)
         elif isinstance(entry, PlanEntry):
             session.plan = list(entry.entries)
-    session.transcript.inherit(found)
+    session.transcript.append_all(found)
     session.changes.change_calls(range(len(session.tool_calls)))
     session.change("plan", "tool_calls", "terminals")
 
 
-def unseen(agent: str, cwd: str, entries: Iterable[Entry]) -> Session:
+def hidden_session(agent: str, cwd: str, entries: Iterable[Entry]) -> Session:
     """Return a session with these entries that no chat shows."""
     session = Session(0, agent, cwd)
     restore(session, entries)
@@ -64,5 +64,5 @@ def _cancel_unanswered(decision: Decision) -> None:
 
 
 def _settle_child(link: Subagent) -> None:
-    if link.state in _LIVELY:
+    if link.state in _ACTIVE_STATES:
         link.state = "gone"

@@ -25,7 +25,7 @@ class Transcript:
         """
         self.speaker: str | None = None
         """Agent's name, for the heading between the user's and the agent's text."""
-        self._asked = False
+        self._needs_heading = False
         """Whether the agent's next text needs a heading.
 
         It does after a message of the user, apart from notices, and in a turn of the agent's own.
@@ -49,8 +49,8 @@ class Transcript:
             self.touch(last)
         if self._held:
             self.release()
-        if self._asked and _answers(entry):
-            self._asked = False
+        if self._needs_heading and _is_from_agent(entry):
+            self._needs_heading = False
             if self.speaker is not None:
                 self._append(Heading(self.speaker))
         self._append(entry)
@@ -59,16 +59,16 @@ class Transcript:
         self.entries.append(entry)
         self.touch(entry)
         if entry.__class__ is Message and entry.role == "user":
-            self._asked = True
+            self._needs_heading = True
         elif entry.__class__ is Heading:
-            self._asked = False
+            self._needs_heading = False
 
     def expect_agent(self) -> None:
         """Put a heading before the agent's next text, in a turn without a prompt of the user.
 
         If a prompt precedes that text after all, there is no heading.
         """
-        self._asked = bool(self.entries)
+        self._needs_heading = bool(self.entries)
 
     def hold(self, line: Line) -> None:
         """Append a notice without splitting the agent's message.
@@ -95,7 +95,7 @@ class Transcript:
         for line in entries:
             self._append(line)
 
-    def inherit(self, entries: Iterable[Entry]) -> None:
+    def append_all(self, entries: Iterable[Entry]) -> None:
         """Append entries of another session's transcript, unchanged."""
         for entry in entries:
             self._append(entry)
@@ -190,7 +190,7 @@ class Transcript:
         return message
 
 
-def _answers(entry: Entry) -> bool:
+def _is_from_agent(entry: Entry) -> bool:
     """Return whether an entry is the agent's. In a replay, the first one starts its part."""
     if isinstance(entry, Message):
         return entry.role != "user"

@@ -124,11 +124,13 @@ def _entry(entry: Entry) -> tuple[str, list[str]]:
         case Past():
             return "What the chat showed before", _quote_lines("\n".join(entry.lines))
         case ToolEntry():
-            return "", [_tool(entry)]
+            return "", [_call_line(entry)]
         case Subagent():
-            return "", [_short(f"- [subagent] {entry.label}: {entry.stop_reason or entry.state}")]
+            return "", [
+                _cut_line(f"- [subagent] {entry.label}: {entry.stop_reason or entry.state}")
+            ]
         case PlanEntry():
-            return "", [_step(step) for step in entry.entries]
+            return "", [_plan_line(step) for step in entry.entries]
         case _:
             return "", []
 
@@ -137,10 +139,10 @@ def _quote_lines(text: str) -> list[str]:
     """Return the quoted lines of a text. All line separators count, so none can imitate a
     heading.
     """
-    return [_short(f"> {line}".rstrip()) for line in text.strip().splitlines()]
+    return [_cut_line(f"> {line}".rstrip()) for line in text.strip().splitlines()]
 
 
-def _short(line: str) -> str:
+def _cut_line(line: str) -> str:
     if len(line) <= _LINE:
         return line
     return f"{line[:_LINE]}… ({len(line) - _LINE} more characters)"
@@ -171,13 +173,13 @@ def _block(block: schema.ContentBlock) -> str:
             return f"\n[{block_name(block)}]\n"
 
 
-def _tool(entry: ToolEntry) -> str:
+def _call_line(entry: ToolEntry) -> str:
     """Return one line: kind, title, files that the title does not name, and the outcome."""
     call = entry.call
     title = _one_line(call.own or call.title or call.name or call.id)
     others = [at.path for at in call.locations[:3] if at.path.rpartition("/")[2] not in title]
     files = f" ({', '.join(others)})" if others else ""
-    return _short(f"- [{call.kind}] {title}{files}: {_outcome(entry)}")
+    return _cut_line(f"- [{call.kind}] {title}{files}: {_outcome(entry)}")
 
 
 def _outcome(entry: ToolEntry) -> str:
@@ -190,8 +192,8 @@ def _outcome(entry: ToolEntry) -> str:
     return f"{outcome}, exit code {codes[-1]}" if codes else outcome
 
 
-def _step(step: schema.PlanEntry) -> str:
-    return _short(f"- [plan] [{_MARKS.get(step.status, ' ')}] {_one_line(step.content)}")
+def _plan_line(step: schema.PlanEntry) -> str:
+    return _cut_line(f"- [plan] [{_MARKS.get(step.status, ' ')}] {_one_line(step.content)}")
 
 
 # -- bounds ---------------------------------------------------------------------------------------
@@ -202,14 +204,14 @@ def _cut_lines(lines: list[str], limit: int) -> list[str]:
     sizes = [len(line.encode("utf-8", "replace")) + 1 for line in lines]
     if sum(sizes) <= limit:
         return lines
-    first = _fitting(sizes, limit // _BEGINNING)
-    last = len(lines) - _fitting(sizes[first:][::-1], limit - sum(sizes[:first]))
+    first = _count_fitting(sizes, limit // _BEGINNING)
+    last = len(lines) - _count_fitting(sizes[first:][::-1], limit - sum(sizes[:first]))
     left_out = _CUT.format(count=sum(sizes[first:last]))
     speaker = _speaker(lines, last)
     return [*lines[:first], "", left_out, *speaker, *lines[last:]]
 
 
-def _fitting(sizes: Sequence[int], room: int) -> int:
+def _count_fitting(sizes: Sequence[int], room: int) -> int:
     """Return how many of the first lines fit into so many bytes."""
     used = 0
     for count, size in enumerate(sizes):
