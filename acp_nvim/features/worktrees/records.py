@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -84,7 +85,8 @@ class Records:
         """Replace the record of a worktree. Raise OSError."""
         folder = self.folder()
         if folder is not None:
-            private_files.write(folder / f"{worktree.id}.json", msgspec.json.encode(worktree))
+            record = json.dumps(msgspec.to_builtins(worktree))  # also paths that are not UTF-8
+            private_files.write(folder / f"{worktree.id}.json", record.encode())
 
     def forget(self, id: str) -> None:
         folder = self.folder()
@@ -96,6 +98,6 @@ class Records:
 def _read(file: Path) -> Worktree | None:
     """Return a record, or None if it is missing, only reserved, or of a later release."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Worktree)
-    except (OSError, msgspec.DecodeError):
+        return msgspec.convert(json.loads(file.read_bytes()), Worktree)
+    except (OSError, ValueError, RecursionError):
         return None
