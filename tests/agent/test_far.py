@@ -122,14 +122,16 @@ async def test_a_banner_is_a_remark_and_no_message(tmp_path: Path, launch: Agent
     prefix.write_text('#!/bin/sh\nprintf "Welcome\\nLast login: now"\nexec "$@"\n')
     prefix.chmod(0o755)
     remarks: list[bytes] = []
-    spec = AgentSettings(command=["cat"], via=[str(prefix)], cwd=str(tmp_path))
+    there = tmp_path / "a\tb"
+    there.mkdir()
+    spec = AgentSettings(command=["cat"], via=[str(prefix)], cwd=str(there))
     far = await far_agent("far", spec, launch)
     transport = far.transport(1, remarks.append)
     await transport.start()
     transport.send(b"hello\n")
     assert await transport.receive() == b"hello\n"
     assert b"".join(remarks) == b"Welcome\nLast login: now\n"
-    assert far.place.directory("/anywhere") == str(tmp_path)
+    assert far.place.directory("/anywhere") == str(there)
     exit = await transport.stop()
     assert exit is not None
     assert exit.code == 0

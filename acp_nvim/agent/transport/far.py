@@ -87,7 +87,8 @@ class FarTransport:
         report = await self._guard_report(mark.encode() + b" ")
         state, _, folders = report.partition(" ")
         if state == far_guard.READY:
-            home, directory, relays = folders.split("\t")
+            home, _, others = folders.partition("\t")
+            directory, _, relays = others.rpartition("\t")
             self._on_ready(Ready(home, directory, relays))
             return
         for beginning, template in (
