@@ -91,6 +91,10 @@ def refuse(version: str) -> None:
     code = (ROOT / "acp_nvim/__init__.py").read_text("utf-8")
     if project()["version"] != version or f'__version__ = "{version}"' not in code:
         raise Refused(f"pyproject.toml and acp_nvim/__init__.py should both say {version}")
+    try:
+        git("var", "GIT_COMMITTER_IDENT")
+    except subprocess.CalledProcessError as error:
+        raise Refused("git has no name for the tag: set user.name and user.email") from error
 
 
 def build_wheel(version: str) -> Path:
