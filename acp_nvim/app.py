@@ -71,7 +71,7 @@ class Host:
     """Parts of a host by name, for the features."""
 
     def __init__(self, bridge: Bridge, group: TaskGroup, agent: EarlyAgent | None = None) -> None:
-        """Build the parts, each from those above it. `agent` is already starting."""
+        """Build the parts, each from earlier ones. `agent` is an agent that is already starting."""
         self.bridge = bridge
         self.observers = HostObservers()
         self.connection_observers = ConnectionObservers[Connection]()

@@ -175,7 +175,7 @@ class Worktrees:
             on_answer(known)
 
     async def _leave_out(self, session: Session, worktree: Worktree) -> None:
-        """Leave the present changes, which are those of the setup, out of the result."""
+        """Exclude the present changes, which the setup made, from the result."""
 
         def record() -> None:
             found = worktree_git.result(worktree, self.env)

@@ -109,8 +109,8 @@ local function ask(found, question, done)
   end
 end
 
---- Return the servers that support a method and work in these directories, by one of their buffers
---- each.
+--- Return the servers that support a method and work in these directories. Each server is listed
+--- once, under one of its buffers.
 ---@return table<integer, vim.lsp.Client[]>
 local function servers_for(roots, method)
   local found, seen = {}, {}

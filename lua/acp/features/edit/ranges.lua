@@ -13,7 +13,7 @@ local api = vim.api
 local by_buffer = {} ---@type table<integer, table<acp.LineRange, true>>
 local attached = {} ---@type table<integer, true> buffers
 
---- Return a row after rows [first, last) were replaced by `count` lines.
+--- Return the new position of a row after rows [first, last) were replaced by `count` lines.
 ---@param row integer
 local function map_row(row, first, last, count)
   if row >= last then return row + count - (last - first) end

@@ -186,8 +186,8 @@ local function difference(old, new)
   return first, old_last, new_last
 end
 
---- Write the lines of a new page that differ. Lines between two that differ stay if the number of
---- lines is the same, as each second.
+--- Write the lines that differ from the old page. If both pages have the same number of lines, as
+--- with each tick of the durations, lines that are equal are not written.
 ---@param old acp.OverviewPage
 local function write(bufnr, old)
   vim.bo[bufnr].modifiable = true

@@ -19,7 +19,7 @@ end
 ---@field ranges { path: string, first: integer, last: integer }[] mentioned lines
 ---@field variables { name: string, files: string[] }[]
 
---- Return the mentions and the variables that occur in texts which the user did not type.
+--- Return the mentions and the variables in texts that the user did not type.
 ---@param mentions acp.MentionedFiles
 ---@param variables acp.Variable[]
 ---@param foreign string[]

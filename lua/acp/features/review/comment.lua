@@ -58,7 +58,8 @@ local function wrap_words(text, width)
   return lines
 end
 
---- Return where a remark is shown: at the end of its line, or below it if the window is too narrow.
+--- Return the extmark options of a remark, which is shown at the end of its line, or below the line
+--- if the window is too narrow.
 ---@param text string
 ---@return vim.api.keyset.set_extmark
 local function mark_options(text, bufnr, row)
