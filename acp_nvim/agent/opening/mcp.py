@@ -64,7 +64,7 @@ class ServerOutcome(Struct, frozen=True):
 class Servers(Struct):
     """Servers for the agent, `left_out` and `doubts` for the user, `secrets` for the log."""
 
-    servers: list[Server] = field(default_factory=list)
+    resolve_servers: list[Server] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     """Reasons why a server that is passed on may not work."""
@@ -87,7 +87,7 @@ def servers(
     """Return the servers for a session in `cwd`.
 
     Configured servers come first, in order of precedence, then those of the project file that the
-    user has allowed (`is_allowed`). If two servers have the same name, the first counts.
+    user has allowed (`is_allowed`). If two servers have the same name, the first one is used.
     """
     found = Servers()
     seen: set[str] = set()
@@ -105,13 +105,13 @@ def servers(
             found.outcomes.append(ServerOutcome(name, left_out=wording.WHY_MCP_TWICE))
         else:
             seen.add(name)
-            passed = _add(found, entry, name, cwd, capabilities, env)
+            passed = _add_server(found, entry, name, cwd, capabilities, env)
             if passed and file is not None:
                 found.files.setdefault(file, []).append(name)
     return found
 
 
-def _add(
+def _add_server(
     result: Servers,
     entry: Mapping[str, Any],
     name: str,
@@ -127,7 +127,7 @@ def _add(
         result.left_out.append(wording.MCP_LEFT_OUT.format(server=name, reason=mistake))
         result.outcomes.append(ServerOutcome(name, left_out=str(mistake)))
         return False
-    result.servers.append(server)
+    result.resolve_servers.append(server)
     result.secrets.extend(expand.used)
     missing = ""
     if isinstance(server, schema.McpServerStdio) and not os.path.isabs(server.command):  # noqa: PTH117
@@ -262,7 +262,7 @@ def _from_files(
     for name in FILES:
         file = Path(cwd, name)
         try:
-            data = _data(file)
+            data = _read_file(file)
             listed = [one for one in _entries_of(data) if not one.get("disabled")]
         except FileNotFoundError:
             continue
@@ -291,13 +291,15 @@ def _project(
     The digest covers the lines shown, because they can contain more than the file.
     """
     lines = [
-        line for entry in listed for line in server_lines(entry, partial(_foreign, entry, cwd, env))
+        line
+        for entry in listed
+        for line in server_lines(entry, partial(_foreign_program, entry, cwd, env))
     ]
     shown = hashlib.sha256(data + b"\0" + "\n".join(lines).encode("utf-8", "surrogatepass"))
     return Project(str(file), shown.hexdigest(), [str(entry["name"]) for entry in listed], lines)
 
 
-def _foreign(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str | None:
+def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str | None:
     """Return the program that a bare name resolves to, unless it is the user's own.
 
     It is not their own if it is inside the project or was found by a PATH from the file.
@@ -312,7 +314,7 @@ def _foreign(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str 
     return server.command if own or Path(server.command).is_relative_to(cwd) else None
 
 
-def _data(file: Path) -> bytes:
+def _read_file(file: Path) -> bytes:
     """Return the bytes of a file, following links.
 
     Raise OSError for a pipe too, because reading one might never end.

@@ -77,7 +77,7 @@ class Opening:
 
     # -- the first time ---------------------------------------------------------------------------
 
-    async def first(self) -> Any:
+    async def open_first(self) -> Any:
         """Open the session as its origin requires."""
         match self._origin.kind:
             case "load":
@@ -176,7 +176,7 @@ class Opening:
 
     # -- again, at another process of the agent ---------------------------------------------------
 
-    async def again(self, lost: str | None, *, hands_over: bool) -> Any:
+    async def open_again(self, lost: str | None, *, hands_over: bool) -> Any:
         """Resume the session, else load it, else open a new one with the reason in the chat.
 
         ``lost``: None, or the end of the line about a session that a running agent has lost.

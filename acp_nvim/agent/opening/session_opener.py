@@ -209,12 +209,12 @@ class SessionOpener:
         )
         try:
             if not self._was_open:
-                return await opening.first()
+                return await opening.open_first()
             # After the end of a process, the user may not want to send the whole conversation
             # again.
             hands_over = self.is_lost or (self.origin.hands_over and not self._was_open_here)
             lost = self._lost_line if self.is_lost else None
-            return await opening.again(lost, hands_over=hands_over)
+            return await opening.open_again(lost, hands_over=hands_over)
         finally:
             self._params = opening.params
             self.handover = opening.handover or self.handover

@@ -139,7 +139,7 @@ def of(
     offer = _with_ours(found, own, remarks)
     servers = offer if starts_servers else _without_started_servers(offer, remarks)
     prompt = _system_prompt(spec, capabilities, remarks)
-    ours = len(offer) > len(found.servers) and servers[:1] == offer[:1]
+    ours = len(offer) > len(found.resolve_servers) and servers[:1] == offer[:1]
     if ours and isinstance(prompt, UnsetType) and _accepts_prompt(capabilities):
         prompt = _ABOUT
     return SessionParams(
@@ -159,14 +159,14 @@ def _with_ours(
     servers: mcp.Servers, own: Callable[[], OwnServer | None], remarks: list[str]
 ) -> list[Any]:
     """Return the servers that were found, after the editor's own if it is offered."""
-    if any(server.name == OWN for server in servers.servers):
+    if any(server.name == OWN for server in servers.resolve_servers):
         remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
-        return list(servers.servers)
+        return list(servers.resolve_servers)
     offered = own()
     if offered is None:
-        return list(servers.servers)
+        return list(servers.resolve_servers)
     servers.secrets.extend(offered.secrets)
-    return [offered.server, *servers.servers]
+    return [offered.server, *servers.resolve_servers]
 
 
 def _notes(servers: mcp.Servers) -> list[str]:
@@ -181,7 +181,7 @@ def _outcomes(
     servers: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]
 ) -> list[mcp.ServerOutcome]:
     """Return the outcome for the editor's server, first in the offer, and for all others."""
-    own = offer[: len(offer) - len(servers.servers)]
+    own = offer[: len(offer) - len(servers.resolve_servers)]
     outcomes = [*(mcp.ServerOutcome(it.name, mcp.transport(it)) for it in own), *servers.outcomes]
     names = {server.name for server in passed}
     why = wording.WHY_MCP_NOT_STARTED

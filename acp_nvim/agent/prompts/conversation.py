@@ -205,16 +205,16 @@ class Conversation:
     def _wake(self) -> None:
         if not self._is_working:
             self._is_working = True
-            self._tasks.start_soon(self._work)
+            self._tasks.start_soon(self._send_queue)
 
     def _stop_trying(self) -> None:
         """Stop, since the session could not be opened. This failure answers later requests too."""
         self._is_woken = False
 
-    async def _work(self) -> None:
-        """Open the session and send the queue, while requested. Only one task runs this at a time.
+    async def _send_queue(self) -> None:
+        """Open the session and send its queue, as long as `_is_woken` is set. One task runs this.
 
-        The end of the agent alone does not request it.
+        The end of the agent does not set it.
         """
         opener, sender = self._opener, self._sender
         try:

@@ -101,10 +101,10 @@ def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[FilePatch]:
-    """Return the patches of a permission.
+    """Return the patches that a permission request may apply.
 
-    They are in the raw input, else in the content. Those of the request itself are preferred to
-    those of its tool call.
+    They come from the raw input or, if it has none, from the content. Fields of the request itself
+    replace those of its tool call.
     """
     if asked is not None and asked.raw_input is not UNSET and asked.raw_input is not None:
         call = msgspec.structs.replace(call, raw_input=asked.raw_input)

@@ -390,7 +390,7 @@ def _edits(rest: _Table) -> Iterator[Part]:
         path = None
     if listed:
         yield from _parts_of_ends(
-            rest.pop("edits"), len(several or ()), lambda it: _one_edit(it, path)
+            rest.pop("edits"), len(several or ()), lambda it: _parts_of_edit_item(it, path)
         )
 
 
@@ -408,7 +408,7 @@ def _read_edit(rest: _Table, path: str | None) -> Iterator[Part]:
             yield Note("", "every occurrence")
 
 
-def _one_edit(item: _Table, path: str | None) -> Iterator[Part]:
+def _parts_of_edit_item(item: _Table, path: str | None) -> Iterator[Part]:
     rest = dict(item)
     yield from _read_edit(rest, _take_path(rest) or path)
     if rest:
