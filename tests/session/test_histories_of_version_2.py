@@ -96,9 +96,12 @@ class Fold:
                 call[name] = cleared if update[name] is None else update[name]
 
 
+PROMPT = "user", "ours"
+
+
 def play(history: list[dict[str, Any]]) -> JsonChat:
     chat = JsonChat(version=2)
-    turns.name_prompt(chat.session, "ours")
+    turns.name_prompt(chat.session, PROMPT[1])
     turns.end(chat.session, "end_turn")
     for update in history:
         fields = {name: value for name, value in update.items() if name != "sessionUpdate"}
@@ -117,7 +120,7 @@ def test_a_session_is_the_fold_of_its_updates(history: list[dict[str, Any]]) -> 
     chat, fold = play(history), Fold()
     for update in history:
         fold.apply(update)
-    assert messages_of(chat) == {
+    assert {key: text for key, text in messages_of(chat).items() if key != PROMPT} == {
         key: text for key, text in fold.messages.items() if key in messages_of(chat)
     }
     assert {key for key, text in fold.messages.items() if text} <= messages_of(chat).keys()
