@@ -265,7 +265,8 @@ def test_a_race_survives_a_crash_of_an_agent_and_of_neovim(edit: Edit, tmp_path:
     for number, name in ((1, "one"), (2, "two")):  # the oldest first
         (asked,) = pick(second, "Acp land")
         pick(second, "Acp land", asked["items"][0])
-        second.wait("vim.uv.fs_stat(...)", str(second.work / f"{name}.txt"))
+        second.wait_event("AcpEdit", number)
+        assert (second.work / f"{name}.txt").exists()
         second.cmd("Acp accept all")
         until(lambda: not paths[number - 1].exists(), what="one is gone")  # noqa: B023
     assert (second.work / "two.txt").read_text() == "two\n"
