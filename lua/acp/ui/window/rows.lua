@@ -35,9 +35,17 @@ local function has_other(win, missing, wanted)
   end)
 end
 
+--- Restore the kept heights of the current tab page, as far as there is room.
+local function restore()
+  local page = pages[api.nvim_get_current_tabpage()]
+  for win, rows in pairs(page and page.wanted or {}) do
+    local missing = api.nvim_win_is_valid(win) and rows - api.nvim_win_get_height(win) or 0
+    if missing ~= 0 and has_other(win, missing, rows) then api.nvim_win_set_height(win, rows) end
+  end
+end
+
 --- Handle new sizes. If windows and screen are the same as before, the user has resized the
---- windows, and the new heights are kept. Otherwise restore the former heights, as far as there is
---- room.
+--- windows, and the new heights are kept. Otherwise restore the former heights.
 local function on_resized()
   local tab = api.nvim_get_current_tabpage()
   local known = pages[tab] or { windows = '', wanted = {} }
@@ -45,15 +53,12 @@ local function on_resized()
   local windows, wanted = table.concat(open, ' '), {}
   for _, win in ipairs(open) do
     if vim.w[win].acp and vim.wo[win].winfixheight then
-      local rows, before = api.nvim_win_get_height(win), known.wanted[win]
-      local same = windows == known.windows or not before
-      wanted[win] = same and rows or before
-      if not same and rows ~= before and has_other(win, before - rows, before) then
-        api.nvim_win_set_height(win, before)
-      end
+      local before = windows ~= known.windows and known.wanted[win] or nil
+      wanted[win] = before or api.nvim_win_get_height(win)
     end
   end
   pages[tab] = next(wanted) and { windows = windows, wanted = wanted } or nil
+  restore()
 end
 
 --- Forget the set of windows when one closes, so that opening and closing one counts as a change.
@@ -62,11 +67,13 @@ local function on_closed(win)
   if page and not floats(win) then page.windows = '' end
 end
 
---- Restore the heights with the next `WinResized`: two changes of the screen may cause only one.
+--- Restore the heights now, and again with the next `WinResized`. Two changes of the screen may
+--- cause only one, or none if the second reverts the first.
 local function on_screen_resized()
   for _, page in pairs(pages) do
     page.windows = ''
   end
+  vim.schedule(restore)
 end
 
 local watch = require('acp.base.once')(function()
