@@ -88,7 +88,7 @@ class Review:
         return await self._decide(verdict, path, row, seen)
 
     async def _decide_synced(self, verdict: Verdict, path: str, row: int) -> list[str]:
-        """Decide a hunk after the ledger is brought up to date with buffer and file."""
+        """Decide a hunk. The ledger gets the latest edits of the user first."""
         live, ledger, tracked = self._live, self._ledger, self._files.tracked
         async with live.hold(path):
             await live.sync_typed(path)
