@@ -141,9 +141,9 @@ def pending_inside(ledger: Ledger, entries: Sequence[Pending]) -> list[Pending]:
 
 
 def users_file_inside(ledger: Ledger, entry: Pending) -> str:
-    """Return the first file in a folder in place of a deleted file, except agents' new files.
+    """Return the first file that agents did not create in a folder that replaced a deleted file.
 
-    The path is relative to the folder. Empty if there is no such file, or no folder.
+    The path is relative to the folder. It is empty if there is no such file or no folder.
     """
     if entry.live is not None or not _is_folder(entry.path):
         return ""

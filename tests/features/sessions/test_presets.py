@@ -191,6 +191,9 @@ def test_without_presets_the_message_names_the_option(editor: Editor) -> None:
     editor.agent("script")
     editor.keys(":Acp preset<CR>")
     editor.wait_screen("No presets. :help acp-option-presets has an example")
+    with pytest.raises(EditorError, match=r"Unknown preset 'strict'. See :Acp preset"):
+        editor.cmd("Acp preset strict")
+    assert not editor.state()["sessions"]
 
 
 @pytest.mark.parametrize(

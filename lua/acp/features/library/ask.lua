@@ -118,8 +118,11 @@ end
 function M.send(name, range)
   local prompt = prompts.all()[name]
   if not prompt then
-    local message = require('acp.base.text.nearest').message('prompt', name, prompts.names())
-    return fail('%s', message)
+    local where = require('acp.base.messages').see_subcommand:format('ask')
+    return fail(
+      '%s',
+      require('acp.base.text.nearest').message('prompt', name, prompts.names(), where)
+    )
   end
   local ctx = context(range)
   local lines = range

@@ -2,6 +2,12 @@
 local subcommand = require('acp.ui.subcommand')
 
 local function apply(name)
+  local presets, messages = require('acp.base.valid_names').presets(), require('acp.base.messages')
+  if not vim.tbl_contains(presets, name) then
+    local where = messages.see_subcommand:format('preset')
+    local mistake = require('acp.base.text.nearest').message('preset', name, presets, where)
+    return require('acp.base.notify').error(mistake)
+  end
   local cwd = require('acp.base.places').cwd_or_error()
   local instead = require('acp.ui.current').here()
   if cwd then subcommand.notify('preset', { name = name, cwd = cwd, instead = instead }) end

@@ -25,10 +25,16 @@ end
 ---@param names string[]
 ---@return string|nil
 local function mistake(names)
+  local messages = require('acp.base.messages')
   local valid = require('acp.base.valid_names').agents_and_presets()
   for _, name in ipairs(names) do
     if not vim.tbl_contains(valid, name) then
-      return require('acp.base.text.nearest').message('agent or preset', name, valid)
+      return require('acp.base.text.nearest').message(
+        'agent or preset',
+        name,
+        valid,
+        messages.all_agents
+      )
     end
   end
 end
