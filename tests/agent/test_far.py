@@ -137,6 +137,17 @@ async def test_a_banner_is_a_remark_and_no_message(tmp_path: Path, launch: Agent
     assert exit.code == 0
 
 
+async def test_no_variable_of_the_environment_is_changed_there(launch: AgentLaunch) -> None:
+    names = ("line", "value", "directory", "grace", "relays", "code", "targets")
+    show = 'printf "%s\\n" "$line,$value,$directory,$grace,$relays,$code,$targets"; cat'
+    env = {name: f"my {name}" for name in names}
+    spec = AgentSettings(command=["sh", "-c", show], via=["env"], env=env)
+    transport = (await far_agent("far", spec, launch)).transport(1, lambda data: None)
+    await transport.start()
+    assert await transport.receive() == ",".join(env.values()).encode() + b"\n"
+    await transport.stop()
+
+
 async def test_a_link_that_fails_is_reported_once(tmp_path: Path, launch: AgentLaunch) -> None:
     prefix = tmp_path / "prefix"
     prefix.write_text(

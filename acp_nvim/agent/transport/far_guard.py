@@ -31,16 +31,17 @@ case ${SHELL##*/} in bash|zsh|ksh|dash|ash) ;; *) SHELL=/bin/sh ;; esac
 exec "$SHELL" -lc 'exec /bin/sh -c "$0" "$@" <&3 3<&-' "$@" 3<&0 </dev/null
 """
 
+# Variables have a prefix: the command gets the variables of its environment unchanged.
 _RUN: Final = r"""
-while IFS= read -r line && [ -n "$line" ]; do
-  value=$(printf '%b.' "${line#*=}")
-  export "${line%%=*}=${value%.}"
+while IFS= read -r acp_line && [ -n "$acp_line" ]; do
+  acp_value=$(printf '%b.' "${acp_line#*=}")
+  export "${acp_line%%=*}=${acp_value%.}"
 done
 report() { printf '\n%s %s\n' "$ACP_NVIM_CHILD" "$1"; }
-directory=$1 grace=$2 relays=$3
+acp_directory=$1 acp_grace=$2 acp_relays=$3
 shift 3
-if [ -n "$directory" ] && ! cd "$directory" 2>/dev/null; then
-  report "no directory $directory"
+if [ -n "$acp_directory" ] && ! cd "$acp_directory" 2>/dev/null; then
+  report "no directory $acp_directory"
   exit 126
 fi
 if ! command -v "$1" >/dev/null 2>&1; then
@@ -49,18 +50,23 @@ if ! command -v "$1" >/dev/null 2>&1; then
 fi
 # This shell keeps both pipes open: names in `new` are kept until they are read, and the end of
 # `end` is that of a shell that is killed.
-if [ -n "$relays" ]; then
-  relays=$(mktemp -d "${TMPDIR:-/tmp}/acp-nvim.XXXXXX") && mkfifo "$relays/new" "$relays/end" || {
-    rm -rf "$relays"
-    relays=
+if [ -n "$acp_relays" ]; then
+  acp_relays=$(mktemp -d "${TMPDIR:-/tmp}/acp-nvim.XXXXXX") &&
+    mkfifo "$acp_relays/new" "$acp_relays/end" || {
+    rm -rf "$acp_relays"
+    acp_relays=
   }
-  if [ -n "$relays" ]; then
-    exec 5<>"$relays/new"
-    { trap '' HUP INT TERM; read -r _ <"$relays/end"; rm -rf "$relays"; } </dev/null >&2 5>&- &
-    exec 6>"$relays/end"
+  if [ -n "$acp_relays" ]; then
+    exec 5<>"$acp_relays/new"
+    {
+      trap '' HUP INT TERM
+      read -r _ <"$acp_relays/end"
+      rm -rf "$acp_relays"
+    } </dev/null >&2 5>&- &
+    exec 6>"$acp_relays/end"
   fi
 fi 2>/dev/null
-report "ready $HOME	$PWD	$relays"
+report "ready $HOME	$PWD	$acp_relays"
 
 # Processes with the mark. Needs /proc.
 marked() {
@@ -107,7 +113,7 @@ exec 4>&1
     141) exec >/dev/null; cat || exit ;; # the command has closed its input
     *) exit ;;
   esac
-  sleep "$grace" && end_all
+  sleep "$acp_grace" && end_all
 } 2>/dev/null 4>&- | {
   "$@" >&4 4>&- 5>&- 6>&-
   code=$?
@@ -115,7 +121,7 @@ exec 4>&1
   exit $code
 }
 code=$?
-[ -z "$relays" ] || rm -rf "$relays"
+[ -z "$acp_relays" ] || rm -rf "$acp_relays"
 exit $code
 """
 
