@@ -216,7 +216,7 @@ class Host:
         conversations.on_prompt_sent.append(self.tools.on_prompt_sent)
         conversations.on_worth_storing.append(self.sessions.on_worth_storing)
         conversations.on_turn_ended.extend((tools.on_turn_ended, memory.on_turn_ended))
-        self.verbs.add("acp_nvim.host.verbs", "setup", "picked", "typed", "async_reply")
+        self.verbs.add("acp_nvim.host.verbs", "setup", "ping", "picked", "typed", "async_reply")
 
     # -- for features -----------------------------------------------------------------------------
 

@@ -21,6 +21,12 @@ def setup(host: Host, args: Args) -> None:
     notify(host.observers.on_setup, args)
 
 
+@verb("ping")
+def ping(host: Host, args: Args) -> None:
+    """Answer the health check."""
+    host.screen.push("reply", args["id"], True)
+
+
 @verb("picked")
 def picked(host: Host, args: Args) -> None:
     """Pass on the answer to `Asking.choose`."""

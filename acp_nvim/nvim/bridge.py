@@ -136,8 +136,4 @@ def _deliver(on_verb: Verb, name: str, args: list[Any]) -> None:
 
 
 def _refuse_request(name: str, args: list[Any], response: Any) -> None:
-    """Answer `ping`, which the health check sends. Refuse all other requests."""
-    if name == "ping":
-        response.send("pong")
-    else:
-        response.send(f"acp.nvim has no request named {name}", error=True)
+    response.send(f"acp.nvim has no request named {name}", error=True)

@@ -29,11 +29,6 @@ class Acp:
         """Start the core; return the channel for verbs."""
         return self._core.start()
 
-    @pynvim.rpc_export("acp_ping", sync=True)
-    def ping(self) -> str:
-        """Answer the health check (`lua/acp/health.lua`)."""
-        return "pong"
-
     @pynvim.rpc_export("acp")
     def verb(self, name: str, args: Any = None) -> None:
         """Run a verb that was sent by `lua/acp/base/host/init.lua`."""

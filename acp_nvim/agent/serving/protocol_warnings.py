@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable
 from typing import Final
 
 UNREAD_LINES: Final = 5
+MAX_SHOWN: Final = 200
+"""Characters of an example that are shown."""
+MAX_STORED: Final = 4096
 
 
 class ProtocolWarnings:
@@ -19,7 +23,7 @@ class ProtocolWarnings:
 
     def count(self, kind: str, example: str = "") -> None:
         self.counts[kind] += 1
-        self.newest[kind] = example[:200]
+        self.newest[kind] = example[:MAX_STORED]
 
     def on_error(self, error: BaseException) -> None:
         """Count an internal error in handling a message of the agent."""
@@ -30,9 +34,10 @@ class ProtocolWarnings:
         if text := line.decode(errors="replace").rstrip():
             self.unread.append(text[:200])
 
-    def lines(self) -> list[str]:
-        """Return one line per kind: count, kind, newest example."""
+    def lines(self, redact: Callable[[str], str] = str) -> list[str]:
+        """Return one line per kind: count, kind, newest example. `redact` gets uncut examples."""
+        shown = {kind: redact(example)[:MAX_SHOWN] for kind, example in self.newest.items()}
         return [
-            f"{count} × {kind}" + (f" ({self.newest[kind]})" if self.newest[kind] else "")
+            f"{count} × {kind}" + (f" ({shown[kind]})" if shown[kind] else "")
             for kind, count in self.counts.most_common()
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from itertools import groupby
 from typing import Final
@@ -17,6 +17,8 @@ MAX_LINES: Final = 300
 """Maximum number of lines; the newest are kept."""
 MAX_REASON: Final = 200
 """Characters of an error's message that are kept."""
+MAX_WORD: Final = 80
+"""Characters of a method, an id, a kind or a code that are kept."""
 
 
 class _Update(Struct):
@@ -43,11 +45,14 @@ _message = msgspec.json.Decoder(_Message)
 _params = msgspec.json.Decoder(_Params)
 
 
-def outline(lines: Iterable[Line]) -> list[str]:
-    """Return the messages since the last prompt. Consecutive equal ones share a line."""
+def outline(lines: Iterable[Line], redact: Callable[[str], str]) -> list[str]:
+    """Return the messages since the last prompt. Consecutive equal ones share a line.
+
+    `redact` is called before a text is cut: it would not recognize a part of a secret.
+    """
     heads: list[tuple[float, str]] = []
     for line in lines:
-        head = _summary(line)
+        head = _summary(line, redact)
         if head.startswith("-> session/prompt"):
             heads.clear()
         heads.append((line.time, head))
@@ -66,7 +71,7 @@ def _group_equal(heads: list[tuple[float, str]]) -> groupby[str, tuple[float, st
     return groupby(heads, key=lambda one: one[1])
 
 
-def _summary(line: Line) -> str:
+def _summary(line: Line, redact: Callable[[str], str]) -> str:
     """Return a message without its content."""
     arrow = ARROWS[line.direction]
     if line.direction == "err":
@@ -75,14 +80,19 @@ def _summary(line: Line) -> str:
         message = _message.decode(line.data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return f"{arrow} (no message that can be read) {format_size(len(line.data))}"
-    label = "" if message.id is UNSET else f" #{bytes(message.id).decode()}"
+
+    def word(text: str) -> str:
+        return one_line(redact(text), MAX_WORD)
+
+    label = "" if message.id is UNSET else f" #{word(bytes(message.id).decode())}"
     if message.method is not None:
-        kind = _kind(message)
+        kind = word(_kind(message))
         # Updates are listed without their sizes, which would prevent that equal ones are counted.
-        return f"{arrow} {message.method}{label}{kind or ' ' + format_size(len(line.data))}"
+        detail = kind or format_size(len(line.data))
+        return f"{arrow} {word(message.method)}{label} {detail}"
     if message.error is not None:
-        code = "" if message.error.code is UNSET else f" {bytes(message.error.code).decode()}"
-        reason = one_line(message.error.message, MAX_REASON)
+        code = "" if message.error.code is UNSET else f" {word(bytes(message.error.code).decode())}"
+        reason = one_line(redact(message.error.message), MAX_REASON)
         return f"{arrow} (answer){label} error{code} {reason}"
     return f"{arrow} (answer){label} {format_size(len(line.data))}"
 
@@ -95,4 +105,4 @@ def _kind(message: _Message) -> str:
         update = _params.decode(message.params).update
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    return f" {update.session_update}" if update and update.session_update else ""
+    return (update and update.session_update) or ""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import platform
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from functools import partial
 
 import msgspec
 from anyio import to_thread
@@ -14,7 +13,9 @@ from acp_nvim.agent import agent_state
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.wire.redact import Redactor
 from acp_nvim.app import Host
+from acp_nvim.features.report import redaction
 from acp_nvim.features.report.outline import outline
+from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
@@ -24,19 +25,21 @@ async def report(host: Host, args: Args) -> None:
     """Add the host's part to a report, redact all of it, and show it."""
     connections = list(host.agents.connections.values())
     logs = {one.name: one.traffic.copy() for one in connections}
+    secrets = redaction.known_secrets(host.settings().agents.values(), agent_environment())
+    redactor = Redactor([*secrets, *(it for one in connections for it in one.traffic.secrets)])
     parts = {
         "Host": [f"Python {platform.python_version()}", *host.notices.problems],
-        "Agents": [line for one in connections for line in _agent_lines(one)],
+        "Agents": [line for one in connections for line in _agent_lines(one, redactor)],
         "Sessions": [_session_line(it.session) for it in host.sessions.conversations.values()],
     }
     for name, log in logs.items():
-        parts[f"Last turn with {name}"] = await to_thread.run_sync(outline, log.messages())
-    secrets = [secret for one in connections for secret in one.traffic.secrets]
+        found = await to_thread.run_sync(partial(outline, log.messages(), redactor.text))
+        parts[f"Last turn with {name}"] = found
     lines = [*map(str, args["lines"]), *_with_titles(parts)]
-    host.screen.push("report", _redact(lines, secrets))
+    host.screen.push("report", redaction.redact(lines, redactor))
 
 
-def _agent_lines(connection: Connection) -> Iterator[str]:
+def _agent_lines(connection: Connection, redactor: Redactor) -> Iterator[str]:
     """Yield the state of an agent without its command, whose arguments may be private."""
     known = agent_state.snapshot(connection)
     yield f"{connection.name}: {connection.status}"
@@ -45,7 +48,7 @@ def _agent_lines(connection: Connection) -> Iterator[str]:
     for key in ("protocol", "dialect", "info", "capabilities"):
         if known[key] is not None:
             yield f"  {key}: {msgspec.json.encode(known[key]).decode()}"
-    yield from (f"  {line}" for line in connection.warnings.lines())
+    yield from (f"  {line}" for line in connection.warnings.lines(redactor.text))
 
 
 def _session_line(session: Session) -> str:
@@ -61,10 +64,3 @@ def _session_line(session: Session) -> str:
 def _with_titles(parts: dict[str, list[str]]) -> Iterator[str]:
     for title, lines in parts.items():
         yield from ("", f"## {title}", "", "```", *(lines or ["none"]), "```")
-
-
-def _redact(lines: Iterable[str], secrets: Iterable[str]) -> list[str]:
-    """Return single lines without secrets, with `~` for the home directory."""
-    redactor, home = Redactor(secrets), os.fspath(Path.home())
-    flat = (part for line in lines for part in line.split("\n"))
-    return [redactor.text(line.replace(home, "~")) for line in flat]

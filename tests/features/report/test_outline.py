@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from acp_nvim.agent.wire.traffic_view import Line
-from acp_nvim.features.report.outline import MAX_LINES, outline
+from acp_nvim.features.report.outline import MAX_LINES, MAX_REASON, MAX_WORD, outline
 
 CHUNK = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "private"}}
 
@@ -18,7 +18,7 @@ def line(direction: str, message: Any) -> Line:
 
 def heads(*lines: Line) -> list[str]:
     """Return the outline without its times."""
-    return [one.partition(" ")[2] for one in outline(lines)]
+    return [one.partition(" ")[2] for one in outline(lines, str)]
 
 
 def test_an_outline_has_kinds_sizes_and_errors_but_no_contents() -> None:
@@ -47,7 +47,20 @@ def test_an_outline_has_kinds_sizes_and_errors_but_no_contents() -> None:
 def test_an_outline_begins_with_the_last_prompt_and_keeps_the_newest_lines() -> None:
     prompt = {"id": 1, "method": "session/prompt"}
     calls = [line("in", {"id": n, "method": "terminal/create"}) for n in range(MAX_LINES + 4)]
-    found = list(outline([line("out", prompt), line("in", "x"), line("out", prompt), *calls]))
+    found = list(outline([line("out", prompt), line("in", "x"), line("out", prompt), *calls], str))
     assert found[0] == "(5 lines before this are left out)"
     assert len(found) == MAX_LINES + 1
     assert f"#{MAX_LINES + 3}" in found[-1]
+
+
+def test_a_secret_is_removed_before_its_text_is_cut() -> None:
+    secret = "correct horse battery staple"
+    message = "x" * (MAX_REASON - 10) + secret
+    lines = [
+        line("in", {"id": 1, "error": {"code": 1, "message": message}}),
+        line("in", {"id": 2, "method": "_x/" + "y" * (MAX_WORD - 10) + secret}),
+        line("in", {"id": "z" * (MAX_WORD - 10) + secret, "result": {}}),
+    ]
+    found = "\n".join(outline(lines, lambda text: text.replace(secret, "(gone)")))
+    assert "correct" not in found
+    assert found.count("(gone)") == 3

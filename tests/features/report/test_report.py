@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import signal
 import stat
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from acp_nvim.agent.settings import AgentSettings
+from acp_nvim.agent.wire.redact import Redactor
+from acp_nvim.features.report import redaction
 from tests.support.editor import ROOT, Editor
 
 NAME = "acp://report"
 PRIVATE = "the private plan"
 TOKEN = "sk-ant-" + "api03-" + "Ab1" * 30
 """Value with the shape of a key."""
+WORDS = "correct horse battery"
+"""Secret without the shape of one."""
+KEY_LINES = ["-----BEGIN PRIVATE " + "KEY-----", "MIIEvQIBADANBgkqhkiG9w0B" * 2, "QEFAASCB" * 3]
 
 
 def report(editor: Editor, file: str = "") -> str:
@@ -106,8 +118,74 @@ def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
     editor.wait("vim.fn.bufexists(...) == 0", NAME)
 
 
-def test_a_report_without_a_host_has_the_part_of_neovim(editor: Editor) -> None:
+def test_a_report_without_a_host_has_the_part_of_neovim_without_secrets(
+    edit: Callable[..., Editor],
+) -> None:
+    editor = edit(env={"MY_PASSWORD": WORDS})
+    meta = {"apiKey": "hunter2hunter2"}
+    editor.setup(
+        {
+            "agents_file": f"/nowhere/{WORDS}/{TOKEN}.json",
+            "agents": {"mine": {"command": ["x"], "meta": meta, "env": {"A_TOKEN": "my words"}}},
+            "nonsense my words": True,
+        }
+    )
     text = report(editor)
     assert "## Health" in text
+    assert "nonsense" in text
     assert "## Agents" not in text
     assert not editor.lua("return require('acp.base.host').is_running()")
+    for private in (WORDS, TOKEN, "hunter2", "my words", f"{Path.home()}/"):
+        assert private not in text
+    editor.keys("q")
+    editor.setup({"python": "/nowhere/python"})
+    text = report(editor)
+    assert text.startswith("Python does not run here, so secrets were not searched for")
+    assert "ERROR: /nowhere/python cannot be run" in text
+
+
+def test_secrets_of_an_agent_stay_out_of_a_report(editor: Editor) -> None:
+    secrets = {"MY_PASSWORD": WORDS, "LICENSE_KEY": "\n".join(KEY_LINES)}
+    info = {"_meta": {"note": "\n".join(KEY_LINES), "url": f"https://me:{WORDS[:7]}@host/"}}
+    editor.agent("script", env=secrets, capabilities=info)
+    far = {
+        "url": f"ws://me:hunter2hunter2@127.0.0.1:9/?key={TOKEN}",
+        "headers": {"X-A": "my words"},
+    }
+    editor.setup({"agents": {"far": far}})
+    message = json.dumps({"message": "x" * 185 + WORDS + "\n" + "\n".join(KEY_LINES)})
+    told = f"extension_told _no/{'y' * 60}{TOKEN}"
+    editor.turn(
+        f"{told}\nextension_told 'session/{'y' * 200}{WORDS}'\nrefuses_with -32603 {message}"
+    )
+    text = report(editor)
+    assert "error -32603 xxx" in text
+    assert "unknown notification (session/yyy" in text
+    for private in (WORDS, "correct", TOKEN, "sk-ant", *KEY_LINES[1:], "my words", "hunter2"):
+        assert private not in text
+
+
+@pytest.mark.own_host
+def test_a_report_of_a_host_that_does_not_answer_is_shown_without_its_part(
+    editor: Editor,
+) -> None:
+    editor.agent("script")
+    editor.turn("say hello")
+    pid = editor.lua("return vim.fn.jobpid(require('acp.base.host').channel())")
+    editor.lua("require('acp.base.installation.checks').ping_ms = 50")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        text = report(editor)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert "ERROR: Running, but not answering" in text
+    assert "## Sessions" not in text
+
+
+def test_only_the_home_directory_itself_is_shortened() -> None:
+    home = str(Path.home())
+    lines = [f"{home}/a {home}", f"{home}less/b"]
+    assert redaction.redact(lines, Redactor()) == ["~/a ~", f"{home}less/b"]
+    far = AgentSettings(url=f"ws://me:{WORDS}@host/", headers={"a": "my words"})
+    known = redaction.known_secrets([far], {"MY_TOKEN": "value of it"})
+    assert known == ["value of it", "value of it", "my words", WORDS, WORDS]

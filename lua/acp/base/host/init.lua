@@ -34,11 +34,6 @@ function M.is_running() return channel ~= nil or waiting ~= nil end
 ---@return integer? channel of the host, nil while it does not run
 function M.channel() return channel end
 
---- Return the name of the request that the health check uses to ping the host. In the shared host
---- of remote plugins, names are global and need a prefix.
----@return string
-function M.ping() return is_classic and 'acp_ping' or 'ping' end
-
 local function append_stderr(line)
   if line ~= '' then stderr[#stderr + 1] = line end
   while #stderr > 100 do

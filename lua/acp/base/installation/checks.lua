@@ -6,6 +6,9 @@ local health ---@type table functions as in `vim.health`
 --- Longest wait for the interpreter to report its versions.
 M.patience_ms = 10000
 
+--- Longest wait for an answer of the host.
+M.ping_ms = 3000
+
 --- Program that prints versions. It must run on any Python, so that an old one can be reported.
 local PROBE = [[
 import json, sys
@@ -147,13 +150,14 @@ local function python()
   packages(versions, wanted, advice)
 end
 
---- Measure the round trip to the host with a synchronous request.
+--- Measure the time of an answer of the host.
 ---@return number|nil ms nil if the host does not answer
 local function ping()
-  local started = vim.uv.hrtime()
-  local it = require('acp.base.host')
-  local ok, answer = pcall(vim.rpcrequest, it.channel(), it.ping())
-  return ok and answer == 'pong' and (vim.uv.hrtime() - started) / 1e6 or nil
+  local started, answered = vim.uv.hrtime(), nil
+  local id = require('acp.base.host.replies').expect(function() answered = vim.uv.hrtime() end)
+  if not require('acp.base.host').notify('ping', { id = id }) then return nil end
+  vim.wait(M.ping_ms, function() return answered ~= nil end, 1)
+  return answered and (answered - started) / 1e6
 end
 
 --- Return the last lines of the host's stderr, without lines that only underline others, or nil.

@@ -5,8 +5,14 @@ local api = vim.api
 
 local NAME = 'acp://report'
 local MODE = 384 -- 0600: only the user may read it
+local PATIENCE_MS = 5000 -- for the host's part
+local NOT_REDACTED = {
+  'Python does not run here, so secrets were not searched for: read every line before you share it.',
+  '',
+}
 
 local file ---@type string path that `:w` writes to
+local waiting ---@type string[]? lines to which the host has not added its part yet
 
 --- Show why the file cannot be written.
 ---@param problem string of libuv: code, reason, and the path
@@ -16,6 +22,17 @@ local function report_problem(problem)
   require('acp.base.notify').echo('warn', text) -- an error in an autocommand needs a key
 end
 
+--- Write a text to an open file.
+---@return string? problem
+local function write_all(handle, text)
+  local done = 0
+  while done < #text do
+    local count, problem = vim.uv.fs_write(handle, text:sub(done + 1))
+    if not count then return problem end
+    done = done + count
+  end
+end
+
 --- Write the buffer to the file. Without `!`, keep a file that exists.
 local function write(bufnr)
   local messages, notify = require('acp.base.messages'), require('acp.base.notify')
@@ -23,10 +40,13 @@ local function write(bufnr)
   pcall(vim.fn.mkdir, vim.fs.dirname(file), 'p') -- if this fails, the next line has the reason
   local handle, problem = vim.uv.fs_open(file, vim.v.cmdbang == 1 and 'w' or 'wx', MODE)
   if not handle then return report_problem(problem) end
-  local written, why = vim.uv.fs_write(handle, text)
   vim.uv.fs_fchmod(handle, MODE)
+  local why = write_all(handle, text)
   vim.uv.fs_close(handle)
-  if not written then return report_problem(why) end
+  if why then
+    if vim.v.cmdbang == 0 then vim.uv.fs_unlink(file) end -- a part of the report
+    return report_problem(why)
+  end
   vim.bo[bufnr].modified = false
   notify.echo('info', messages.report_written:format(vim.fn.fnamemodify(file, ':~')))
 end
@@ -52,13 +72,55 @@ local function open(bufnr, enter)
   require('acp.ui.window').show(bufnr, where)
 end
 
---- Frame operation: show a report in a window of its own.
+--- Frame operation: show a report in a window of its own. A report that comes late does not replace
+--- one that the user has changed.
 ---@param lines string[]
 function M.show(lines)
+  waiting = nil
   local bufnr = ensure()
+  if vim.bo[bufnr].modified then return end
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modified = false
   open(bufnr, require('acp.ui.report').may_take_focus())
+end
+
+--- Return lines with `~` for the home directory.
+---@param lines string[]
+local function without_home(lines)
+  local home = (vim.uv.os_homedir() or ''):gsub('/+$', '')
+  if home == '' then return lines end
+  local pattern = vim.pesc(home) .. '%f[^%w._-]' -- not the beginning of another name
+  return vim.tbl_map(function(line) return (line:gsub(pattern, '~')) end, lines)
+end
+
+--- Show a report without the host's part. A Python of its own removes the secrets.
+---@param lines string[]
+local function show_without_host(lines)
+  local python = require('acp.base.host.python')
+  local argv = python.argv((python.find()), '-P', '-m', 'acp_nvim.features.report.redaction')
+  local agents = require('acp.config').for_host().agents
+  local opts = {
+    stdin = vim.json.encode({ lines = lines, agents = agents }),
+    cwd = python.root(),
+    env = { PYTHONPATH = python.root() },
+    timeout = PATIENCE_MS,
+  }
+  local function finish(result)
+    local good, redacted = pcall(vim.json.decode, result.stdout or '')
+    M.show(good and redacted or vim.list_extend(vim.list_slice(NOT_REDACTED), without_home(lines)))
+  end
+  local ok = pcall(vim.system, argv, opts, vim.schedule_wrap(finish))
+  if not ok then finish({}) end
+end
+
+--- Let the host add its part. If it does not answer, show the report without it.
+---@param lines string[]
+local function ask_host(lines)
+  waiting = lines
+  require('acp.ui.subcommand').notify('report', { lines = lines })
+  vim.defer_fn(function()
+    if waiting == lines then show_without_host(lines) end
+  end, PATIENCE_MS)
 end
 
 --- Make a report. The host adds its part; if it does not run, the report has none. A report that
@@ -70,12 +132,8 @@ function M.make(path)
   file = path or vim.fs.joinpath(vim.fn.stdpath('state'), 'acp', os.date('report-%Y%m%d-%H%M%S.md'))
   local lines = require('acp.features.report.contents').lines()
   require('acp.ui.report').allow_focus()
-  if require('acp.base.host').is_running() then
-    require('acp.ui.subcommand').notify('report', { lines = lines })
-  else
-    local home = vim.pesc(vim.uv.os_homedir())
-    M.show(vim.tbl_map(function(line) return (line:gsub(home, '~')) end, lines))
-  end
+  local is_running = require('acp.base.host').is_running()
+  return (is_running and ask_host or show_without_host)(lines)
 end
 
 return M
