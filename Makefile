@@ -12,7 +12,7 @@ SHELLS := .ci/run .ci/env .ci/nvim .ci/tool .ci/try
 .PHONY: help try test test-own-hosts test-neovims test-portable check check-format check-lint check-types check-lua check-docs check-shell fmt bench pictures install test-agents release clean
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(RUN) ## build the plugin's Python environment in .venv
 

@@ -7,7 +7,7 @@ local NAME = 'acp://report'
 local MODE = 384 -- 0600: only the user may read it
 local PATIENCE_MS = 5000 -- for the host's part
 local NOT_REDACTED = {
-  'Python does not run here, so secrets were not searched for: read every line before you share it.',
+  'Python does not run here, so secrets were not searched for: read each line before you share it.',
   '',
 }
 
