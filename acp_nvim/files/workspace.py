@@ -96,7 +96,7 @@ class Workspace(Generic[S]):
         """Return the user's decisions. Their modules are imported with the first one."""
         from acp_nvim.files.review.review import Review
 
-        return Review(self.files, self.live, self.disk.before_use, self.persistence.claim)
+        return Review(self.files, self.live, self.disk, self.persistence.claim)
 
     @cached_property
     def change_sets(self) -> ChangeSets[S]:

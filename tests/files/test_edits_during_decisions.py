@@ -166,3 +166,34 @@ async def test_a_file_that_does_not_load_is_compared_before_it_is_rejected(
         monkeypatch.setattr(workspace.neovim, "live_load", load)
         await workspace.decide("reject")
         assert last.read_text() == other
+
+
+async def test_a_decision_in_a_turn_scans_only_a_changed_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        path = workspace.work / "a"
+        path.write_text(OLD)
+        await workspace.begin()
+        buffer = workspace.neovim.open(str(path))
+        await workspace.write(path, AGENTS.replace("line 7\n", "seven\n"))
+        scanned: list[Any] = []
+        scan = workspace.core.files.snapshots.scan
+
+        async def record(*args: Any) -> Any:
+            scanned.append(args[1])
+            return await scan(*args)
+
+        monkeypatch.setattr(workspace.core.files.snapshots, "scan", record)
+        review = workspace.core.review
+        assert await review.hunk("accept", str(path), 2, buffer.tick) == []
+        assert scanned == []
+        path.write_text(path.read_text().replace("line 11\n", "eleven\n"))
+        assert await review.hunk("reject", str(path), 6, buffer.tick) == []
+        assert scanned == [[str(path)]]
+        assert path.read_text() == AGENTS.replace("line 11\n", "eleven\n")
+        assert [hunk.lines for hunk in workspace.core.files.ledger.files()[0].hunks] == [
+            ("eleven",)
+        ]
+        monkeypatch.undo()
+        await workspace.end()

@@ -203,8 +203,21 @@ class DiskChanges:
         """Process an agent's latest changes of a file before a decision; not within
         `LiveTexts.hold`.
         """
-        if self.turns.ready():
+        if self.turns.ready() and not await self.is_as_known(path):
             await self.scan(self.turns.roots(), [path])
+
+    async def is_as_known(self, path: str) -> bool:
+        """Return whether a file contains its known text, so a scan of it would change nothing.
+
+        A store may still have an earlier content, but the later scans of the turn update it.
+        """
+        state, turns = self._tracked.state(path), self.turns.round
+        if not isinstance(state.disk, Text) or state.postponed is not None:
+            return False
+        is_same, signature = await to_thread.run_sync(_compare_text, path, state)
+        if is_same:
+            self._tracked[path].apply(Scanned((turns, signature)))
+        return is_same
 
     def can_skip_scan(self, turn: Turn) -> bool:
         """Return whether the last scan can serve as the one before this turn.
@@ -399,6 +412,15 @@ def _compare_known(
         if data != before:
             changes.append(FileChange(path, before, data))
     return changes, found
+
+
+def _compare_text(path: str, state: FileState) -> tuple[bool, str | None]:
+    """Return whether a file contains its known text, and its signature before it was read."""
+    signature = signature_of(path)
+    with suppress(OSError):
+        is_same = state.compared == signature or bytes_of(path) == state.disk_bytes()
+        return is_same, signature
+    return False, signature
 
 
 def _signatures_of(paths: Sequence[str]) -> dict[str, str | None]:

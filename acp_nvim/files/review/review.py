@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Literal
@@ -16,6 +16,7 @@ from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.file_format import BinaryError, text_of
 from acp_nvim.files.bytes.obstacles import pending_inside, users_file_inside
 from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import BufferText, BusyError, Claim
 from acp_nvim.files.review.decision_writer import DecisionWriter
@@ -34,16 +35,12 @@ class Review:
     ledger, and writes the texts that the ledger restores.
     """
 
-    def __init__(
-        self, files: Files, live: LiveTexts, scan: Callable[[str], Awaitable[None]], claim: Claim
-    ) -> None:
-        """``scan`` reads the latest changes of a file by running agents; ``claim`` excludes
-        decisions by other Neovims.
-        """
+    def __init__(self, files: Files, live: LiveTexts, disk: DiskChanges, claim: Claim) -> None:
+        """``claim`` excludes decisions by other Neovims."""
         self._files = files
         self._ledger = files.ledger
         self._live = live
-        self._scan = scan
+        self._disk = disk
         self._claim = claim
         self._writer = DecisionWriter(files, live)
 
@@ -70,12 +67,16 @@ class Review:
                 with buffers.trust_at(path, tick) as is_known:
                     entry = ledger.get(path)
                     is_current = buffer and entry and entry.live == buffer.text
-                    if not is_known or not is_current or self._files.turns:
+                    if not is_known or not is_current or await self._may_have_changed(path):
                         return await self._decide_synced(verdict, path, row)
                     async with live.hold(path):
-                        return await self._decide(verdict, path, row, ledger.get(path))
+                        return await self._decide(verdict, path, row, entry)
         except BusyError:
             return [wording.OTHER_NEOVIM_BUSY]
+
+    async def _may_have_changed(self, path: str) -> bool:
+        """Return whether a running agent may have changed the file since its last scan."""
+        return bool(self._files.turns) and not await self._disk.is_as_known(path)
 
     async def _decide_as_seen(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None
@@ -95,7 +96,7 @@ class Review:
             seen, count = ledger.get(path), tracked.state(path).agent_change_count
         if verdict == "reject" and seen is not None and pending_inside(ledger, [seen]):
             return await self._decide_files(verdict, [seen], {})
-        await self._scan(path)
+        await self._disk.before_use(path)
         async with live.hold(path):
             await live.sync(path)
             if tracked.state(path).agent_change_count == count:
@@ -149,7 +150,7 @@ class Review:
                 await live.sync_typed(path)
                 seen.append((path, ledger.get(path), state(path).agent_change_count))
         for path in paths:
-            await self._scan(path)
+            await self._disk.before_use(path)
         async with live.hold(*paths):
             for entry in entries:
                 await live.sync(entry.path)
@@ -230,7 +231,7 @@ class Review:
             async with self._claim(paths):
                 paths = self._ledger.unreject_paths()
                 for path in paths:
-                    await self._scan(path)
+                    await self._disk.before_use(path)
                 async with live.hold(*paths):
                     if not paths or paths != self._ledger.unreject_paths():
                         return [wording.NOTHING_REJECTED]
