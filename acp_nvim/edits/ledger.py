@@ -140,24 +140,27 @@ class Ledger:
             self.disk_entries.set(path, entry)
 
     def join_disk(self, path: str, text: Text | None) -> None:
-        """Update the entry for a clean buffer: saved if its text is nearer to the unsaved one."""
-        buffer, file = self.tracked_entry(path), self.disk_entries.get(path)
-        before = file.live if file is not None else None
-        if is_nearer(text, buffer.live, before) if buffer is not None else text != before:
-            self.disk_entries.drop(path)
-        else:
-            self.revert_to_disk(path)
+        """Update the entry for a clean buffer: saved if its text is nearer to the unsaved one.
 
-    def revert_to_disk(self, path: str) -> None:
-        """Restore the entry of the file on disk, since the buffer's changes were discarded.
-
-        Without such an entry, the ledger keeps the buffer's, since the buffer may have been saved.
+        Otherwise the unsaved changes were discarded, and the entry is that of the file on disk.
         """
-        entry = self.disk_entries.get(path)
+        if path not in self.disk_entries:
+            return
+        unsaved, on_disk = self.tracked_entry(path), self.disk_entries.get(path)
+        if unsaved is None:
+            is_saved = on_disk is None or text != on_disk.live
+        else:  # with nothing pending on disk, the agents' unsaved writes changed the base
+            before = on_disk.live if on_disk is not None else unsaved.base
+            is_saved = is_nearer(text, unsaved.live, before)
         self.disk_entries.drop(path)
-        if entry is not None:
+        if is_saved:
+            return
+        if on_disk is not None:
             self._files.pop(path, None)
-            self._put(entry)
+            self._put(on_disk)
+        elif unsaved is not None:
+            self._undo_history.add_if_reduced(unsaved, 0)
+            self._drop(path, text)
 
     def keep_in_buffer(self, path: str, entry: Pending) -> None:
         """Keep edits in an unsaved buffer here that another process has rejected in the file."""

@@ -59,3 +59,29 @@ def test_changes_on_disk_beside_unsaved_text_are_those_of_the_file() -> None:
     edits.record_agent_write("/f", text("Ubcd"), text("YUbcd"), on_disk=on_disk)
     edits.join_disk("/f", text("YabcX"))
     assert hunks_of(edits, "/f") == [Hunk(0, 0, ("Y",), 0), Hunk(3, 4, ("X",), 4)]
+
+
+@pytest.mark.parametrize(
+    ("found", "pending"),
+    [
+        ("aXcde", [Hunk(1, 2, ("X",), 1)]),  # saved
+        ("aXcdF", [Hunk(1, 2, ("X",), 1)]),  # saved by a formatter
+        ("abcde", []),  # discarded
+        ("abcdF", []),  # discarded, and changed by another program
+    ],
+)
+def test_an_unsaved_write_over_unsaved_text(found: str, pending: list[Hunk]) -> None:
+    edits = Ledger()
+    edits.record_agent_write("/f", text("aUcde"), text("aXcde"), saved=False)
+    edits.join_disk("/f", text(found))
+    edits.record_user_edit("/f", text(found))
+    assert hunks_of(edits, "/f") == pending
+
+
+def test_the_redo_of_a_discarded_write_is_pending_again() -> None:
+    edits = Ledger()
+    edits.record_agent_write("/f", text("aUcde"), text("aXcde"), saved=False)
+    edits.join_disk("/f", text("abcde"))
+    edits.record_user_edit("/f", text("abcde"))
+    edits.record_user_edit("/f", text("aXcde"))
+    assert hunks_of(edits, "/f") == [Hunk(1, 2, ("X",), 1)]

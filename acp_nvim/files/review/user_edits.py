@@ -85,7 +85,7 @@ class UserEdits:
         buffer = self._tracked.buffer(path).text
         if buffer is not None and buffer.is_modified:
             self._ledger.split_from_disk(path)
-        elif buffer is not None and path in self._ledger.disk_entries:
+        elif buffer is not None:
             self._ledger.join_disk(path, after)
         if self._ledger.tracked_entry(path) is not None:
             self._ledger.record_user_edit(path, after)
@@ -100,7 +100,7 @@ class UserEdits:
         self._bases.record_change(
             path, after, ChangeKind.UNDONE if is_undo else ChangeKind.REPLACED
         )
-        self._ledger.revert_to_disk(path)
+        self._ledger.join_disk(path, after)
         if self._turns.concern(path) and self._tracked.state(path).disk != after:
             self.unsettle(path)
         elif path in self._ledger.parked or (self._ledger.get(path) and self._trees.moved(path)[0]):
