@@ -41,6 +41,13 @@ def test_a_composer_for_a_new_session_belongs_to_that_session(editor: Editor) ->
     assert editor.events("AcpTurnEnd")[-1]["data"]["session"] == 2
     assert len(agent.received("session/new")) == 2
 
+    # Each later press of the key sends all lines of the same composer.
+    for turn, word in enumerate(["three", "four"], 3):
+        editor.keys(f"say {word}<CR>say more<C-s>")
+        editor.wait_event("AcpTurnEnd", turn)
+    assert agent.prompts()[1:] == ["say two", "say three\nsay more", "say four\nsay more"]
+    assert editor.events("AcpTurnEnd")[-1]["data"]["session"] == 2
+
 
 def test_an_agent_that_cannot_start_is_named_in_the_bar_only(editor: Editor) -> None:
     editor.agent("script")

@@ -1,13 +1,10 @@
 --- Keys of a composer and of the list of queued prompts.
 local actions = require('acp.ui.actions')
 
----@param ... any arguments before the session
-local function composer(name, ...)
-  local args = { ... }
-  return function(_, n)
-    args[select('#', unpack(args)) + 1] = n
-    require('acp.features.prompts.composer')[name](unpack(args))
-  end
+---@param name string function of the composer
+---@param argument any passed after the session
+local function composer(name, argument)
+  return function(_, n) require('acp.features.prompts.composer')[name](n, argument) end
 end
 
 local M = {

@@ -397,8 +397,8 @@ local function walk(by, n)
 end
 
 --- Show an earlier (`by` = 1) or later (-1) prompt, keeping the present text.
----@param by integer
-function M.browse(by, n)
+---@param by integer prompts back
+function M.browse(n, by)
   local steps, messages = by * vim.v.count1, require('acp.base.messages')
   local function say(message) require('acp.base.notify').echo('info', message) end
   if walk(steps, n) then
