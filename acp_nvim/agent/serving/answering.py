@@ -1,6 +1,6 @@
-"""Agents' requests that the user answers.
+"""Requests of agents that the user answers.
 
-When a request or its `Decision` ends, the other one ends too.
+When a request or its `Decision` ends, the other ends too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def cancel_with(call: IncomingCall, decision: Decision) -> None:
 def answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome], Any]) -> None:
     """Answer a request with `result(outcome)` as soon as the decision is resolved.
 
-    This uses no task: an agent may have any number of questions open.
+    This needs no task, since an agent may have any number of open questions.
     """
     if decision.outcome is not None:
         call.answer(result(decision.outcome))
@@ -60,8 +60,8 @@ async def wait(decision: Decision) -> Outcome:
 def cancel_questions(session: Session, tasks: Tasks, by: str) -> bool:
     """Answer all pending questions of a session as cancelled.
 
-    More than `CANCEL_STEP` are answered in steps, to keep the event loop responsive, and their tool
-    calls are closed after that. Return whether those steps are still running.
+    More than `CANCEL_STEP` questions are answered in steps, to keep the event loop responsive. Then
+    the open tool calls are closed. Return whether the steps are still running.
     """
     many = len(session.decisions) > CANCEL_STEP
     if many:

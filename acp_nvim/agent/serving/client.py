@@ -1,7 +1,7 @@
 """Requests and notifications of an agent. Each request is answered exactly once.
 
-`Client.on_request` runs up to its first await in wire order, so a card appears at the point where
-the agent asked for it.
+`Client.on_request` runs up to its first await in wire order, so a card appears in the chat where
+the agent sent the request.
 """
 
 from __future__ import annotations
@@ -84,10 +84,8 @@ class Client:
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
         on_mcp_message: Callable[[schema.MessageMcpRequest], Awaitable[Any]] = no_server,
     ) -> None:
-        """Set up the handlers.
-
-        ``name`` is the agent's name in the configuration. ``extensions`` are the user's handlers of
-        methods outside the protocol. ``read`` decodes the params of a request.
+        """``name`` is the agent's name in the configuration. ``extensions`` are the user's handlers
+        of methods outside the protocol. ``read`` decodes the params of a request.
         """
         self._read = read
         self.name = name
@@ -142,7 +140,7 @@ class Client:
             self.warnings.count("unknown notification", method)
 
     def _show_retry(self, params: msgspec.Raw) -> None:
-        """Show that the agent retries, in the session it names or else in every running one."""
+        """Show that the agent retries, in the session that it names or else in all running ones."""
         named = self.router.sessions.get(session_of(params) or "")
         retry = msgspec.json.decode(params) if bytes(params) else None
         for session in [named] if named else list(self.router.sessions.values()):
@@ -178,7 +176,7 @@ class Client:
     def on_request(
         self, method: str, params: msgspec.Raw, call: IncomingCall
     ) -> Awaitable[Any] | None:
-        """Start to answer a request. A returned awaitable is awaited in a task of its own."""
+        """Start to answer a request. A task awaits the returned awaitable."""
         handler = self._handlers.get(method)
         if handler is None and self._extensions.has_handler(method):
             return self._extensions.request(method, params, self.name, self._number(params), call)
@@ -206,7 +204,7 @@ class Client:
     def _session_of(self, params: Any) -> Any:
         """Return the session of a request, or None if it needs none.
 
-        An elicitation may be about a request without a session. An MCP message names a server
+        An elicitation may belong to a request without a session. An MCP message names a server
         instead of a session. Raise RequestError for an unknown id.
         """
         if isinstance(params, schema.MessageMcpRequest):
@@ -219,7 +217,7 @@ class Client:
         return self._session(id)
 
     def _number(self, params: msgspec.Raw) -> int | None:
-        """Return the host's number of the session named in the params of an extension."""
+        """Return the number of the session that the params of an extension name, if any."""
         session = self.router.sessions.get(session_of(params) or "")
         return session.n if session else None
 
@@ -232,7 +230,7 @@ class Client:
         return session
 
     def _permission(self, session: Session, params: permissions.Asked, call: IncomingCall) -> None:
-        """Answer a permission request, by rules first, then by the user (v1/tool-calls)."""
+        """Answer a permission request (v1/tool-calls) by the rules or by the user."""
         tool_call = permissions.subject(session, params)
         shown = permissions.call_with_question(session, tool_call)
         if tool_call.meta and self._show_choices(session, params, tool_call, call):
@@ -255,7 +253,7 @@ class Client:
             self._report_unanswerable(session, decision)
 
     def _judge(self, session: Session, tool_call: ToolCall, decision: Decision) -> None:
-        """Note the files that always require a question. Resolve the decision if a rule applies."""
+        """Set the files that always require a question. Resolve the decision if a rule applies."""
         settings = self._settings()
         calls = [tool_call, *decision.covers]
         action = self._verdict(session, calls, settings) if has_rules(session, settings) else None
@@ -293,8 +291,9 @@ class Client:
     def _verdict(
         self, session: Session, calls: Sequence[ToolCall], settings: Settings
     ) -> Action | None:
-        """Apply the rules to a call that is asked about and to the open calls that its permission
-        may allow. If it has such calls, rules for the call itself may only stop it.
+        """Apply the rules to the call of a permission and to the open calls that it may allow too.
+
+        If there are such calls, rules for the call itself can only deny or ask.
         """
         cases = (rule_case(call, self.name, session.cwd) for call in calls)
         own, *others = (judge(case, session, settings) for case in cases)
@@ -305,7 +304,7 @@ class Client:
     def _show_choices(
         self, session: Session, params: permissions.Asked, tool_call: ToolCall, call: IncomingCall
     ) -> bool:
-        """Show questions with choices, which no rule answers. Return False for other requests."""
+        """Show a permission request that asks questions with choices. Return False for others."""
         from acp_nvim.session.questions import choices
 
         questions = choices.questions_of(tool_call, params.options)
@@ -331,7 +330,7 @@ class Client:
         session.event("AcpNotice", severity="warning", title=text)
 
     def _has_too_many_questions(self, session: Session) -> bool:
-        """Return whether the session has the maximum of open questions. Report it once."""
+        """Return whether the session has the maximum number of open questions; report that once."""
         if len(session.decisions) < MOST_ASKED:
             return False
         text = wording.TOO_MANY_QUESTIONS.format(agent=self.name, count=MOST_ASKED)
@@ -344,7 +343,7 @@ class Client:
     def _elicitation(
         self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
     ) -> None:
-        """Show an elicitation (v1/elicitation): the user fills in, accepts or declines."""
+        """Show an elicitation (v1/elicitation) and answer it with the user's decision."""
         if session is not None and self._has_too_many_questions(session):
             call.answer(response(CANCELLED))
             return

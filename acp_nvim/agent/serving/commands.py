@@ -1,4 +1,4 @@
-"""Translation of a `terminal/create` request into a command: argv, directory, environment."""
+"""Translation of `terminal/create` requests into commands: argv, directory, environment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DROPPED: Final = ("COLUMNS", "LINES")
 class Command(Struct, frozen=True):
     """Command that is ready to start.
 
-    `line` is for display. Rules are applied to `judged`: the `argv`, or the line of a shell.
+    `line` is for display. Rules apply to `judged`, which has the argv or a shell command line.
     """
 
     argv: Sequence[str]
@@ -47,7 +47,7 @@ def command_of(
 ) -> Command:
     """Return the command to start. `base` is the agent's environment.
 
-    Unless `is_here`, it will run in another place, where nothing can be checked now. Raise
+    Unless `is_here`, the command will run in another place, where nothing can be checked now. Raise
     RequestError with `data = {command, reason}` or `{cwd, reason}`.
     """
     cwd = _directory(params.cwd or session_cwd, is_here=is_here)
@@ -91,7 +91,7 @@ def _argv(
     *,
     is_here: bool,
 ) -> list[str]:
-    """Return the argv. Use a shell only if there are no arguments and the line names no program.
+    """Return the argv. Use a shell only for a line without arguments that names no program.
 
     The shell comes from the user's environment (`base`), never from the request.
     """

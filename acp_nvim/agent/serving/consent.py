@@ -1,6 +1,6 @@
 """Consent to project files that start programs or instruct agents.
 
-Such a file is not the user's own configuration, so it is passed on only after they agree, once for
+Such a file is not the user's own configuration. It is used only after the user agrees, once for
 each content of the file.
 """
 
@@ -30,7 +30,7 @@ class QuestionTexts(Struct, frozen=True):
     labels: tuple[str, str, str, str]
     """Labels of the answers: allow once, allow always, reject once, reject always."""
     allowed: str = ""
-    """Line for the chat after an agreement."""
+    """Line for the chat after the user has agreed."""
 
     @property
     def options(self) -> list[Option]:
@@ -67,14 +67,14 @@ class Project(Struct, frozen=True):
 
     @property
     def servers(self) -> str:
-        """Return the subject of the question for display."""
+        """Return the default subject of the question: the MCP servers."""
         return wording.MCP_SERVERS.format(file=self.file, names=", ".join(self.names))
 
 
 class Consent:
     """The user's answers.
 
-    Permanent ones are stored in a file. The others last until the host exits.
+    Permanent answers are stored in a file. The others last until the host exits.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Consent:
         path: Callable[[], Path | None] = lambda: None,
         words: QuestionTexts = SERVERS,
     ) -> None:
-        """`failed` receives the reason if an answer cannot be stored.
+        """`failed` is called with the reason if an answer cannot be stored.
 
         `path` returns the file, or None before it is known.
         """
@@ -95,12 +95,14 @@ class Consent:
         self._words = words
 
     def answer(self, project: Project) -> bool | None:
-        """Return the user's answer, or None before they have answered."""
+        """Return the user's answer; None if they have not answered yet."""
         return self._answers.get(project.key, self._stored_answers().get(project.key))
 
     def ask(self, session: Session, project: Project, then: OnAnswer = lambda _: None) -> None:
-        """Ask in a session's chat unless the question is already open. Nothing waits for the
-        answer. `then` gets it, or None if the question is cancelled."""
+        """Ask in a session's chat, unless the question is open already, and return at once.
+
+        `then` is called with the answer, or with None if the question is cancelled.
+        """
         if project.key in self._asked:
             self._asked[project.key].append(then)
             return
@@ -136,7 +138,7 @@ class Consent:
             return {}
 
     def _store(self, project: Project, allowed: bool) -> None:
-        """Store the answer for a file, in place of the answer for its former content."""
+        """Store the answer for a file; replace the answer for its former content."""
         path = self._path()
         if path is None:
             return
@@ -153,7 +155,7 @@ class Consent:
 
 
 def _decode_answers(data: bytes | None) -> dict[str, bool]:
-    """Return the stored answers. An invalid file has none."""
+    """Return the stored answers; no answers for an invalid file."""
     try:
         return msgspec.json.decode(data or b"{}", type=dict[str, bool])
     except msgspec.DecodeError:

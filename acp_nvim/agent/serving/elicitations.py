@@ -1,8 +1,8 @@
 """Elicitations: questions to the user beyond permissions (v1/elicitation).
 
-A question becomes a `Decision` of its session. If its scope is a request without a session, such as
-a login, it belongs to no session. It is answered exactly once. A question that names a request of
-the client ends with that request.
+A question becomes a `Decision` of its session, or of no session if its scope is a request without
+one, such as a login. It is answered exactly once. A question that names a request of the client
+ends with that request.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Requests(Protocol):
     """Client requests to the agent (`Endpoint`)."""
 
     def open_request(self, id: Id) -> OutgoingCall | None:
-        """Return the open request with that id."""
+        """Return the open request with this id."""
         ...
 
     def is_over(self, id: Id) -> bool:
-        """Return whether a request with that id has been answered."""
+        """Return whether the request with this id has been answered."""
         ...
 
 
@@ -52,7 +52,7 @@ class Elicitations:
         ask_unscoped: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
         """``title`` returns the agent's display name. ``requests`` returns the requests that a
-        question may name, or None before the process runs. ``ask_unscoped`` shows a question
+        question may name, or None before the agent runs. ``ask_unscoped`` shows a question
         without a session.
         """
         self._title = title
@@ -61,7 +61,7 @@ class Elicitations:
         self._opened: dict[str, Decision] = {}
 
     def session_id(self, params: schema.CreateElicitationRequest) -> str | None:
-        """Return the agent's session id for a question: its own, or that of the named request."""
+        """Return the agent's id of a question's session: given, or that of the named request."""
         if params.session_id is not UNSET:
             return params.session_id
         request = self._request_of(params)
@@ -98,9 +98,9 @@ class Elicitations:
         return requests.open_request(params.request_id)
 
     def _tie(self, decision: Decision, params: schema.CreateElicitationRequest) -> None:
-        """End the question together with the request it names.
+        """End the question together with the request that it names.
 
-        Ignore an unknown id: the user can still answer.
+        Ignore an unknown id, since the user can still answer.
         """
         requests = self._requests()
         if params.request_id is UNSET or requests is None:
@@ -113,7 +113,7 @@ class Elicitations:
             end()
 
     def complete(self, params: schema.CompleteElicitationNotification) -> bool:
-        """Mark a question as completed in the browser. Return False for unknown or finished ids."""
+        """Mark a question as completed in the browser. Return False unless its page was opened."""
         decision = self._opened.get(params.elicitation_id)
         if decision is None or decision.outcome is None:
             return False

@@ -17,11 +17,12 @@ from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
 
 Context = dict[str, Any]
-"""`{agent, method, session, request}`. `session` is the host's number, or None if the params name
-no session."""
+"""`{agent, method, session, request}`. `session` is a number, or None if the params name none."""
 Ask = Callable[[int, Any, Context], Awaitable[Any]]
-"""Calls the user's handler, which returns `{result}`, `{error: {code, message, data}}`, or `{later:
-true}`."""
+"""Function that calls the user's handler.
+
+The handler returns `{result}`, `{error: {code, message, data}}` or `{later: true}`.
+"""
 Tell = Callable[[Any, Context], None]
 
 
@@ -30,7 +31,7 @@ async def _no_handler(number: int, params: Any, context: Context) -> Any:
 
 
 class Extensions:
-    """Handlers of a host, by name. Agents share them."""
+    """The user's handlers by method, for all agents."""
 
     def __init__(
         self,
@@ -55,7 +56,7 @@ class Extensions:
     async def request(
         self, method: str, params: msgspec.Raw, agent: str, session: int | None, call: IncomingCall
     ) -> Any:
-        """Return a handler's result, however long it takes.
+        """Return a handler's result, without a timeout.
 
         Raise `RequestError` if the handler refuses or fails.
         """
@@ -72,8 +73,7 @@ class Extensions:
         return _result(answer)
 
     def reply(self, number: int, answer: Any) -> None:
-        """Pass on the answer that a handler promised for later. Ignored if the request was
-        cancelled."""
+        """Answer a request whose handler returned `later`. Ignore the number of a cancelled one."""
         event, answers = self._open.get(number, (anyio.Event(), []))
         if not answers:
             answers.append(answer)

@@ -40,9 +40,9 @@ CODES: Final[dict[Reason, int]] = {
 }
 """Code of the JSON-RPC error for each reason."""
 WORDS: Final[dict[Reason, str]] = {"missing": "Resource not found: "}
-"""Start of the error message in the official SDKs.
+"""Start of the error message, as in the official SDKs.
 
-Some agents recognize the error by these words alone and would not create a new file without them.
+Some agents recognize the error only by these words, and create a new file after it.
 """
 OPTIONS: Final = (
     Option("allow_once", wording.OPTION_ALLOW, "allow_once"),
@@ -52,18 +52,18 @@ OPTIONS: Final = (
 
 
 class FileRequests:
-    """Server of `fs/*` for all sessions, from live buffers."""
+    """Server of `fs/*` requests from live buffers, for all sessions."""
 
     def __init__(
         self,
         files: AgentFiles[Session],
         on_read: Callable[[Session, str], None] = lambda session, path: None,
     ) -> None:
-        """Serve from `files`. ``on_read`` is called for each file that an agent reads."""
+        """``on_read`` is called for each file that an agent reads."""
         self._files = files
         self._on_read = on_read
         self._warned: set[str] = set()
-        """Keys of the sessions with a line about files of the agent's own machine."""
+        """Keys of the sessions that have a notice about files on the agent's own machine."""
 
     async def read(
         self, session: Session, params: schema.ReadTextFileRequest
@@ -95,9 +95,9 @@ class FileRequests:
         return done
 
     def _error(self, session: Session, refusal: Refusal) -> RequestError:
-        """Return the error for an agent. Tell the user once about files that are not here.
+        """Return the error for an agent. Notify the user once of files on another machine.
 
-        They are not asked: no answer could serve such a file.
+        The user is not asked about such a file, since no answer could serve it.
         """
         path = far_path(refusal.path)
         if path is not None and session.key not in self._warned:
@@ -119,14 +119,14 @@ def _number(value: int | UnsetType | None) -> int | None:
 class Access:
     """Questions about paths that are outside of the session, secret, or executed by other programs.
 
-    A file that the user allows for a whole session is stored by its resolved path at that time.
+    A file allowed for a whole session is stored by its path at that time, with links resolved.
     """
 
     def __init__(self) -> None:
         self._allowed: set[tuple[int, str, str]] = set()
 
     async def __call__(self, session: Session, verb: str, where: Place, reason: str) -> bool:
-        """Return whether the user lets the agent `read` or `write` a path.
+        """Ask whether the agent may `read` or `write` a path; return the user's answer.
 
         `reason` is `outside`, `secret` or `executed`.
         """
@@ -148,6 +148,6 @@ class Access:
 
 
 def _path_with_target(where: Place) -> str:
-    """Return a path as the agent spelled it, with the resolved path if that differs."""
+    """Return a path as the agent spelled it, and its target if that differs."""
     leads = where.real != os.path.normpath(where.path)
     return f"{where.path} ({where.real})" if leads else where.path

@@ -1,7 +1,8 @@
-"""Permission rules of the user, applied to requests of an agent.
+"""Application of the user's permission rules to requests of an agent.
 
-The rules (`session/questions/rules.py`) work on names. This module reads the file system for them:
-the targets of links, the directory of a command, and the files that always require a question.
+The rules (`session/questions/rules.py`) only use names. This module adds facts from the file
+system: the targets of links, the directory of a command, and the files that always require a
+question.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def has_rules(session: Session, settings: Settings) -> bool:
 def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     """Return the action of the first rule that matches, or None.
 
-    The rules of the session's preset come first, but each list may deny. For a file that always
-    requires a question, "allow" becomes "ask".
+    The rules of the session's preset come before the others, but either list can deny. For a file
+    that always requires a question, "allow" becomes "ask".
     """
     if not has_rules(session, settings):
         return None
@@ -46,8 +47,8 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
 
 
 def _complete_case(case: Case, session: Session, settings: Settings) -> Case:
-    """Return the case with all that only the file system tells: targets of links, commands that
-    leave the session, and files that no rule for ordinary edits allows.
+    """Return the case with facts from the file system: targets of links, commands that leave the
+    session, and files that no rule for ordinary edits allows.
     """
     written = [
         path
@@ -78,7 +79,7 @@ def _directory(command: Command, session: Session) -> str:
 def _spellings(path: str, roots: Sequence[str]) -> list[str]:
     """Return all spellings of a path's target.
 
-    The session's directory and the user's home may be links, and rules name files through them.
+    The session's directory and the user's home may be links that occur in rules.
     """
     real = _real(path)
     return [real, *_paths_below_names(real, [*roots, str(Path.home())])]
@@ -92,13 +93,12 @@ def _paths_below_names(real: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def _real(path: str) -> str:
-    """Return the target of a path. A path that no file can have is returned unchanged."""
+    """Return the target of a path; a path that no file can have unchanged."""
     return path if "\0" in path else os.path.realpath(path)
 
 
 def leaves_session(command: Command, session: Session) -> bool:
-    """Return whether a command leaves the session's directories, by its `cwd` or a `cd` in its
-    line."""
+    """Return whether a command leaves the session's directories, by its `cwd` or a `cd`."""
     at = _directory(command, session)
     if command.cwd is not None and not _is_inside(at, session):
         return True

@@ -1,8 +1,8 @@
-"""Rules that the user stored for a project when answering questions (`Y`), each for exactly one
-action.
+"""Rules of a project, each for exactly one action, which the user stores with the answer `Y`.
 
 A rule has no patterns. It allows a later permission only if kind, paths, their targets and command
-line are the same, and only for calls that are safe to allow unseen (`trusting.is_safe`).
+line are the same, and only for calls that are safe to allow without a question
+(`trusting.is_safe`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from acp_nvim.session.session import Session
 KINDS: Final = frozenset({"read", "edit", "delete", "move", "search", "execute"})
 """Kinds of calls that a path or a command line describes."""
 LONGEST: Final = 300
-"""Maximum number of characters of a rule on the screen. The user must see all of it."""
+"""Maximum number of characters of a rule, since the user must see all of it."""
 
 
 class KeptRule(msgspec.Struct, frozen=True):
-    """One allowed action. ``paths`` are absolute and sorted, ``targets`` resolves their links."""
+    """One allowed action. ``paths`` are absolute and sorted; ``targets`` are their real paths."""
 
     kind: str
     paths: tuple[str, ...] = ()
@@ -55,13 +55,13 @@ class KeptRules:
     """File with the kept rules of all projects, by directory."""
 
     def __init__(self, path: Callable[[], Path | None], failed: Callable[[str], None]) -> None:
-        """Set up without reading. ``failed`` receives the reason if a rule cannot be stored."""
+        """``failed`` is called with the reason if a rule cannot be stored."""
         self._path = path
         self._failed = failed
         self._read: tuple[tuple[int, int, int] | None, _Rules] = None, {}
 
     def of(self, cwd: str) -> Sequence[KeptRule]:
-        """Return the rules of a project, in the order in which they were kept."""
+        """Return the rules of a project, in the order in which they were added."""
         return self._all().get(os.path.realpath(cwd), ())
 
     def keep(self, cwd: str, rule: KeptRule) -> None:
@@ -73,7 +73,7 @@ class KeptRules:
         self._change(cwd, lambda found: [one for one in found if one != rule])
 
     def _all(self) -> _Rules:
-        """Return all rules, read again if the file has changed. An unreadable file allows none."""
+        """Return all rules. Read a changed file again; an unreadable one has no rules."""
         path = self._path()
         if path is None:
             return {}
@@ -87,7 +87,7 @@ class KeptRules:
         return self._read[1]
 
     def _change(self, cwd: str, change: Callable[[Sequence[KeptRule]], Sequence[KeptRule]]) -> None:
-        """Change the rules of a project. A file that cannot be read is left as it is."""
+        """Change the rules of a project. Do not change a file that cannot be read."""
         path = self._path()
         if path is None:
             return
@@ -114,7 +114,7 @@ def rule_of(
 ) -> KeptRule | None:
     """Return the rule for exactly the action of a permission, or None if it cannot have one.
 
-    ``calls`` are the call of the permission and the open calls that it may allow.
+    ``calls`` are the call of the permission and the open calls that it may allow too.
     """
     call = calls[0]
     is_permission = decision.subject == "permission" and not decision.question
@@ -142,7 +142,7 @@ def rule_of(
 def option(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> Option | None:
-    """Return the option that a kept rule chooses for a permission, or None to ask the user."""
+    """Return the option that a stored rule selects for a permission, or None to ask the user."""
     kept = session.root.kept_rules()
     if not kept:
         return None

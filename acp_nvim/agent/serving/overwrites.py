@@ -1,7 +1,7 @@
-"""Old texts of diffs that have none.
+"""Old texts for diffs that lack one.
 
-An agent that writes a whole file may leave out the old text. Its call then counts the changed lines
-from the present text of the file.
+An agent that writes a whole file may leave out the old text. The present text of the file then
+serves to count the changed lines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Overwrites:
         self._tasks = tasks
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
-        """Read the files of a call that is not finished: a finished call has changed them."""
+        """Read the files of an unfinished call. A finished call has changed them already."""
         if not call.is_finished and any(self._unknown(call)):
             self._tasks.start_soon(self._record_old_texts, session, call)
 
@@ -41,7 +41,7 @@ class Overwrites:
             try:
                 text = await self._live(_real(session.cwd, path))
             except Refusal:
-                continue  # no text: it has no lines to count
+                continue  # not text
             if text is not None and not call.is_finished and not _is_written(call, path, str(text)):
                 call.set_old_text(path, str(text))
         call_updates.show(session, call)

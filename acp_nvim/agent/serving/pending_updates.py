@@ -1,4 +1,4 @@
-"""Updates for session ids that are still unknown.
+"""Updates for session ids that are not known yet.
 
 Some agents send updates before they answer `session/new`.
 """
@@ -10,7 +10,7 @@ from typing import Any, Final
 UPDATES: Final = 1000
 """Maximum number of updates for one id."""
 BYTES: Final = 16 << 20
-"""Limit for all ids together. Above it, the updates of the oldest id are dropped."""
+"""Maximum size of all updates, in bytes. Beyond it, the updates of the oldest id are dropped."""
 
 
 class PendingUpdates:

@@ -1,9 +1,9 @@
 """Proposed edits of permissions, and the user's amendments to them.
 
 The user may amend the edits in diff mode before allowing them. If the agent then writes through the
-editor in the same turn, the amendment is part of that write. If it writes the file itself, the
-amendment is merged into the file at the end of the turn. The next prompt reports all amendments to
-the agent, including those that could not be written.
+editor in the same turn, the amendment becomes part of that write. If the agent writes the file
+itself, the amendment is merged into the file at the end of the turn. The next prompt reports all
+amendments to the agent, including those that could not be written.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ from acp_nvim.session.session import Session
 class Amendment(msgspec.Struct):
     """The user's version of one file of an allowed permission.
 
-    Once the agent has begun to write, `agent_text` is the agent's text, and `replacement` the text
-    that replaces it. `is_in_file` is set once the file contains the replacement.
+    Once the agent begins to write, `agent_text` is the agent's text and `replacement` the text
+    written instead. `is_in_file` is set when the file has the replacement.
     """
 
     proposal: Proposal
@@ -79,7 +79,7 @@ class ProposedEdits:
     # ---- proposals
 
     async def show(self, session: Session, decision: Decision) -> list[Proposal]:
-        """Return the proposals, and remember them as the texts that the user may amend."""
+        """Return the proposals, and store them as the texts that the user may amend."""
         found = await self.proposals(session, decision)
         if decision.outcome is None:
             if decision not in self._shown:
@@ -88,7 +88,7 @@ class ProposedEdits:
         return found
 
     async def proposals(self, session: Session, decision: Decision) -> list[Proposal]:
-        """Return the files that a permission would write, before and after."""
+        """Return the files that a permission would write, with their texts before and after."""
         by_path: dict[str, list[Change]] = {}
         for change in _changes(session, decision):
             by_path.setdefault(_real(session.cwd, change.path), []).append(change)
@@ -109,7 +109,7 @@ class ProposedEdits:
     async def _patch_proposals(
         self, session: Session, decision: Decision, others: Container[str]
     ) -> list[Proposal]:
-        """Return the proposals of a request's patches, except for those paths."""
+        """Return the proposals of a request's patches, without those of ``others``."""
         cwd = (decision.asker or session).cwd
         placed = [
             PlacedPatch(one, _real(cwd, one.path), one.origin and _real(cwd, one.origin))
@@ -143,7 +143,7 @@ class ProposedEdits:
         return propose(path, live, changes, [text for text in known if text is not None])
 
     async def _saved_text(self, path: str) -> Text | None:
-        """Return the text on disk if the buffer is modified.
+        """Return the text on disk if the buffer is modified, otherwise None.
 
         Agents that read the disk see that text.
         """
@@ -156,7 +156,7 @@ class ProposedEdits:
     # ---- amendments
 
     def on_answer(self, session: Session, decision: Decision, texts: Mapping[str, str]) -> None:
-        """Store the user's versions of the proposed files just before the permission is allowed.
+        """Store the user's versions of the proposed files, just before the permission is allowed.
 
         ``texts`` are the versions by path.
         """
@@ -174,7 +174,10 @@ class ProposedEdits:
                 yield amendment
 
     def apply(self, session: Session, real: str, text: Text) -> Text:
-        """Return the text of a write with the oldest amendment of the file applied."""
+        """Apply the oldest open amendment of a file to a write; return the text to write.
+
+        The amendment records both texts.
+        """
         amendment = next(self._waiting(session, real), None)
         if amendment is None:
             return text
@@ -183,7 +186,7 @@ class ProposedEdits:
         return amendment.replacement
 
     def agent_text(self, session: Session, real: str) -> Text | None:
-        """Return the agent's text while an amended text is written instead of it, else None."""
+        """Return the agent's text while an amended text is written instead, otherwise None."""
         amendment = next(self._waiting(session, real), None)
         return amendment.agent_text if amendment else None
 
@@ -197,7 +200,7 @@ class ProposedEdits:
     async def on_turn_end(self, session: Session, scan: Callable[[str], Awaitable[None]]) -> None:
         """Merge the remaining amendments into the files that the agent wrote itself.
 
-        All amendments are added to the next prompt.
+        Add all amendments to the next prompt.
         """
         made = self._made.get(session.n)
         if not made:
@@ -216,8 +219,8 @@ class ProposedEdits:
     async def _merge(self, amendment: Amendment) -> bool:
         """Merge an amendment into the agent's text as an edit by the user.
 
-        Return whether the file has it. It has not if the agent wrote nothing or the file cannot be
-        written.
+        Return whether the file has the amendment now: not if the agent wrote nothing or the file
+        cannot be written.
         """
         proposal = amendment.proposal
         path, files = proposal.path, self._files
@@ -319,14 +322,14 @@ def _tool_call_of(
 def source(session: Session, decision: Decision) -> tuple[Any, ...]:
     """Return the objects from which the proposals of a permission are made.
 
-    If the proposals change, these are different objects.
+    A change of the proposals shows in the identity of these objects.
     """
     call, asked = _tool_call_of(session, decision)
     return () if call is None else (call.content, call.raw_input, asked)
 
 
 def marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
-    """Return the diagnostics that a proposal adds: row, severity and text of each."""
+    """Return row, severity and text of each diagnostic that a proposal adds."""
     found = next((it for it in decision.effects if it.path == proposal.path), None)
     if found is None or not proposal.whole:
         return []

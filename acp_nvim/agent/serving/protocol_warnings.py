@@ -1,4 +1,4 @@
-"""Deviations of an agent from the protocol: tolerated, counted, shown by `:Acp info`."""
+"""Deviations of an agent from the protocol, which are tolerated and shown by `:Acp info`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ProtocolWarnings:
         self.counts: Counter[str] = Counter()
         self.newest: dict[str, str] = {}
         self.unread: deque[str] = deque(maxlen=UNREAD_LINES)
-        """Newest lines of output that are not messages. Some agents write there why they exit."""
+        """Newest lines of output that are not messages. They may explain why an agent exits."""
 
     def count(self, kind: str, example: str = "") -> None:
         self.counts[kind] += 1

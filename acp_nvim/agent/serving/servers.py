@@ -13,7 +13,7 @@ from acp_nvim.protocol.errors import METHOD_NOT_FOUND, RequestError
 from acp_nvim.session.session import Session
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any] | None]
-"""Starts to answer a request of a session. Its code before the first await runs in wire order."""
+"""Function that starts to answer a request of a session, in wire order up to its first await."""
 
 
 class OwnServer(Struct, frozen=True):
@@ -24,18 +24,18 @@ class OwnServer(Struct, frozen=True):
 
 
 Route = Literal["relay", "acp"]
-"""Route for an agent to reach that server: a process that it starts, or its connection."""
+"""Agent's route to the server of the editor's tools: a process that it starts, or ACP itself."""
 
 
 class OwnTools(Protocol):
-    """Offer of the editor's own tools to sessions (`host/editor_tools.py`)."""
+    """Offers of the editor's own tools to sessions."""
 
     def offer(
         self, session: Session, wanted: bool | Sequence[str], route: Route
     ) -> OwnServer | None:
         """Return the server for a session that is being opened, or None.
 
-        ``wanted`` is option `tools`. An earlier offer to the session ends.
+        ``wanted`` is option `tools`. End an earlier offer to the session.
         """
         ...
 
@@ -48,7 +48,7 @@ class OwnTools(Protocol):
         request: schema.MessageMcpRequest,
         send: Callable[[schema.MessageMcpNotification], None],
     ) -> Awaitable[schema.MessageMcpResponse]:
-        """Answer `mcp/message`. ``send`` sends progress. Raise RequestError."""
+        """Answer `mcp/message`. ``send`` sends notifications of progress. Raise RequestError."""
         ...
 
 

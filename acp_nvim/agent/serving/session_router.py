@@ -1,5 +1,4 @@
-"""Sessions of one connection by the agent's ids, and their updates (v1/session-setup,
-v1/prompt-turn)."""
+"""Dispatch of session updates by session id (v1/session-setup, v1/prompt-turn)."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ PAST = (
 _CALLS: Final = frozenset({schema.ToolCall, schema.ToolCallUpdate, updates.CallPatch})
 
 ReportLimit = Callable[[str, str, Session | None], None]
-"""Reports an exceeded option `limits.*`: its last name, a text, the session."""
+"""Function called if an option `limits.*` is exceeded: its last name, a text, the session."""
 
 
 class Mute:
@@ -55,7 +54,7 @@ class Mute:
         self._is_answered = False
         """Whether the agent has answered the request that opens the session."""
         self._works = False
-        """Whether the agent reports that it is working."""
+        """Whether the agent has reported that it is working."""
 
     def on_answer(self, result: Any, error: Exception | None) -> None:
         """Record the answer to the request that opens the session."""
@@ -64,8 +63,8 @@ class Mute:
     def drop(self, update: Any, *, is_child: bool) -> bool:
         """Return whether to drop an update.
 
-        An agent may still replay after its answer. If it reports that it is working, updates after
-        the answer are new.
+        An agent may continue the replay after its answer. Once the agent reports that it is
+        working, updates after the answer are new.
         """
         if update.__class__ is updates.Work and not is_child:
             self._works = update.is_working or bool(update.background)
@@ -91,7 +90,7 @@ class SessionRouter:
     ) -> None:
         """``new_child`` finds or creates the session of a subagent.
 
-        ``translate`` returns the version 1 updates equivalent to an unreadable one (`dialect.py`).
+        ``translate`` returns the version 1 updates that an unreadable one means (`dialect.py`).
         """
         self.sessions: dict[str, Session] = {}
         self._warnings = warnings
@@ -114,7 +113,7 @@ class SessionRouter:
     # -- sessions ---------------------------------------------------------------------------------
 
     def adopt(self, session_id: str, session: Session) -> None:
-        """Route this id to a session from now on. Apply the updates that arrived earlier."""
+        """Route an id to a session from now on. Apply the updates that arrived earlier."""
         self.sessions[session_id] = session
         self._forgotten.discard(session_id)
         for update in self.pending_updates.pop(session_id):
@@ -122,9 +121,9 @@ class SessionRouter:
 
     @contextmanager
     def naming(self, session: Session) -> Iterator[OnResponse]:
-        """Route a session from the answer to its `session/new` on, in wire order.
+        """Route to a session from the answer to its `session/new` on, in wire order.
 
-        Requests under its id that arrive before the answer are served too.
+        Requests with its id that arrive before the answer are served too.
         """
         named: list[str] = []
 
@@ -143,8 +142,7 @@ class SessionRouter:
                     del self.sessions[key]
 
     def adopt_early(self, session_id: str) -> Session | None:
-        """Return the session for a request under an unknown id if exactly one session waits for its
-        id."""
+        """Return the session for a request with an unknown id, if only one has no id yet."""
         if len(self._waiting_for_id) != 1 or session_id in self._forgotten:
             return None
         self.adopt(session_id, self._waiting_for_id[0])
@@ -163,7 +161,7 @@ class SessionRouter:
         return turn_text(session) if session is not None else ""
 
     def has_replay(self, session_id: str) -> bool:
-        """Return whether replayed updates arrived for a session that is not known yet."""
+        """Return whether updates of the history have arrived for a session not known yet."""
         return any(isinstance(update, PAST) for update in self.pending_updates.get(session_id))
 
     def mute(self, session_id: str) -> Mute:
@@ -214,10 +212,10 @@ class SessionRouter:
                 self._apply_all(session, map(_update, run), size)
 
     def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
-        """Apply updates. The agent's text is joined, and tool calls are applied in one pass if none
-        can exceed a limit.
+        """Apply updates. Join the agent's text, and apply tool calls in one pass if none can exceed
+        a limit.
 
-        Text is never longer than its JSON, so `size` bounds it.
+        A text is never longer than its JSON, so ``size`` bounds it.
         """
         updates = list(updates)
         if session.status != "idle" and (text := join_chunks(updates)) is not None:
@@ -255,8 +253,7 @@ class SessionRouter:
                 self._warnings.on_error(error)
 
     def _read_leniently(self, params: msgspec.Raw) -> Any:
-        """Read an update that does not match the schema. Return None if it was translated or
-        dropped."""
+        """Read an update that does not match the schema; None if it was translated or dropped."""
         equivalents = self._translate(params)
         for translated in equivalents:
             self.update(translated)
@@ -272,7 +269,7 @@ class SessionRouter:
             self.pending_updates.add(session_id, update, size)
 
     def _apply(self, session: Session, update: Any) -> None:
-        """Apply an update. Route a new child session from then on (v1/subagents)."""
+        """Apply an update. Start to route to a new child session (v1/subagents)."""
         if _is_call(update):
             self._apply_call(session, update)
             return
@@ -298,7 +295,7 @@ class SessionRouter:
         child.follow()
 
     def _apply_call(self, session: Session, update: Any) -> None:
-        """Apply an update of a tool call, cut to the limit. Report the cut once for each call."""
+        """Apply an update of a tool call, cut to the limit. Report a cut once for each call."""
         limit = self._settings().limits.tool_output_bytes
         update, received_bytes = limit_update(update, limit)
         apply(session, update)
@@ -318,7 +315,7 @@ class SessionRouter:
     def _unmuted_updates(
         self, session: Session, messages: Iterable[schema.SessionNotification]
     ) -> Iterator[Any]:
-        """Return the updates that are not dropped. A replay includes the session's subagents."""
+        """Yield the updates that are not dropped. A replay includes the session's subagents."""
         is_child = session.root is not session
         for message in messages:
             mute = self._muted.get(message.session_id) or self._muted.get(session.root.id)
@@ -326,7 +323,7 @@ class SessionRouter:
                 yield message.update
 
     def _note(self, session: Session, update: Any) -> None:
-        """Count updates that the protocol does not allow here but that do no harm."""
+        """Count an update that the protocol does not allow here, but that does no harm."""
         kind = update.__class__
         if kind is schema.ToolCallUpdate and session.tool_calls.get(update.tool_call_id) is None:
             self._note_unknown(update.tool_call_id)
@@ -355,7 +352,7 @@ def decode_params(method: str, params: msgspec.Raw, warnings: ProtocolWarnings) 
 def _clear_retry(
     session: Session, run: Iterable[schema.SessionNotification]
 ) -> Iterator[schema.SessionNotification]:
-    """Clear the retry message once the agent sends anything but notices and usage."""
+    """Clear the session's retry message if the agent sends more than notices and usage."""
     received = list(run)
     if not all(isinstance(it.update, schema.Notice | schema.UsageUpdate) for it in received):
         session.set_retry(None)

@@ -1,7 +1,7 @@
 """Terminals of one agent: `terminal/*` (v1/terminals).
 
-Ids are unique in the host and valid only in the session that created them. `session.terminal` holds
-output and exit status; this module holds the processes.
+Ids are unique in the host and valid only in the session that created them. Output and exit status
+are in `session.terminals`; this module has the processes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ OPTIONS: Final = (
     Option("reject_once", "Refuse", "reject_once"),
 )
 NAMED: Final = 3
-"""Maximum number of commands named in the chat when they are ended with a turn."""
+"""Maximum number of commands named in the chat when a cancelled turn ends them."""
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
 
@@ -62,12 +62,11 @@ class _Live(Struct, eq=False):
     terminal: Terminal
     process: PtyProcess
     turn: int | None
-    """Number of the root session's turn in which the agent created it, or None outside of a turn.
-    """
+    """Number of the root session's turn in which the terminal was created, if any."""
 
 
 class AgentTerminals:
-    """Starting, serving and ending the terminals of one connection."""
+    """Terminals of one connection."""
 
     def __init__(
         self,
@@ -77,8 +76,8 @@ class AgentTerminals:
         env: Callable[[], Mapping[str, str]],
         place: Callable[[], FarPlace | None] = lambda: None,
     ) -> None:
-        """`agent` is its name in the configuration, `env` its environment. `place` returns the
-        place of an agent elsewhere.
+        """`agent` is the agent's name in the configuration, `env` its environment. `place` returns
+        the place of an agent that runs elsewhere.
         """
         self.handlers: Mapping[str, Handler] = {
             "terminal/create": self.create,
@@ -102,10 +101,10 @@ class AgentTerminals:
     def create(
         self, session: Session, params: schema.CreateTerminalRequest, call: IncomingCall
     ) -> Awaitable[schema.CreateTerminalResponse]:
-        """Answer `terminal/create`. The command starts at once unless a rule of the user applies.
+        """Answer `terminal/create`. Start the command at once, unless a rule requires a question.
 
-        Raise RequestError: -32602 `denied` or `relative`, -32002 `missing`, -32603 `failed`.
-        Nothing starts in a turn that is being cancelled.
+        Raise RequestError: -32602 `denied` or `relative`, -32002 `missing`, -32603 `failed`. Start
+        nothing in a turn that is being cancelled.
         """
         settings = self._settings()
         if not settings.terminal.enabled:
@@ -129,8 +128,7 @@ class AgentTerminals:
     def output(
         self, session: Session, params: schema.TerminalOutputRequest, _: IncomingCall
     ) -> Awaitable[schema.TerminalOutputResponse]:
-        """Answer `terminal/output`: the newest output, and the exit status if the command has
-        ended."""
+        """Answer `terminal/output` with the newest output and, after the end, the exit status."""
         terminal = self._find(session, params.terminal_id).terminal
         status: schema.TerminalExitStatus | UnsetType = UNSET
         if not terminal.running:
@@ -141,7 +139,7 @@ class AgentTerminals:
     def wait_for_exit(
         self, session: Session, params: schema.WaitForTerminalExitRequest, _: IncomingCall
     ) -> Awaitable[schema.WaitForTerminalExitResponse]:
-        """Answer `terminal/wait_for_exit`, also if the terminal is released meanwhile."""
+        """Answer `terminal/wait_for_exit`, even if the terminal is released meanwhile."""
         return self._wait(self._find(session, params.terminal_id))
 
     def kill(
@@ -153,7 +151,7 @@ class AgentTerminals:
     def release(
         self, session: Session, params: schema.ReleaseTerminalRequest, _: IncomingCall
     ) -> Awaitable[schema.ReleaseTerminalResponse]:
-        """Answer `terminal/release`. The id is invalid from this message on. End the command."""
+        """Answer `terminal/release`: invalidate the id at once, and end the command."""
         live = self._find(session, params.terminal_id)
         live.terminal.release()
         return self._release(live)
@@ -177,9 +175,9 @@ class AgentTerminals:
     # -- the end ----------------------------------------------------------------------------------
 
     def end_turn(self, session: Session, turn: int) -> None:
-        """Start ending the commands left running by a cancelled turn of a session or its subagents.
+        """Start to end the commands that a cancelled turn of a session has left running.
 
-        Their output stays. The chat names them.
+        This includes commands of subagents. The output stays. Name the commands in the chat.
         """
         left = [
             live
@@ -195,9 +193,7 @@ class AgentTerminals:
         session.notice("info", wording.ENDED_WITH_TURN.format(commands=", ".join([*names, *more])))
 
     def forget(self, session: Session | None = None) -> None:
-        """Start ending the terminals of a closed session, or of all sessions without an
-        argument.
-        """
+        """Start to end the terminals of a session; without an argument, of all sessions."""
         if session is None:
             self._closed = True
         for live in list(self._live.values()):
@@ -216,7 +212,7 @@ class AgentTerminals:
     # -- permission -------------------------------------------------------------------------------
 
     def _question(self, session: Session, command: Command) -> Decision | None:
-        """Apply the rules to the command. Return the decision to await before it starts."""
+        """Apply the rules to a command. Return the decision to await before it starts, if any."""
         case = Case(kind="execute", commands=[command.judged], agent=self._agent)
         action = judge(case, session, self._settings())
         if action not in ("ask", "deny") or (
@@ -239,7 +235,7 @@ class AgentTerminals:
     def _is_permitted(self, session: Session, command: Command) -> bool:
         """Return whether the user has allowed this command for the session, or just now.
 
-        Many agents send a permission request first; each such answer counts for one command.
+        Many agents send a permission request first; each answer then counts for one command.
         """
         if (session.n, command.judged) in self._allowed:
             return True
@@ -345,8 +341,7 @@ async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOut
 def _is_shown_by(shown: RequestedCommand, requested: RequestedCommand, session: Session) -> bool:
     """Return whether a permission has shown this command to the user.
 
-    `shown` is the command of the permission. `requested` may add nothing to it that changes its
-    effect.
+    `shown` is the command of the permission. `requested` may only add variables without effect.
     """
     here = shown.cwd or session.cwd
     return (
@@ -361,5 +356,5 @@ def _end(terminal: Terminal, end: Exit) -> None:
 
 
 def _details(command: Command) -> list[str]:
-    """Return the directory and added environment, which the title does not show."""
+    """Return lines on the directory and the added environment, which the title does not show."""
     return [f"in {command.cwd}", *(f"with {name}={value}" for name, value in command.shown.env)]

@@ -1,4 +1,4 @@
-"""Files that the tool calls of a session name, for the attribution of changes on disk."""
+"""Observation of the files that tool calls name, to attribute changes on disk."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from acp_nvim.session.session import Session
 
 
 class ToolCallWatch:
-    """Observer of all tool calls. It is called in wire order, and no method waits."""
+    """Observer of tool calls. Its methods are called in wire order and do not wait."""
 
     def __init__(self, files: ToolCallFiles) -> None:
         self._files = files
 
     def plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
-        """Note that calls which name no file were announced or changed."""
+        """Record new or changed calls that name no file."""
         turn = self._files.turn(session)
         if turn is not None:
             calls = list(calls)
@@ -38,20 +38,20 @@ class ToolCallWatch:
             self._files.on_unnamed(turn, [call for call in calls if call.kind not in READING])
 
     def command(self, session: Session, line: str, directory: str) -> None:
-        """Note the command of a terminal."""
+        """Record the command of a terminal."""
         turn = self._files.turn(session)
         if turn is not None:
             turn.mentions.add_command(line, directory)
             turn.git.start(line, time.time_ns() - GRAIN_NS)
 
     def on_tool_at(self, session: Session, path: str) -> None:
-        """Note a file that one of the editor's tools uses."""
+        """Record a file that one of the editor's tools uses."""
         turn = self._files.turn(session)
         if turn is not None:
             turn.mentions.add_paths([os.path.realpath(path)])
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
-        """Note a call that was announced or changed."""
+        """Record a new or changed call."""
         turn = self._files.turn(session)
         if turn is None:
             return
@@ -72,7 +72,7 @@ class ToolCallWatch:
 
 
 def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
-    """Note the files that a call names, in its commands and its title too."""
+    """Record the files that a call names, including those in its commands and its title."""
     turn.mentions.add_paths([*paths, *paths_in_real_folders(call, cwd)])
     turn.mentions.add_title(call.title, cwd)
     if call.raw_input or call.is_finished:
@@ -84,6 +84,6 @@ def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
 
 
 def _judge(turn: Turn, call: ToolCall, lines: list[str]) -> None:
-    """Note whether a call may run git. Other commands and edits of files do not."""
+    """Record whether a call may run git. Edits and commands that do not name git are harmless."""
     is_harmless = bool(lines) or call.kind in CHANGING
     turn.git.judge(call, (*lines, call.title), is_harmless=is_harmless)

@@ -1,7 +1,7 @@
 """Trust of the user in a session (`:Acp trust`): permissions that are allowed without a question.
 
 Trust never covers secrets, files that other programs run by themselves, paths outside of the
-session, and calls whose paths or commands cannot be read. It covers no rule that denies or asks.
+session, or calls whose paths or commands cannot be read. It does not override rules.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.session import Session
 
 _ASKED: Final = frozenset({"switch_mode"})
-"""Kinds that trust never covers, since they change the questions that follow."""
+"""Kinds that trust never covers, since they change which questions follow."""
 _PARTS: Final = late(r"[=:,]")
 _ADDRESS: Final = late(r"(?!file:)[A-Za-z][\w+.-]*://")
 _AROUND: Final = "\"'`()[]<>,;:"
@@ -33,15 +33,15 @@ _AROUND: Final = "\"'`()[]<>,;:"
 def option(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> Option | None:
-    """Return the option that trust chooses for a permission, or None to ask the user.
+    """Return the option that trust selects for a permission, or None to ask the user.
 
-    ``calls`` are the call of the permission and the open calls that it may allow.
+    ``calls`` are the call of the permission and the open calls that it may allow too.
     """
     trust, found = session.root.trust, decision.first("allow_once")
     if trust is None or found is None or decision.guarded:
         return None
     if sum(it.kind == "allow_once" for it in decision.options) > 1:
-        return None  # the options differ in a way that only the user can judge
+        return None  # only the user can choose between such options
     judged = calls[1:] or calls
     if not calls[1:] and calls[0].kind == "other" and requests.is_without_content(calls[0]):
         return None
@@ -77,7 +77,7 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
 
 
 def _is_plain(command: Command, session: Session) -> bool:
-    """Return whether every shell reads a command alike, inside the session's directories."""
+    """Return whether all shells read a command alike and it stays in the session's directories."""
     is_readable = rules.plain(command) is not None and variables.are_harmless(command.env)
     return is_readable and not leaves_session(command, session)
 
@@ -107,7 +107,7 @@ def _texts(raw: Any) -> Iterator[str]:
 
 
 def _possible_paths(words: Iterable[str], cwd: str) -> list[str]:
-    """Return the absolute paths that words may mean, also as a part of `--option=path`.
+    """Return the absolute paths that words may mean, also as part of `--option=path`.
 
     Network addresses are not paths.
     """

@@ -14,9 +14,7 @@ from acp_nvim.session.session import Session
 def option_without_question(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> tuple[Option, str] | None:
-    """Return the option to choose without a question, and its reason for the chat, or None to
-    ask.
-    """
+    """Return the option to select without a question and the reason, or None to ask."""
     kept = kept_rules.option(session, decision, calls, settings)
     if kept is not None:
         return kept, "rule of this project"

@@ -1,8 +1,9 @@
-"""Attribution of changes since a checkpoint by the contents of files.
+"""Attribution of changes since a checkpoint, by file contents.
 
-Each change by an agent is recorded with marks of the contents before and after. The changes form a
-chain. If it starts with the content at the checkpoint, has no gap and ends with the present
-content, only agents have changed the file. A gap is a change by the user, in whatever program.
+Each change by an agent is recorded with marks of the contents before and after. The changes of a
+file form a chain. If the chain starts with the content at the checkpoint, has no gap and ends with
+the present content, only agents have changed the file. A gap is a change by the user, in any
+program.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from acp_nvim.files.checkpoints.store import UNKNOWN, Unstored
 NONE: Final = ""
 """Mark of a missing file."""
 SAME: Final = "="
-"""Mark of an unchanged content whose mode has changed."""
+"""Mark of unchanged content whose mode has changed."""
 
 
 Content = Text | bytes | Unstored | None
@@ -29,7 +30,8 @@ Content = Text | bytes | Unstored | None
 class ContentChange(msgspec.Struct, frozen=True):
     """Change of a file between two checkpoints, by agents and by decisions on their changes.
 
-    ``agent``: not only by decisions. ``gap``: another change was made in between.
+    ``agent`` is false if only decisions changed the file. ``gap`` is true if something else changed
+    it in between.
     """
 
     before: str
@@ -38,7 +40,7 @@ class ContentChange(msgspec.Struct, frozen=True):
     gap: bool = False
 
     def then(self, later: ContentChange) -> ContentChange:
-        """Return this change followed by a later one."""
+        """Combine this change with a later one."""
         after = self.after if later.after == SAME else later.after
         before = later.before if self.before == SAME else self.before
         gap = self.gap or later.gap or not follows(later.before, self.after)
@@ -46,14 +48,14 @@ class ContentChange(msgspec.Struct, frozen=True):
 
 
 def follows(before: str, *marks: str) -> bool:
-    """Return whether a change that begins with this content may follow one of these marks."""
+    """Return whether a change from the content ``before`` may follow one with these marks."""
     if before == UNKNOWN or UNKNOWN in marks:
         return False
     return before == SAME or SAME in marks or before in marks
 
 
 def combine_changes(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
-    """Combine these changes by path; the earliest come first."""
+    """Combine the changes of each path. ``agent_changes`` are ordered, oldest first."""
     found: dict[str, ContentChange] = {}
     for one in agent_changes:
         for path, change in one.items():
@@ -67,7 +69,7 @@ def add(agent_changes: dict[str, ContentChange], path: str, change: ContentChang
 
 
 def mark(side: Content) -> str:
-    """Return a mark of a content. A text has the same mark in all file formats."""
+    """Return the mark of a content. A text has the same mark in all file formats."""
     if isinstance(side, Unstored):
         return side.mark
     if isinstance(side, Text):

@@ -1,8 +1,7 @@
-"""Files of a session as they were before each of its prompts.
+"""Checkpoints: the files of a session before each of its prompts.
 
 A checkpoint has the trees of the session's directories (`Snapshots`), the texts of unsaved buffers
-and the pending edits. Files that are in no tree are recorded when an agent first changes them. The
-contents are in the user's data directory, with one directory for each session directory.
+and the pending edits. Files that are in no tree are recorded when an agent first changes them.
 """
 
 from __future__ import annotations
@@ -43,13 +42,13 @@ MAX_CHECKPOINTS: Final = 500
 
 
 Formats = tuple[Format | None, Format | None]
-"""Format of a file before agents changed it, and format set by an agent, as far as known."""
+"""Format of a file before agents changed it, and format set by an agent; None if unknown."""
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Content to restore to a file; no ``data``: no file.
+    """Content to restore to a file; ``data`` is None to delete the file.
 
-    ``mode`` is git's. It is 0 if the old content is not known, so the file is left alone.
+    ``mode`` is git's. It is 0 if the old content is unknown; the file is then left alone.
     """
 
     path: str
@@ -58,9 +57,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """Files before prompt ``n`` (1: the session's first); ``label`` is the beginning of the
-    prompt.
-    """
+    """Files before prompt ``n``, counted from 1; ``label`` is the beginning of the prompt."""
 
     n: int
     label: str
@@ -71,7 +68,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     """Texts of buffers with unsaved edits, by real path."""
     pending: dict[str, Pending]
     reasons: list[str]
-    """Why directories are not stored."""
+    """Reasons why directories are not stored."""
     touched: dict[str, Text | None] = msgspec.field(default_factory=dict)
     """Files in no tree, as they were when an agent first changed them after the checkpoint."""
     late: dict[str, Target] = msgspec.field(default_factory=dict)
@@ -82,26 +79,26 @@ class Checkpoint(msgspec.Struct, frozen=True):
     agent_changes: dict[str, ContentChange] = msgspec.field(default_factory=dict)
     """Changes by agents until the next checkpoint; for a restore, its own changes."""
     ends: list[float] = msgspec.field(default_factory=list)
-    """Times at which turns of the prompt had ended with all changes recorded.
+    """Times at which turns of the prompt ended and all their changes were recorded.
 
-    Empty before that, and for good if the host was killed first.
+    Empty until then; it stays empty if the host is killed first.
     """
     formats: dict[str, Formats] = msgspec.field(default_factory=dict)
     """Formats of files with pending edits."""
     unnamed: set[str] = msgspec.field(default_factory=set)
-    """Files that changed on disk in its turn without being named by the agent."""
+    """Files that changed on disk during the turn without the agent naming them."""
     disk_entries: dict[str, Pending | None] = msgspec.field(default_factory=dict)
     """Pending edits of files on disk whose buffers had others; None if nothing was pending."""
 
     def complete(self, trees: Mapping[str, str], reasons: Sequence[str]) -> None:
-        """Set the result of the scan before the prompt."""
+        """Set the trees, and the reasons for missing ones, from the scan before the prompt."""
         self.trees.clear()
         self.trees.update(trees)
         self.reasons[:] = reasons
 
 
 class RestoreStep(msgspec.Struct, frozen=True):
-    """One file of a restore, with its contents in the trees of then and now."""
+    """Restore of one file, with its blobs in the checkpoint's tree and in the present one."""
 
     target: Target
     then: Blob | None = None
@@ -111,7 +108,7 @@ class RestoreStep(msgspec.Struct, frozen=True):
 
     @property
     def why_not(self) -> str:
-        """Return why the file has to be left alone; empty if it can be restored."""
+        """Return the reason to leave the file alone; empty if it can be restored."""
         if self.target.mode == 0:
             why = self.then.why if self.then else ""
             return wording.WHY_NOT_KEPT.format(reason=why) if why else wording.WHY_UNKNOWN_THEN
@@ -121,16 +118,16 @@ class RestoreStep(msgspec.Struct, frozen=True):
 
     @property
     def is_hidden(self) -> bool:
-        """Return whether the present trees do not show if a file exists."""
+        """Return whether it is unknown from the present trees if the file exists."""
         return self.now is not None and not self.now.is_stored and not self.now.id
 
     def marks(self) -> tuple[set[str], set[str]]:
-        """Return the marks of the contents of then and now, as the trees have them."""
+        """Return the marks of the old and of the present blob; no marks if they are unknown."""
         return ({blob_mark(self.then)}, {blob_mark(self.now)}) if self.in_trees else (set(), set())
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Steps of a restore of all files, and the reasons why it cannot do more."""
+    """Steps that restore all files, and reasons why some cannot be restored."""
 
     steps: list[RestoreStep]
     touched: dict[str, Text | None]
@@ -199,7 +196,7 @@ class Checkpoints:
         self._undo[other] = list(self._undo.get(session, []))
 
     def on_touch(self, path: str, before: Text | None) -> None:
-        """Record the earlier text of a file that an agent changes."""
+        """Record the text of a file before an agent's change, unless one is recorded."""
         for made in self._made.values():
             if made:
                 made[-1].touched.setdefault(path, before)
@@ -229,7 +226,7 @@ class Checkpoints:
                 made[-1].unnamed.add(path)
 
     def lists(self) -> tuple[dict[int, list[Checkpoint]], dict[int, list[Checkpoint]]]:
-        """Return all checkpoints, and the states before restores, by session; both oldest first."""
+        """Return the checkpoints and the states before restores, by session, oldest first."""
         return self._made, self._undo
 
     def of(self, session: int) -> Sequence[Checkpoint]:
@@ -246,15 +243,15 @@ class Checkpoints:
         del self._undo[session][:-MAX_CHECKPOINTS]
 
     def last_undo(self, session: int) -> Checkpoint | None:
-        """Return the state before the last restore; None if there is none."""
+        """Return the state before the last restore, if any."""
         return next(reversed(self._undo.get(session, [])), None)
 
     def on_undo(self, session: int) -> None:
-        """Remove the last restore, which is undone."""
+        """Remove the state before the last restore, which has been undone."""
         self._undo[session].pop()
 
     async def since(self, checkpoint: Checkpoint, now: Mapping[str, str]) -> list[str]:
-        """Return the files that changed since, by the present trees. Raise StoreError."""
+        """Return files that differ between a checkpoint and the present trees. Raise StoreError."""
         paths: dict[str, None] = dict.fromkeys(checkpoint.late)
         for root, tree in checkpoint.trees.items():
             found = await self._changes(checkpoint, root, now.get(root, tree), tree)
@@ -264,7 +261,7 @@ class Checkpoints:
     async def plan(
         self, session: int, checkpoint: Checkpoint, now: Mapping[str, str], undo: bool = False
     ) -> Plan:
-        """Plan a restore to a checkpoint; ``undo``: to the state before a restore."""
+        """Plan a restore to a checkpoint, or with ``undo`` to the state before a restore."""
         steps: list[RestoreStep] = []
         reasons = list(checkpoint.reasons)
         if not checkpoint.trees and not reasons:
@@ -296,10 +293,7 @@ class Checkpoints:
     async def _unattributed_files(
         self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]
     ) -> list[str]:
-        """Return files that changed after prompts whose turns were cut off.
-
-        Their author is not known.
-        """
+        """Return files that changed in turns that were cut off, so their author is unknown."""
         found: list[str] = []
         ends: list[Mapping[str, str]] = [*(it.trees for it in checkpoints[1:]), now]
         for one, then in zip(checkpoints, ends, strict=False):
@@ -324,9 +318,10 @@ class Checkpoints:
     async def _changes(
         self, checkpoint: Checkpoint, root: str, now: str, then: str
     ) -> list[Change]:
-        """Return the differences between now and then in a directory.
+        """Return the differences of a directory, from the present tree to the old one.
 
-        Leave out nested directories with their own trees, and files that were only stored since.
+        Nested directories with their own trees are left out. So are unchanged files that only the
+        old tree lacks, because it left them out.
         """
         inner = [other for other in checkpoint.trees if is_below(other, root)]
         return [
@@ -359,7 +354,7 @@ class Checkpoints:
 
 
 def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
-    """Return the contents before these changes, by path."""
+    """Return the targets that undo these changes, by path."""
     found: dict[str, Target] = {}
     for it in changes:
         if isinstance(it.before, Unstored):

@@ -1,8 +1,8 @@
-"""Notes on commits in a private ref, made without running programs that the repository names.
+"""Git notes on commits, written without running programs that the repository names.
 
 Git makes the objects in a private git directory (`private_git.scratch`) that shares only the user's
 objects. In the user's repository only the ref is updated, by `update-ref` with hooks disabled.
-Index, work tree and branches are unchanged, and nothing is sent.
+Index, work tree and branches do not change, and nothing is pushed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AUTHOR: Final = {
 
 
 class NotNotedError(Exception):
-    """There is no commit for a note, or it has another tool's note; the message is for the user."""
+    """Error: no commit, or one with another tool's note. The message is for the user."""
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ def head(directory: str, env: Mapping[str, str]) -> Commit:
 
 
 def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, Text]:
-    """Return the texts of these files (absolute) in a commit, without missing ones.
+    """Return the texts of files (absolute paths) in a commit, without the missing ones.
 
     This call blocks. Raise StoreError.
     """
@@ -75,7 +75,7 @@ def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[
 
 
 def write(commit: Commit, ref: str, note: bytes, env: Mapping[str, str]) -> None:
-    """Put a note on a commit, in place of an earlier one by this plugin.
+    """Write a note on a commit; replace an earlier one by this plugin.
 
     This call blocks. Raise NotNotedError if another tool's note is there, or StoreError.
     """

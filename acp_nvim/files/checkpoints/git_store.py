@@ -1,4 +1,4 @@
-"""Stored trees of a directory, by git's plumbing commands.
+"""Stored trees of a directory, made with git's plumbing commands.
 
 A store finds the changes since its last scan and keeps the contents, so that a tree can be compared
 and restored later. All methods may block: call them in a worker thread.
@@ -47,15 +47,14 @@ from acp_nvim.patterns import late
 ATTEMPTS: Final = 5
 """Number of attempts to add one file that changes while git reads it."""
 LEFT: Final = 20
-"""Number of commits left by HEAD in which missing files are looked up."""
+"""Maximum number of commits that HEAD has left in which missing files are looked up."""
 _LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
 _NO_FILE: Final = "0" * 6
 _DIFFER: Final = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
 _REWRITTEN: Final = ":(exclude,attr:!filter !working-tree-encoding)"
-"""Pathspec that excludes files whose bytes cannot differ from their blob's by a filter or encoding.
-"""
+"""Pathspec of files that a filter or an encoding may convert."""
 _LINE_ENDS: Final = ":(exclude,attr:!text !crlf !eol !ident)"
-"""Pathspec that excludes files whose bytes cannot differ from their blob's in length."""
+"""Pathspec of files in which git may convert line ends or `$Id$`, which changes their length."""
 _RULES: Final = ".gitignore"
 IGNORED: Final = Blob("", 0, "ignored by git")
 _UNREAD: Final = late(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
@@ -67,11 +66,11 @@ class GitStore:
     def __init__(
         self, root: str, home: Path, own: Path | None = None, most_new: int | None = None
     ) -> None:
-        """``home`` is the directory for git's files, ``own`` that for all files of this plugin.
+        """``home`` is the directory for git's files, ``own`` the one for all files of this plugin.
 
-        Both may be below the root, if that is the user's home directory. ``most_new`` limits the
-        files unknown to git; ``root`` has to be in a work tree then. Raise StoreError, also
-        without git.
+        Both may be below ``root``, if that is the user's home directory. ``most_new`` limits the
+        number of files unknown to git; ``root`` must then be in a work tree. Raise StoreError, also
+        if git is missing.
         """
         self._most_new = most_new
         self._root = os.path.realpath(root)
@@ -80,8 +79,8 @@ class GitStore:
         self._is_plain = repository.is_alone
         self._top = repository.top
         self._resting: dict[str, plain_tree.Signature] | None = None
-        """Signatures of the files before the last full scan, if they are few."""
-        # One for each process, since git may have been killed while it wrote another one.
+        """Signatures of the files before the last full scan; None if there are too many files."""
+        # One for each process: git may have been killed while it wrote that of another process.
         self._index = home / f"index-{os.getpid()}"
         self._git = PrivateGit(repository, home, os.environ, self._index)
         self._home = home
@@ -92,7 +91,7 @@ class GitStore:
         self._tree = ""
         self._marks = Marks(home / "out")
         self._out: dict[str, Blob] = {}
-        """Files that our index lacks, by absolute path."""
+        """Files left out of the index, by absolute path."""
         self._closed: frozenset[str] = frozenset()
         """Directories that git could not read."""
         self._nested: list[str] = []
@@ -104,7 +103,7 @@ class GitStore:
         return self._root
 
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
-        """Scan all files, or only these. Raise StoreError."""
+        """Scan all files, or only ``paths``. Raise StoreError."""
         otherwise = [] if self._tree else self._start()
         held = [] if self._tree else self._held()
         whole = paths is None or not self._tree
@@ -121,7 +120,9 @@ class GitStore:
         return Scan(self._tree, changes, missed, [*held, *room.fitting], self._nested)
 
     def is_unchanged(self) -> bool:
-        """Return whether the next scan would find nothing; only for small plain directories."""
+        """Return whether a scan would find nothing; always False for directories that are large or
+        in a repository.
+        """
         return self._resting is not None and self._resting == self._signatures()
 
     def _signatures(self) -> dict[str, plain_tree.Signature] | None:
@@ -143,9 +144,9 @@ class GitStore:
         return {self._path(name).rstrip(os.sep) for name in self._list_files(command)}
 
     def skipped(self, paths: Sequence[str]) -> list[str]:
-        """Return those of these files (below the root, existing or not) that `scan` skips.
+        """Return the ``paths`` below the root that `scan` skips, whether they exist or not.
 
-        Leave out paths beyond a link, which git rejects and a scan does not visit.
+        Paths beyond a link are left out: git rejects them, and a scan does not visit them.
         """
         inside = self._inside(path for path in paths if not is_beyond_link(path))
         listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
@@ -167,7 +168,7 @@ class GitStore:
         return left_out.differences(found, was_out, is_out)
 
     def _with_ignored(self, changes: Sequence[Change], old: str, new: str) -> list[Change]:
-        """Mark files that one tree lacks by its ignore rules as unknown in that tree."""
+        """Mark a file as ignored in a tree whose ignore rules exclude it."""
         ignored = self._ignored_files(old, [it.path for it in changes if it.before is None])
         now_ignored = self._ignored_files(new, [it.path for it in changes if it.after is None])
         return [
@@ -180,7 +181,7 @@ class GitStore:
         ]
 
     def _ignored_files(self, tree: str, paths: Sequence[str]) -> set[str]:
-        """Return the files that git ignores by the rules in a tree."""
+        """Return the ``paths`` that git ignores by the rules in a tree."""
         folders = {folder for path in paths for folder in Path(self._name(path)).parents}
         if not paths:
             return set()
@@ -210,7 +211,7 @@ class GitStore:
         ]
 
     def at(self, tree: str, path: str) -> Blob | None:
-        """Return the content of one file in a tree; None if it has none. Raise StoreError."""
+        """Return the blob of a file in a tree; None if the tree lacks it. Raise StoreError."""
         tree, out = self._marks.parts(tree)
         listed = self._run(
             ["ls-tree", "-z", "--full-tree", tree, "--", self._name(path)], env=_LITERAL
@@ -219,7 +220,7 @@ class GitStore:
         return found[0] if found else out.get(path)
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """Return the stored bytes by absolute path, as in the work tree; lost ones are missing."""
+        """Return stored bytes by absolute path, as in the work tree, without lost ones."""
         empty = {path: b"" for path, blob in wanted if blob.fifo}
         wanted = [(path, blob) for path, blob in wanted if not blob.fifo]
         if not wanted:
@@ -238,7 +239,7 @@ class GitStore:
     def moves_since(self, commit: str) -> list[HeadMove]:
         """Return the moves of HEAD since it was last at a commit, oldest first.
 
-        If the log of HEAD does not contain that, return one move at the time of its last change.
+        If the log of HEAD lacks that commit, return one move at the time of the log's last change.
         """
         head, log = self.head(), Path(self._git.repository.moves)
         if not head:
@@ -252,9 +253,9 @@ class GitStore:
     def git_contents(
         self, paths: Sequence[str], since: int, by_agent: Callable[[HeadMove], bool]
     ) -> dict[str, list[GitContent]]:
-        """Return the contents that the user's git commands have given these files.
+        """Return the contents that checkouts, commits and pulls by the user gave these files.
 
-        They are the contents after checkouts, commits and pulls since a time in nanoseconds.
+        ``since`` is a time in nanoseconds. ``by_agent`` tells the moves of HEAD by agents apart.
         """
         found: dict[str, list[GitContent]] = {}
         if self._is_plain:
@@ -279,10 +280,7 @@ class GitStore:
         return found
 
     def changed_since(self, since: int) -> list[str]:
-        """Return the files changed since a time in nanoseconds that differ from the user's index.
-
-        Nothing is stored.
-        """
+        """Return files changed since a time (ns) that differ from the user's index."""
         self._git.copy_index()
         try:
             found = [self._path(name) for name in self._changed_files()]
@@ -291,11 +289,11 @@ class GitStore:
         return [path for path in found if changed_at(path) >= since]
 
     def committed(self, paths: Sequence[str], since: str, to: str = "") -> dict[str, bytes | None]:
-        """Return the contents of those files that differ between two commits.
+        """Return the contents of the ``paths`` that differ between two commits.
 
-        They are contents in the commit ``to`` ("": HEAD), compared with ``since`` ("": before the
-        first commit); None for files that ``to`` lacks. For a file with a filter, only the content
-        on disk is known, and only if git considers it committed.
+        The contents are those in the commit ``to`` ("": HEAD), None for files that it lacks.
+        ``since`` is the other commit ("": before the first one). For a file with a filter, only the
+        content on disk is known, and only if git considers it committed.
         """
         from tempfile import TemporaryDirectory
 
@@ -324,9 +322,9 @@ class GitStore:
     # ---- helpers
 
     def _start(self) -> list[str]:
-        """Start with the user's index, whose stat cache saves reading unchanged files.
+        """Copy the user's index, whose stat cache saves reading unchanged files.
 
-        Return the files whose bytes it does not have, which are removed from our copy.
+        Return the files whose blobs differ from their bytes. They are removed from the copy.
         """
         if self._index.exists():
             return []
@@ -348,7 +346,7 @@ class GitStore:
         return names
 
     def _held(self) -> list[str]:
-        """Return the files of our index before the first scan, and learn its submodules."""
+        """Return the files in the copy of the user's index, and record its submodules."""
         if not self._index.exists():
             return []
         staged = (entry.split("\t", 1) for entry in self._list_files(["ls-files", "-s", "-z"]))
@@ -403,7 +401,7 @@ class GitStore:
         return {name: data for name, data in found.items() if data is not None}
 
     def _clean(self, blobs: Mapping[str, Blob], index: Mapping[str, str]) -> dict[str, bytes]:
-        """Return the bytes of unchanged files whose entries in an index are these blobs."""
+        """Return the bytes on disk of files that git considers equal to these blobs (by name)."""
         env = {**index, **_LITERAL}
         run = self._git.run
         listed = run(["ls-files", "-s", "-z", "--", *blobs], env=env)
@@ -419,7 +417,7 @@ class GitStore:
         return found
 
     def _choose_files(self, others: Iterable[str]) -> list[str]:
-        """Return the files that may have changed, and those left out so far."""
+        """Return ``others``, the files that may have changed, and those left out so far."""
         return sorted({*map(self._path, (*self._changed_files(), *others)), *self._out})
 
     def _take(self, room: Room) -> None:
@@ -450,7 +448,7 @@ class GitStore:
             self._run(["update-index", "--force-remove", "-z", "--stdin"], given)
 
     def _tree_name(self) -> str:
-        """Return the name of the present tree."""
+        """Write the index as a tree; return its name, with the mark of the files left out."""
         tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
         folders = self._closed.union(self._nested)
         return self._marks.marked(tree, LeftOut(dict(self._out), folders))

@@ -1,7 +1,7 @@
 """Existing files that are not in a tree: large files, FIFOs, unreadable directories.
 
-A path that a tree lacks may therefore have existed. A `Marks.marked` name consists of the name of a
-store's tree and that of its `LeftOut`.
+So a path that a tree lacks may have existed. `Marks.marked` appends the name of a `LeftOut` to the
+name of its tree.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MARK: Final = "+"
 class LeftOut(msgspec.Struct, frozen=True):
     """Files that a tree leaves out.
 
-    ``files`` are known by absolute path. ``folders`` are directories whose files are not known.
+    ``files`` are known, by absolute path. ``folders`` are directories with unknown files.
     """
 
     files: dict[str, Blob] = {}
@@ -53,7 +53,7 @@ class _Stored(msgspec.Struct, frozen=True):
 
 
 class Marks:
-    """The `LeftOut`s of a store's trees, each in a file named by its content."""
+    """Store of `LeftOut`s, each in a file named by its content."""
 
     def __init__(self, home: Path) -> None:
         """``home`` is their directory."""
@@ -74,7 +74,7 @@ class Marks:
         return f"{tree}{_MARK}{name}"
 
     def parts(self, name: str) -> tuple[str, LeftOut]:
-        """Return the tree and its `LeftOut`. Raise StoreError if it is no longer stored."""
+        """Return the tree and the `LeftOut` of a name. Raise StoreError if it is not stored."""
         tree, _, mark = name.partition(_MARK)
         if mark not in self._known:
             self._known[mark] = self._read(mark)
@@ -89,7 +89,7 @@ class Marks:
 def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[Change]:
     """Add left-out files to the ``changes`` between two trees.
 
-    A file counts as changed only if that is known.
+    A file of unknown content does not count as changed.
     """
     found = {change.path: change for change in changes}
     for path in old.files.keys() | new.files.keys():
@@ -104,7 +104,7 @@ def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[C
 
 
 def _mark_unknown_sides(change: Change, old: LeftOut, new: LeftOut) -> Change:
-    """Return the change, with a mark in place of each blob that lies in an unreadable directory."""
+    """Return the change, with a `NOT_ENTERED` blob for a side that is in an unread directory."""
     path, before, after = change.path, change.before, change.after
     if (before is None and old.hides(path)) or (after is None and new.hides(path)):
         return Change(path, before or old.get(path), after or new.get(path))
@@ -112,16 +112,16 @@ def _mark_unknown_sides(change: Change, old: LeftOut, new: LeftOut) -> Change:
 
 
 def was_there(path: str, then: Blob | None, now: Blob | None) -> bool:
-    """Return whether a file that the old tree left out is the same in the new tree."""
+    """Return whether a file is unchanged and only missing in the old tree, which left it out."""
     if then is None or now is None or then.is_stored or not now.is_stored or not then.id:
         return False
     return then.id == signature_of(path)
 
 
 def news(changes: Iterable[Change]) -> list[Change]:
-    """Return the real changes between two scans.
+    """Return the changes between two scans that are certain.
 
-    A file that could not be read in one of them counts as unchanged.
+    A file that one of them could not read counts as unchanged.
     """
     return [
         it

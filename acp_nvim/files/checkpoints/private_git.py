@@ -1,9 +1,9 @@
-"""Git without any program that a repository names.
+"""Git that runs no program named by a repository.
 
-A process that can write to `.git/config`, `.git/hooks` or `.gitattributes` (an agent, the author of
-a clone) can name programs for git to run: filters, hooks, fsmonitor, textconv, external diffs, the
-transport of a promisor remote. Git therefore works in a private git directory. The user's objects
-are its alternates, its index is a copy, and only a few harmless values of the config are copied.
+Whoever can write `.git/config`, `.git/hooks` or `.gitattributes` (an agent, the author of a clone)
+can name programs for git to run: filters, hooks, fsmonitor, textconv, external diffs, the transport
+of a promisor remote. Git therefore works in a private git directory. The user's objects are its
+alternates, its index is a copy, and only a few harmless values of the config are copied.
 
 In the user's repository, only `rev-parse` and `config` run, which read refs and config; and
 `update-ref`, without hooks, if the user asks for notes (`git_notes.py`).
@@ -117,7 +117,7 @@ class Repository(msgspec.Struct, frozen=True):
 def environment(env: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for git.
 
-    It has no variable of git's own and no program from the current directory, and forbids fetching,
+    It has no git variables of the user and no relative directory in PATH. It forbids fetching,
     whatever the config says.
     """
     inherited = {key: value for key, value in env.items() if not key.startswith("GIT_")}
@@ -136,7 +136,7 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
 def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> Repository:
     """Return the repository whose work tree contains a directory.
 
-    Raise StoreError if there is none, or no git.
+    Raise StoreError if there is no repository, or no git.
     """
     env = environment(env)
     where = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--show-object-format"]
@@ -163,7 +163,7 @@ def find_or_placeholder(
     directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S
 ) -> Repository:
     """Return the repository of a directory, or a placeholder if it is in none."""
-    if find_top(directory):  # without a `.git`, git need not be asked
+    if find_top(directory):  # saves a process if there is no `.git`
         with suppress(GitError):
             return find(directory, env, timeout)
     nowhere = environment(env) | {"GIT_DIR": os.devnull}
@@ -200,7 +200,7 @@ def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOU
 def list_files(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> list[str]:
     """Return the files below a directory that are tracked or not ignored, as absolute paths.
 
-    Raise StoreError if there is no repository, or it cannot be read.
+    Raise StoreError if there is no repository or git cannot read it.
     """
     repository = find(directory, env, timeout)
     with scratch(repository, env) as own:
@@ -245,7 +245,7 @@ def scratch(repository: Repository, env: Mapping[str, str]) -> Iterator[dict[str
 
 
 def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]:
-    """Return the options listed above, with safe values only; paths are absolute."""
+    """Return the user's git options that have safe values; paths are absolute."""
     good_values = {**_STAT, **_CONVERSION, **_SHARED}
     names = [name.partition(".")[2] for name in (*good_values, *_PATHS)]
     ask = [*CAREFUL, "config", "-z", "--get-regexp", rf"^core\.({'|'.join(names)})$"]
@@ -285,7 +285,7 @@ class PrivateGit:
         index: Path,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        """``home`` is the directory for git's files; ``index`` is the path of our index."""
+        """``home`` is the directory for git's files; ``index`` is the path of the private index."""
         self.repository = repository
         self.index = index
         self._timeout = timeout
@@ -312,7 +312,7 @@ class PrivateGit:
         _link_or_copy(repository.attributes, self._converting / "info" / "attributes")
 
     def _make(self, name: str, further: Container[str] = ()) -> Path:
-        """Create a git directory with only our config."""
+        """Create a git directory whose config has only safe options."""
         repository = self.repository
         folder = self._folder / name
         for inner in ("refs", "info"):
@@ -335,9 +335,9 @@ class PrivateGit:
         return folder
 
     def copy_index(self, place: Path | None = None) -> None:
-        """Start with a copy of the user's index, if there is one.
+        """Copy the user's index, if any, to ``place`` (default: the private index).
 
-        Its stat cache saves reading unchanged files. ``place`` is the target, by default our index.
+        Its stat cache saves reading unchanged files.
         """
         user = Path(self.repository.index)
         if not user.is_file():
@@ -358,7 +358,7 @@ class PrivateGit:
         converting: bool = False,
         umask: int = PRIVATE,
     ) -> bytes:
-        """Run git at the top of the work tree; return its output. Raise StoreError."""
+        """Run git at the top of the work tree and return its output. Raise StoreError."""
         return self.run_with_warnings(
             args, given, fine=fine, env=env, converting=converting, umask=umask
         )[0]
@@ -373,7 +373,7 @@ class PrivateGit:
         converting: bool = False,
         umask: int = PRIVATE,
     ) -> tuple[bytes, bytes]:
-        """Run git; return its output and its warnings."""
+        """Run git like `run`; return its output and its warnings."""
         folder = self._converting if converting else self._plain
         env = {**self._env, "GIT_DIR": str(folder), **(env or {})}
         try:
@@ -386,7 +386,7 @@ class PrivateGit:
         return done.stdout, done.stderr
 
     def filtered(self, names: Sequence[str]) -> set[str]:
-        """Return those of these files (relative to the top) that have a filter."""
+        """Return the names (relative to the top) of files that have a filter."""
         if not names:
             return set()
         given = b"".join(os.fsencode(name) + b"\0" for name in names)
@@ -485,9 +485,9 @@ def _line(key: str, value: str) -> str:
 
 
 def _link_or_copy(path: str, place: Path) -> None:
-    """Link a place in our directory to a file of the user, so git sees its changes."""
+    """Link ``place`` to a file of the user, so that git sees later changes of the file."""
     try:
         place.symlink_to(path)
-    except OSError:  # no symlinks, as on Windows: copy its present state
+    except OSError:  # no symlinks, as on Windows
         if Path(path).is_file():
             shutil.copyfile(path, place)

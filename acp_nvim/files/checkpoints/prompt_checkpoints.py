@@ -24,7 +24,7 @@ class PromptCheckpoints:
         self._prompts: dict[int, tuple[object, int]] = {}
 
     def number(self, session: AgentSession, prompt: object) -> int:
-        """Return the number of a prompt that is sent, perhaps again; 1 for the session's first."""
+        """Return the number of a prompt, counted from 1. A prompt sent again keeps its number."""
         last, n = self._prompts.get(session.n, (None, 0))
         if last is not prompt:
             n += 1
@@ -49,8 +49,7 @@ class PromptCheckpoints:
     ) -> None:
         """Continue a session of another process after ``last`` prompts.
 
-        It gets copies of the checkpoints before these ``prompts`` of the session with the number
-        ``earlier``.
+        Copy the checkpoints before these ``prompts`` from the session number ``earlier``, if any.
         """
         if earlier is not None:
             self._checkpoints.copy_to(earlier, session.n, prompts)
@@ -59,7 +58,7 @@ class PromptCheckpoints:
 
     def labels(self, n: int) -> dict[int, str]:
         """Return the labels of a session's checkpoints, by number of the prompt."""
-        return {kept.n: kept.label for kept in self._checkpoints.of(n)}
+        return {checkpoint.n: checkpoint.label for checkpoint in self._checkpoints.of(n)}
 
     async def create(
         self,
@@ -70,7 +69,7 @@ class PromptCheckpoints:
     ) -> Checkpoint:
         """Create the checkpoint before prompt ``n``, to be completed after a scan.
 
-        ``unsaved`` are all texts with unsaved edits, if known.
+        ``unsaved`` are all texts with unsaved edits; None if they have to be read.
         """
         checkpoint = await self.present(session, n, label, unsaved)
         self._checkpoints.add(session.n, checkpoint)
@@ -78,7 +77,7 @@ class PromptCheckpoints:
         return checkpoint
 
     def resume(self, session: AgentSession) -> None:
-        """Continue a session with checkpoints of another process."""
+        """Number further prompts after the checkpoints, which another process made."""
         numbers = [checkpoint.n for checkpoint in self._checkpoints.of(session.n)]
         self._prompts[session.n] = None, max(numbers, default=0)
         self._show(session)
@@ -93,7 +92,7 @@ class PromptCheckpoints:
         label: str,
         unsaved: Mapping[str, Text] | None = None,
     ) -> Checkpoint:
-        """Return a checkpoint of the present files that is in no list."""
+        """Return a checkpoint of the present state, without adding it to the session's list."""
         roots = [Place(root, root).real for root in session.roots]
         words = " ".join(label.split())
         pending = self._files.ledger.files()

@@ -1,8 +1,9 @@
 """Limits on the size and age of snapshot stores.
 
-Stores that were unused for long are removed. The contents of a large store become read-only, and
-are removed once they are older than any checkpoint. All Neovims that work in a directory share its
-store. Each holds its lock as long as it lives, so no process removes a store in use.
+Stores that were not used for `MAX_AGE_S` are removed. The contents of a large store become
+read-only, and are removed once they are older than any checkpoint. All Neovims that work in a
+directory share its store. Each holds the store's lock as long as it lives, so that no process
+removes a store in use.
 """
 
 from __future__ import annotations
@@ -31,23 +32,21 @@ Those unused for the longest time are removed first.
 MAX_STORE_BYTES: Final = 512 * 1024 * 1024
 """Maximum size of one store, in bytes.
 
-Beyond it a new store is begun, and the one before the last is removed.
+The contents of a larger store are moved to `OLDER`, and replace those there.
 """
 LOCK: Final = "lock"
 TRIES: Final = 300
 """Number of attempts to get a lock that another process holds exclusively for a moment."""
 PAUSE_S: Final = 0.01
 _TEMPORARY: Final = ("index-*", "git-*", "tmp*")
-"""Files that a killed process may leave behind."""
+"""Files and directories that a killed process may leave behind."""
 
 
 class StoreLock:
     """Lock that marks a store as in use while this process lives. Raise OSError."""
 
     def __init__(self, home: Path, pause: Callable[[float], None] = time.sleep) -> None:
-        """Lock the store; create its directory if necessary. Block while another process cleans
-        up.
-        """
+        """Lock a store; create its directory if needed. Wait while another process prunes it."""
         tries = TRIES
         while (handle := _take_shared_lock(home)) is None:
             tries -= 1
@@ -63,9 +62,9 @@ class StoreLock:
 
 
 def _take_shared_lock(home: Path) -> int | None:
-    """Return a handle on the shared lock of a store.
+    """Lock a store in shared mode; return the handle of the lock.
 
-    Return None if another process has it exclusively, or has just removed it.
+    Return None if another process holds the lock exclusively or has just removed it.
     """
     private_files.directory(home)
     try:
@@ -117,7 +116,7 @@ def _remove(store: Path) -> bool:
 
 
 def _is_free(handle: int) -> bool:
-    """Lock a store exclusively; return whether no other process uses it."""
+    """Try to lock a store exclusively; return whether that succeeded."""
     if sys.platform == "win32":
         return False
     try:
@@ -142,7 +141,7 @@ def _tidy(store: Path) -> None:
 
 
 def _move_aside(store: Path, older: Path) -> None:
-    """Move all contents aside, where they are only read."""
+    """Move the contents of a store to ``older``, from which they are only read."""
     shutil.rmtree(older, ignore_errors=True)
     older.mkdir(mode=private_files.DIRECTORY)
     for path in list(store.iterdir()):
@@ -151,7 +150,7 @@ def _move_aside(store: Path, older: Path) -> None:
 
 
 def _time_of_last_use(directory: Path) -> float:
-    """Return when a store was last used; 0 if there is none."""
+    """Return the time of the last use of a store; 0 if it does not exist."""
     try:
         return directory.stat().st_mtime if directory.is_dir() else 0
     except OSError:
@@ -159,7 +158,7 @@ def _time_of_last_use(directory: Path) -> float:
 
 
 def _size(directory: Path) -> int:
-    """Return the size of all files below. Other processes may remove some meanwhile."""
+    """Return the size of all files in a directory, which others may remove meanwhile."""
     total = 0
     for folder, _, files in os.walk(directory):
         for name in files:

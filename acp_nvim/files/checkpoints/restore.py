@@ -50,7 +50,7 @@ ATTEMPTS: Final = 5
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """Files of a restore."""
+    """Selection of files to restore."""
 
     steps: list[RestoreStep]
     touched: dict[str, Text | None]
@@ -60,13 +60,13 @@ class Choice(msgspec.Struct, frozen=True):
     contents: dict[str, Content]
     """Present contents of all these files; the unsaved text, if any, instead of the file's."""
     shared: list[str]
-    """Those of these files that the user has changed too."""
+    """Files among them that the user has changed too."""
     unknown: frozenset[str]
-    """Those of ``shared`` with an unknown author of changes."""
+    """Files of ``shared`` with changes by an unknown author."""
     users: list[str]
     """Files that only the user has changed. They are left alone."""
     notes: list[str]
-    """Why files cannot be restored."""
+    """Lines for the user about files that cannot be restored."""
 
     def without(self, paths: Iterable[str]) -> Choice:
         """Return a restore that leaves these files alone."""
@@ -122,7 +122,7 @@ def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: 
 def _is_shared(
     path: str, plan: Plan, step: RestoreStep | None, then: Checkpoint, now: Content
 ) -> bool:
-    """Return whether anyone except agents has changed a file."""
+    """Return whether a restore would lose changes that are not by agents."""
     old_marks, new_marks = step.marks() if step else (set[str](), set[str]())
     if step is not None:
         old_marks.add(mark(step.target.data))
@@ -144,10 +144,10 @@ def _left_line(path: str, reason: str) -> str:
 
 def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
     """Sort the steps: deletions first, innermost first, since others may take their places."""
-    going = [step for step in steps if step.target.data is None]
-    coming = [step for step in steps if step.target.data is not None]
-    going.sort(key=lambda step: step.target.path.count(os.sep), reverse=True)
-    return [*going, *coming]
+    steps = list(steps)
+    deletions = [step for step in steps if step.target.data is None]
+    deletions.sort(key=lambda step: step.target.path.count(os.sep), reverse=True)
+    return [*deletions, *(step for step in steps if step.target.data is not None)]
 
 
 def question(paths: list[str], unknown: Container[str], cwd: str, since: str) -> str:
@@ -176,7 +176,7 @@ class Restoring:
     async def carry_out(
         self, choice: Choice, then: Checkpoint, present: Checkpoint
     ) -> tuple[list[str], int]:
-        """Restore the files to ``then``; record the contents that undo that in ``present``.
+        """Restore the files to ``then``; record the contents that undo it in ``present``.
 
         Return notes for the user, and the number of changed files.
         """
@@ -218,7 +218,7 @@ class Restoring:
     async def _step(
         self, step: RestoreStep, then: Checkpoint, present: Checkpoint, judged: Content
     ) -> bool:
-        """Restore one file of the trees. A present content that they lack is saved first."""
+        """Restore one file of the trees; first save its present content if they lack it."""
         path = step.target.path
         if step.is_hidden:
             data = await to_thread.run_sync(content_of, path)
@@ -231,7 +231,7 @@ class Restoring:
     async def _file(self, target: Target, checkpoint: Checkpoint, judged: Content) -> bool:
         """Restore bytes and mode on disk, then the buffer, then the pending edits.
 
-        Raise Refused if the file has changed since it was ``judged``.
+        Raise Refused if the content has changed since the restore was decided (``judged``).
         """
         place = Place(target.path, target.path)
         rights = self._files.snapshots.rights(target.path)
@@ -272,7 +272,7 @@ class Restoring:
     def _pend(
         self, path: str, text: Text | None, checkpoint: Checkpoint, entry: Pending | None
     ) -> None:
-        """Restore the pending edits, with the formats to which a reject would return."""
+        """Restore the pending edits, and the formats to which a reject returns."""
         file = self._files.tracked[path]
         user, agent = checkpoint.formats.get(path, (None, None))
         file.apply(UserFormat(user))
@@ -309,7 +309,7 @@ class Restoring:
     async def _buffer(self, path: str, checkpoint: Checkpoint, judged: Content) -> bool:
         """Restore unsaved edits; if there were none, reload the buffer from its file.
 
-        ``judged`` is the content when the restore was decided, None if its file was restored since.
+        ``judged`` is the content when the restore was decided; None if the file was restored since.
         """
         place = Place(path, path)
         live = await self._files.buffers.load(place)
@@ -348,7 +348,7 @@ class Restoring:
 
 
 def _put_unchanged(place: Place, target: Target, rights: Rights | None, judged: Content) -> bool:
-    """Write the target if the file still has the content that was judged. Raise Refused."""
+    """Write the target if the file still has the content ``judged``. Raise Refused otherwise."""
     if content_of(place.real) != judged:
         raise Refused(wording.WHY_CHANGED)
     return _put(place, target, rights)
@@ -374,7 +374,7 @@ def _put(place: Place, target: Target, rights: Rights | None) -> bool:
 
 
 def _delete(path: str) -> bool:
-    """Delete a file, but not a folder."""
+    """Delete a file or link, but no directory; return whether it existed."""
     obstacles.check_above(path)
     try:
         with spot(path) as at:
@@ -413,7 +413,7 @@ def _points_to(path: Path) -> bytes | None:
 
 
 def expected_changes(choice: Choice, then: Checkpoint) -> dict[str, ContentChange]:
-    """Return the changes that a restore will make. This reads some of the files."""
+    """Return the changes that a restore will make. This call reads files."""
     steps = {step.target.path: step for step in choice.steps}
     found: dict[str, ContentChange] = {}
     for path, content in choice.contents.items():
@@ -428,7 +428,7 @@ def expected_changes(choice: Choice, then: Checkpoint) -> dict[str, ContentChang
 def _content_after(
     path: str, step: RestoreStep | None, choice: Choice, then: Checkpoint
 ) -> Content:
-    """Return the content of a buffer, or otherwise of its file, after the restore."""
+    """Return the content of a buffer, or of a file without unsaved text, after the restore."""
     if path in choice.unsaved and path in then.unsaved:
         return then.unsaved[path]
     if step is not None:

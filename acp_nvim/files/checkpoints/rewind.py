@@ -61,9 +61,9 @@ class Rewind:
     # ---- listing
 
     async def listed(self, session: AgentSession) -> list[str]:
-        """Return the checkpoints of a session with the files changed since, newest first.
+        """Return a line for each checkpoint of a session and the files changed since, newest first.
 
-        Each has one line, followed by lines for files that were not stored.
+        Further lines give the reasons why directories were not stored.
         """
         checkpoints = self._checkpoints.of(session.n)
         if not checkpoints:
@@ -107,8 +107,8 @@ class Rewind:
     ) -> list[str]:
         """Restore the files that agents changed to before prompt ``n``; None: undo a restore.
 
-        With ``every``, also restore files that only the user changed. ``ask`` is called for files
-        that both changed.
+        With ``every``, also restore files that only the user changed. Call ``ask`` for files that
+        both changed. Return lines for the user.
         """
         spared: set[str] = set()
         agreed: dict[str, Content] = {}
@@ -211,9 +211,7 @@ class Rewind:
 def _files_not_asked_about(
     choice: Choice, spared: AbstractSet[str], agreed: Mapping[str, Content]
 ) -> list[str]:
-    """Return the files that user and agent changed, but for those that the user was asked about in
-    their present state.
-    """
+    """Return files that user and agent changed, without those already asked about as they are."""
     return [
         path
         for path in choice.shared
@@ -225,7 +223,7 @@ def _files_not_asked_about(
 
 
 def _diff_rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> list[str]:
-    """Return the diff from ``checkpoint`` to ``present``; ``plan`` is that of a restore.
+    """Return the diff from ``checkpoint`` to ``present``; ``plan`` would undo it.
 
     This call blocks.
     """

@@ -1,7 +1,7 @@
-"""Rights of files that differ from those of a new file, for restores.
+"""Unusual rights of files, for restores.
 
-Stores keep only the executable bit of a mode, as git does. This module remembers files that only
-the owner may read, or that belong to others.
+Stores keep only the executable bit of a mode, as git does. This module keeps the rights of files
+that, for example, only the owner may read or that belong to others.
 """
 
 from __future__ import annotations

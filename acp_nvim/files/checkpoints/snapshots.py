@@ -57,7 +57,7 @@ UNKNOWN_CONTENT: Final = Unstored("not kept")
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A replaced symbolic link: its mode, target and mark."""
+    """Symbolic link that was replaced: its mode, target and mark."""
 
     mode: int
     target: bytes
@@ -65,11 +65,11 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """A changed file (absolute real path); a side is None if there is no file.
+    """Changed file (absolute real path); a side is None if there is no file.
 
-    Both sides are equal if the file had another content in between, which the store has seen.
-    ``executable`` and ``rights`` are those of the file before; None: the rights of a new file.
-    ``link`` is the link that the file replaced.
+    Both sides are equal if the file had other content in between, which the store has seen.
+    ``executable`` and ``rights`` describe the file before; None stands for the rights of a new
+    file. ``link`` is the link that the file replaced.
     """
 
     path: str
@@ -84,8 +84,8 @@ class Snapshots:
     """Stores of all directories in use, by real path."""
 
     def __init__(self, home: Callable[[str], Path], notice: Callable[[str], None]) -> None:
-        """``home`` returns the directory for the store of a directory, two levels below the one for
-        all files of this plugin. ``notice`` is called once for each exceeded limit.
+        """``home`` returns the store's place for a directory: two levels below the directory for
+        all files of this plugin. ``notice`` is called with messages about limits, each once.
         """
         self._home = home
         self._notice = notice
@@ -94,7 +94,7 @@ class Snapshots:
         self._reasons: dict[str, StoreError] = {}
         self._locks: dict[str, anyio.Lock] = {}
         self._in_use: dict[str, StoreLock] = {}
-        """Locks that keep these stores from being pruned while this process lives."""
+        """Locks that keep the stores in use from being pruned."""
         self._quiet = set[str]()
         """Work trees around directories of sessions. Their limits are not reported."""
         self._single: dict[str, bytes | None] = {}
@@ -109,7 +109,7 @@ class Snapshots:
         """Real paths of the directories at the last `retry`."""
 
     def within(self, roots: Iterable[str]) -> list[str]:
-        """Return real paths of these directories and of repositories in them, innermost first."""
+        """Return the real paths of directories and of the repositories in them, innermost first."""
         found: set[str] = set()
         waiting = [self._real.get(root) or self._resolve_root(root) for root in roots]
         while waiting:
@@ -126,7 +126,7 @@ class Snapshots:
     def by_root(
         self, roots: Iterable[str], paths: Iterable[str]
     ) -> tuple[dict[str, list[str]], list[str]]:
-        """Group the files by the innermost directory around them; also return the others."""
+        """Group files by the innermost directory that contains them; also return the rest."""
         by: dict[str, list[str]] = {}
         rest = list(paths)
         for root in self.within(roots):
@@ -135,7 +135,7 @@ class Snapshots:
         return {root: inside for root, inside in by.items() if inside}, rest
 
     def is_scanned(self, roots: Iterable[str]) -> bool:
-        """Return whether all of these directories have been scanned, or cannot be."""
+        """Return whether all of these directories have been scanned or cannot be scanned."""
         return all(root in self._trees or root in self._reasons for root in self.within(roots))
 
     async def scan(
@@ -144,9 +144,9 @@ class Snapshots:
         paths: Sequence[str] | None = None,
         rest: list[Change] | None = None,
     ) -> list[FileChange]:
-        """Return the changes since the last scan, below these directories or of these files only.
+        """Return the changes since the last scan: of all files in ``roots``, or only of ``paths``.
 
-        ``rest`` gets those that are not reviewed: modes, links, files beyond the limit.
+        Changes that are not reviewed (modes, links, files beyond the limit) are added to ``rest``.
         """
         others: list[Change] = []
         changes: list[FileChange] = []
@@ -172,7 +172,7 @@ class Snapshots:
     async def scan_around(self, outer: str) -> list[FileChange]:
         """Return the changes since the last scan of a work tree around a session's directory.
 
-        Files that are left out are not reported.
+        The user gets no messages about files that are left out.
         """
         self._quiet.add(outer)
         return (await self._run_locked(outer, self._scan, None))[0]
@@ -202,13 +202,13 @@ class Snapshots:
         return self._single
 
     async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
-        """Read those of these files that are in no store, since a tool call names them."""
+        """Read the files in no store that a tool call names, so that a scan can detect changes."""
         rest = await self.loose(roots, [path for path in paths if path not in self._single])
         if rest:
             await to_thread.run_sync(self._read_single, rest)
 
     async def loose(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
-        """Return the files that are in no store of the directories."""
+        """Return the files that no store of these directories contains."""
         kept, rest = self.by_root(roots, paths)
         for root, inside in kept.items():
             if root in self._stores:
@@ -262,7 +262,7 @@ class Snapshots:
         return await to_thread.run_sync(self._store(root).contents, wanted)
 
     async def content(self, trees: Mapping[str, str], path: str) -> Side:
-        """Return the content of a file in one of these trees, by directory, or Unstored."""
+        """Return the content of a file in ``trees`` (by directory), or Unstored if not known."""
         inside = [root for root in trees if is_below(path, root) and root in self._stores]
         if not inside:
             return UNKNOWN_CONTENT
@@ -299,9 +299,9 @@ class Snapshots:
     async def git_contents(
         self, roots: Iterable[str], paths: Iterable[str], since: int, by_agent: ByAgent
     ) -> dict[str, list[GitContent]]:
-        """Return the contents that the user's git commands have given these files.
+        """Return the contents that checkouts, commits and pulls by the user gave these files.
 
-        They are the contents after checkouts, commits and pulls since a time in nanoseconds.
+        ``since`` is a time in nanoseconds.
         """
         found: dict[str, list[GitContent]] = {}
 
@@ -481,7 +481,7 @@ def _is_file(blob: Blob | None) -> bool:
 
 
 def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
-    """Load the contents of both sides of changes that have a file on one side."""
+    """Load the contents of both sides of changes. Leave out contents that are lost."""
     wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
     contents = store.contents(wanted)
     found: list[FileChange] = []

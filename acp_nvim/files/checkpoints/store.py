@@ -19,14 +19,14 @@ T = TypeVar("T")
 MAX_AGE_S: Final = 14 * 24 * 3600
 """Age at which checkpoints and unused stores are removed."""
 OLDER: Final = "older"
-"""Subdirectory of a store for the contents from before it grew too large (`pruning`)."""
+"""Subdirectory for the contents of a store that grew too large (`pruning`)."""
 MAX_FILE_BYTES: Final = 8 * 1024 * 1024
 """Larger files are not stored. Their changes on disk are neither reviewed nor restored."""
 MAX_SCAN_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of the new contents that one scan stores, in bytes. Further files are left out."""
 NO_ROOM: Final = "more than one look takes in"
 MAX_FILES: Final = 20_000
-"""Maximum number of files for a directory in no repository. Nothing is stored of a larger one."""
+"""Maximum number of files in a directory outside of repositories. A larger one is not stored."""
 SKIPPED: Final = frozenset(
     {
         *(".git", ".hg", ".svn", ".jj", "node_modules", ".venv", "venv", "__pycache__", ".tox"),
@@ -35,14 +35,11 @@ SKIPPED: Final = frozenset(
 )
 """Directories with generated files or other version control data, which are skipped."""
 MAX_INDEX: Final = 300_000
-"""Maximum number of entries of a git index. Nothing is stored of a larger work tree."""
+"""Maximum number of entries of a git index. A larger work tree is not stored."""
 MAX_AROUND: Final = 5000
-"""Maximum number of files unknown to git in a work tree around a session's directory.
-
-Nothing is stored beyond it.
-"""
+"""Maximum number of files unknown to git in a work tree around a session's directory."""
 MAX_CHANGES: Final = 1000
-"""Maximum number of files reviewed after one scan; of more, the first by name."""
+"""Maximum number of files reviewed after one scan: the first ones by name."""
 MAX_NAMES: Final = 5
 """Maximum number of names in a message. The rest is counted."""
 
@@ -55,9 +52,9 @@ SOCKET, DEVICE = "a socket", "a device"
 
 
 class Blob(msgspec.Struct, frozen=True):
-    """A stored content: its name in the store, and the file's mode in git's form.
+    """Stored content: its name in the store, and the file's mode in git's form.
 
-    With ``why`` the content is not stored, for that reason; ``id`` is the file's `signature` then.
+    ``why`` is the reason if the content is not stored; ``id`` is then the file's `signature`.
     """
 
     id: str
@@ -71,7 +68,7 @@ class Blob(msgspec.Struct, frozen=True):
 
     @property
     def is_missed(self) -> bool:
-        """Return whether a file is left out that a user would want stored; no socket or device."""
+        """Return whether a file that a user would want stored is left out."""
         return not self.is_stored and self.why not in (SOCKET, DEVICE)
 
     @property
@@ -81,12 +78,12 @@ class Blob(msgspec.Struct, frozen=True):
 
     @property
     def fifo(self) -> bool:
-        """Return whether it is a FIFO, which has no content."""
+        """Return whether this is a FIFO, which has no content."""
         return stat.S_IFMT(self.mode) == stat.S_IFIFO
 
 
 class Unstored(msgspec.Struct, frozen=True):
-    """A file, link or device whose content is not stored, for the reason ``why``."""
+    """File, link or device whose content is not stored, for the reason ``why``."""
 
     why: str
     mark: str = UNKNOWN
@@ -97,14 +94,14 @@ UNREADABLE: Final = Blob("", 0, "unreadable")
 
 
 def blob_mark(blob: Blob | None) -> str:
-    """Return a mark of a stored content and mode; empty for no file."""
+    """Return the mark of a blob and its mode; empty for no file."""
     if blob is None:
         return ""
     return f"o{blob.id}.{blob.mode:o}" if blob.is_stored else UNKNOWN
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A file (absolute path) that differs; a side is None if there is no file."""
+    """Difference of one file (absolute path); a side is None if there is no file."""
 
     path: str
     before: Blob | None
@@ -117,14 +114,14 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class GitContent(msgspec.Struct, frozen=True):
-    """Content that git gave a file (None: removed), until this time in nanoseconds."""
+    """Content that git gave a file (None: removed) up to a time in nanoseconds."""
 
     data: bytes | None
     until: int
 
 
 class Scan(msgspec.Struct, frozen=True):
-    """The present tree, the changes since the last scan, and the files that were not stored.
+    """Result of a scan: tree, changes since the last scan, and files that were not stored.
 
     ``nested`` are repositories inside (absolute paths), which the tree lacks.
     """
@@ -138,28 +135,26 @@ class Scan(msgspec.Struct, frozen=True):
 
 
 class StoreError(Exception):
-    """Nothing of this directory can be stored now; the message is the reason in one line."""
+    """Error: a directory cannot be stored now. The message is the reason, in one line."""
 
 
 class LimitError(StoreError):
-    """The directory is too large, which will not change soon."""
+    """Error: a directory is too large, which will not change soon."""
 
 
 class Room:
-    """Files sorted by the limits of one scan: to store, to leave out, missing."""
+    """Files of one scan, sorted into those to store, to leave out, and missing."""
 
     def __init__(self) -> None:
         self.fitting: dict[str, os.stat_result] = {}
         self.out: dict[str, Blob] = {}
-        self.settled: dict[str, os.stat_result] = {}
-        """Files to leave out until they change."""
         self.gone: list[str] = []
 
     def sort(self, paths: Iterable[str]) -> None:
-        """Sort these files (absolute paths).
+        """Sort files (absolute paths).
 
-        If they exceed the limit of one scan, the most recently changed are stored, since the
-        agent's are among them.
+        If they exceed the limit of one scan, the most recently changed are stored, because the
+        agent's files are among them.
         """
         for path in paths:
             self._sort(path)
@@ -179,8 +174,6 @@ class Room:
             self.gone.append(path)
         elif out := blob_if_left_out(path, info):
             self.out[path] = out
-            if out.why != UNREADABLE.why:
-                self.settled[path] = info
         else:
             self.fitting[path] = info
 
@@ -224,7 +217,7 @@ def read_stored(place: Path, below: int = 1) -> bytes:
 
 
 def blob_if_left_out(path: str, info: os.stat_result) -> Blob | None:
-    """Return the blob of a file (no directory) that is not stored; None for one to store."""
+    """Return the blob of a file that is left out; None if the file is to be stored."""
     why = ""
     mode = 0
     if stat.S_ISFIFO(info.st_mode):
@@ -243,7 +236,7 @@ def blob_if_left_out(path: str, info: os.stat_result) -> Blob | None:
 def content(path: str, mode: int) -> bytes:
     """Return the bytes of a file or the target of a link. Raise OSError otherwise.
 
-    A FIFO may have replaced the file, and reading it could block for ever.
+    Check the type, since reading a FIFO that has replaced the file could block for ever.
     """
     if stat.S_ISLNK(mode):
         return os.fsencode(os.readlink(path))  # noqa: PTH115
@@ -260,7 +253,7 @@ def is_beyond_link(path: str) -> bool:
 
 
 def too_large() -> str:
-    """Return the reason for a file over the limit."""
+    """Return the reason to leave out a file over the size limit."""
     return f"over {MAX_FILE_BYTES >> 20} MiB"
 
 
@@ -270,7 +263,7 @@ def signature(info: os.stat_result) -> str:
 
 
 def signature_of(path: str) -> str | None:
-    """Return the signature of a path; None if nothing is there."""
+    """Return the signature of a path; None if it does not exist."""
     try:
         return signature(os.lstat(path))
     except OSError:

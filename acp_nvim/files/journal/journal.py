@@ -1,9 +1,9 @@
 """Journal of one workspace on disk, which keeps pending edits and checkpoints across restarts.
 
-A folder in `stdpath('data')/acp/workspaces` has these files: `journal`, to which every process of
-the workspace appends (`edits.log`); `lock`, which the writing process locks until it is done or
-killed; and `pending`, which exists while there is anything to decide. Lua looks for `pending`
-before it starts a process. Only the user may read them, since texts may be secret.
+A folder in `stdpath('data')/acp/workspaces` has three files. Every process of the workspace appends
+to `journal` (`edits.log`). The writing process locks `lock` until it is done or killed. `pending`
+exists while there is anything to decide; Lua looks for it before it starts a process. Only the user
+may read the files, since texts may be secret.
 """
 
 from __future__ import annotations
@@ -28,24 +28,21 @@ MODE: Final = 0o600
 NOTES: Final = "writes."
 """Prefix of notes files (`write_notes.py`)."""
 SLACK: Final = 1024 * 1024
-"""Bytes that may be superseded before the file is rewritten, or as many as are in use if that is
-more.
+"""Number of superseded bytes from which the file is rewritten, if there are more than bytes in use.
 """
 
 
 class News(msgspec.Struct, frozen=True):
-    """Records of the file that were not read before."""
+    """Records that a read found for the first time."""
 
     batches: list[bytes] = []
     fresh: bool = False
-    """Whether the file is another one than before, so these are all of its records."""
+    """Whether the file has been replaced, so that these are all of its records."""
     damaged: bool = False
     is_cut: bool = False
-    """Whether the file ends, or becomes unreadable, before a position at which it was once
-    complete.
-    """
+    """Whether the file is now shorter, or readable less far, than it once was."""
     removed: bool = False
-    """Whether the file was removed. That undoes nothing."""
+    """Whether the file was removed. Its values stay in effect."""
 
 
 class JournalFile:
@@ -60,15 +57,15 @@ class JournalFile:
         """The file as last read. It is kept open so that no other file gets its inode."""
         self._offset = 0
         self._least = 0
-        """Size after the last rewrite."""
+        """Size after the last rewrite, in bytes."""
         self._is_damaged = False
-        """Whether the file is to be replaced."""
+        """Whether the next write replaces the file."""
 
     # -- one writer at a time
     # -------------------------------------------------------------------------
 
     def try_lock(self) -> bool:
-        """Try to become the only writing process; return False while another one is."""
+        """Try to become the only writing process; return whether that succeeded."""
         if self._lock < 0 or not _is_at(self._lock, self.folder / "lock"):
             self._close_lock()
             private_files.directory(self.folder)
@@ -104,9 +101,9 @@ class JournalFile:
         return info.st_size != self._offset
 
     def read(self, *, locked: bool) -> News:
-        """Return the records of other processes since the last call.
+        """Return the records that other processes added since the last call.
 
-        ``locked``: no process is writing, so an incomplete record was left by a killed process.
+        With ``locked``, no process is writing, so a killed process left any incomplete record.
         """
         noted = self._noted_size()
         was_there = self._reading >= 0
@@ -140,7 +137,7 @@ class JournalFile:
 
     @property
     def is_new(self) -> bool:
-        """Return whether there was no undamaged file at the last `read`."""
+        """Return whether the last `read` found no file or a damaged one."""
         return self._reading < 0 or self._is_damaged
 
     @property
@@ -149,7 +146,7 @@ class JournalFile:
         return self._offset > 2 * self._least + SLACK
 
     def append(self, batch: bytes) -> None:
-        """Append records atomically. If the disk is full, the file stays unchanged."""
+        """Append a batch of records; leave the file unchanged if the disk is full."""
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         with os.fdopen(handle, "wb", buffering=0) as file:
             size = os.fstat(handle).st_size
@@ -161,7 +158,7 @@ class JournalFile:
         self._offset = os.fstat(self._reading).st_size
 
     def replace(self, batches: Sequence[bytes]) -> None:
-        """Replace all records atomically, even if the process is killed meanwhile."""
+        """Replace all records atomically."""
         data = join_records(batches)
         private_files.directory(self.folder)
         fresh = self.folder / f"journal.{os.getpid()}.new"
@@ -183,18 +180,18 @@ class JournalFile:
         self._offset = self._least = len(data)
 
     def has_notes(self) -> bool:
-        """Return whether there are notes of running or dead processes."""
+        """Return whether any process, running or dead, has left notes."""
         return any(self.folder.glob(f"{NOTES}*"))
 
     def remove(self) -> None:
-        """Remove the files of a journal without records."""
+        """Remove the journal, which has no values."""
         self.mark(pending=False)
         with suppress(FileNotFoundError, NotADirectoryError):
             self.path.unlink()
         self._stop_reading()
 
     def mark(self, *, pending: bool) -> None:
-        """Record whether there is anything to decide, and the number of complete bytes."""
+        """Create or remove the file `pending`, which has the number of complete bytes."""
         if pending:
             private_files.directory(self.folder)
             self._note_size(self._offset)
@@ -210,17 +207,17 @@ class JournalFile:
             os.close(handle)
 
     def _noted_size(self) -> int:
-        """Return the recorded number of complete bytes; 0 if not known."""
+        """Return the number of bytes that were complete once; 0 if unknown."""
         try:
             return int(self.marker.read_bytes() or 0)
         except (OSError, ValueError):
             return 0
 
     def set_aside(self, *, readable: bool) -> Path:
-        """Rename the file, and return its new path.
+        """Rename the file and return its new path.
 
-        A ``readable`` one keeps its name as well until the next write replaces it, since that write
-        may fail.
+        A ``readable`` file also keeps its old name until the next write, which may fail, replaces
+        it.
         """
         aside = self.folder / time.strftime("journal.%Y%m%d-%H%M%S")
         if readable and _try_link(self.path, aside):

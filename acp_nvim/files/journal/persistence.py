@@ -1,9 +1,8 @@
-"""Pending edits, rejects and checkpoints of workspaces, kept in journals.
+"""Exchange of pending edits, rejects and checkpoints through journals.
 
-A journal is shared by all Neovims of its workspace, and the next Neovim continues from it. Each
-process appends its changes shortly after it makes them, with the journal's lock held. It first
-takes over the changes that others have appended. Each process has its own live text of a file, to
-which it applies the changes of others.
+All Neovims of a workspace share a journal, and the next Neovim continues from it. Soon after a
+change, a process takes the journal's lock, applies the changes appended by other processes, and
+appends its own. Each process has its own live text of a file.
 """
 
 from __future__ import annotations
@@ -48,23 +47,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DELAY_S: Final = 0.003
-"""Delay of the first write, in seconds. The answer to an agent's request is sent before it."""
+"""Delay of a write, in seconds, so that the answer to an agent's request is sent first."""
 SHARE: Final = 4.0
-"""A write is followed by a pause of this multiple of its duration, at most `PAUSE_S`."""
+"""Ratio of the pause after a write to the duration of the write. `PAUSE_S` limits the pause."""
 PAUSE_S: Final = 0.5
 KEPT_S: Final = 0.5
-"""Time that the screen may wait for the journal, in seconds.
+"""Maximum time that the screen waits for the journal, in seconds.
 
 After a timeout it waits again only once the journal is up to date.
 """
 RETRY_S: Final = 5.0, 300.0
 """First and longest pause before a failed write is tried again."""
 CLAIM_S: Final = 3.0
-"""Time that a decision waits for another Neovim, in seconds."""
+"""Maximum time that a decision waits for another Neovim, in seconds."""
 WAIT_S: Final = 0.005, 0.1
 """First and longest pause between two attempts to get the lock."""
 TOGETHER: Final = 20
-"""Number of files that are compared before the first of them are shown."""
+"""Number of files that are compared and then shown together."""
 
 
 class Persistence:
@@ -79,7 +78,7 @@ class Persistence:
         tasks: Tasks,
         others: OtherSessions,
     ) -> None:
-        """``others`` takes over sessions of other Neovims."""
+        """``others`` are the sessions of other Neovims."""
         self.keys = SessionKeys(others)
         self._files = files
         self._live = live
@@ -94,14 +93,12 @@ class Persistence:
         self._writes_under_way: dict[str, WritesUnderWay] = {}
         self._due, self._hurry = files.journal_due, anyio.Event()
         self._written, self._writing = anyio.Event(), anyio.Event()
-        """Set at the end of the next exchange (`_written`), and of the current or last one
-        (`_writing`).
-        """
+        """Events at the end of the next exchange, and of the current or last one."""
         self._writing.set()
         self._is_late = False
-        """Whether the screen has waited in vain."""
+        """Whether the screen stopped waiting because of a timeout."""
         self._failing = set[str]()
-        """Roots whose journals could not be read or written last time."""
+        """Roots whose journals could not be read or written the last time."""
         self._followed = set[str]()
         self._is_closing = False
 
@@ -109,7 +106,7 @@ class Persistence:
     # -----------------------------------------------------------------------------------------
 
     def begin(self, data: Path, instance: str) -> None:
-        """Start to keep journals below `stdpath('data')/acp`; ``instance`` names this Neovim."""
+        """Start to use journals below `stdpath('data')/acp`; ``instance`` names this Neovim."""
         if self._data is None:
             self._data = data
             self.keys.belong_to(instance)
@@ -118,8 +115,8 @@ class Persistence:
     def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:
         """Open the journal of a directory's workspace, unless it is open already. This call blocks.
 
-        Return the files with edits. They are compared with their texts later, ``first`` before the
-        others. ``again``: an earlier process of this Neovim had the workspace open.
+        Return the files with edits, ``first`` at the start; `catch_up` compares them with their
+        texts. With ``again``, an earlier process of this Neovim had the workspace open.
         """
         root = self._state.root(directory)
         if self._data is None or root in self._state.replicas.keys() | self._state.ignored:
@@ -181,13 +178,13 @@ class Persistence:
             self.touch()
 
     def touch(self) -> None:
-        """Mark the journal as outdated."""
+        """Request an exchange."""
         self._due.set()
 
     async def wait_written(self) -> None:
-        """Wait until the journal has the writes of agents here, up to `KEPT_S`.
+        """Wait until the journal has the writes of this process's agents, up to `KEPT_S`.
 
-        The user therefore never sees a pending edit that would be lost if Neovim were killed.
+        A pending edit is shown only after that, so that it survives if Neovim is killed.
         """
         if self._data is None or self._failing or self._is_late:
             return
@@ -222,7 +219,7 @@ class Persistence:
             await self._hurry.wait()
 
     async def close(self) -> None:
-        """Write all outstanding changes and close, at the end of this process."""
+        """Write all remaining changes and close the journals, at the end of this process."""
         self._is_closing = True
         with anyio.move_on_after(CLAIM_S):
             await self.exchange()
@@ -236,7 +233,7 @@ class Persistence:
             writes.close()
 
     def abandon(self) -> None:
-        """Stop reading and writing, as if the process were killed."""
+        """Close the journals without writing, as if the process were killed."""
         for replica in self._state.replicas.values():
             replica.file.close()
         self._state.replicas.clear()
@@ -247,7 +244,7 @@ class Persistence:
     # -------------------------------------------------------------------------
 
     async def exchange(self) -> None:
-        """Take over the changes of other Neovims, and write those of this one."""
+        """Apply the changes of other Neovims, and write those of this one."""
         for replica in list(self._state.replicas.values()):
             if await self._is_due(replica):
                 try:
@@ -257,7 +254,7 @@ class Persistence:
                     self.touch()
 
     async def _is_due(self, replica: Replica) -> bool:
-        """Return whether there is anything to take over or to write."""
+        """Return whether there are changes to read or to write."""
         async with self._locks[replica.root]:  # a thread may be reading the file
             try:
                 values = self._state.values(replica.root)
@@ -269,10 +266,10 @@ class Persistence:
                 return False
 
     def claim(self, paths: Iterable[str]) -> AbstractAsyncContextManager[EarlierEdits]:
-        """Hold the lock for decisions on these files.
+        """Hold the lock of the journals for decisions on these files.
 
-        Yield the earlier pending edits of files that another Neovim has changed. Raise BusyError if
-        another one holds the lock.
+        Yield the earlier pending edits of files that other Neovims have changed. Raise BusyError if
+        another Neovim holds the lock.
         """
         return self._claim({root for path in paths if (root := self._state.home(path))})
 
@@ -293,7 +290,7 @@ class Persistence:
 
     @asynccontextmanager
     async def _hold_journal(self, replica: Replica) -> AsyncIterator[EarlierEdits]:
-        """Hold the journal: take over changes first, write new ones at the end.
+        """Hold the lock of a journal; read changes at the start and write changes at the end.
 
         If the journal cannot be read or written, the work continues without it.
         """
@@ -320,13 +317,13 @@ class Persistence:
         return True
 
     def _follow(self, replica: Replica) -> None:
-        """Watch the folder, which exists now, for changes of others."""
+        """Watch the journal's folder, which exists by now, for changes by other processes."""
         if replica.root not in self._followed:
             self._followed.add(replica.root)
             self._others.follow(replica.root, str(replica.file.folder))
 
     async def _try(self, replica: Replica, work: Callable[[Replica], Awaitable[T]]) -> T | None:
-        """Run the work and report its first failure."""
+        """Run the work; report a failure and return None."""
         try:
             return await work(replica)
         except BusyError:
@@ -336,7 +333,7 @@ class Persistence:
             return None
 
     def _on_failure(self, root: str, error: Exception) -> None:
-        """Report the first failure to read or write a workspace's journal."""
+        """Record that a journal could not be read or written; report the first such failure."""
         has_warned = bool(self._failing)
         self._failing.add(root)
         if has_warned:
@@ -350,9 +347,9 @@ class Persistence:
         self._problem(wording.JOURNAL_FAILED.format(reason=reason))
 
     def note_write(self, session: AgentSession, path: str) -> AbstractContextManager[OnWrite]:
-        """Note an agent's write of a file, so its lines keep their author if this process dies.
+        """Note an agent's write, so that its lines keep their author if this process dies.
 
-        At the end of the context the write is in the ledger, or was not made.
+        At the end of the context, the write is in the ledger or was not made.
         """
         replica = self._state.replicas.get(self._state.home(path))
         if replica is None:
@@ -360,7 +357,7 @@ class Persistence:
         return self._writes_of(replica).note_write(session, path)
 
     def _writes_of(self, replica: Replica) -> WritesUnderWay:
-        """Return the writes under way of a workspace. Their module is imported on first use."""
+        """Return the writes under way in a workspace. Import their module on first use."""
         from acp_nvim.files.writes.writes_under_way import WritesUnderWay
 
         if replica.root not in self._writes_under_way:
@@ -407,17 +404,16 @@ class Persistence:
         return seen
 
     def _keep_unsaved(self, seen: EarlierEdits, rejected: Iterable[str]) -> None:
-        """Keep edits that other Neovims have ``rejected`` pending in unsaved buffers here."""
+        """Keep edits pending in unsaved buffers after another Neovim has ``rejected`` them."""
         for path in rejected:
             buffer, was = self._files.buffers.get(path), seen.get(path)
             if was and buffer and buffer.is_modified and self._files.ledger.get(path) is None:
                 self._files.ledger.keep_in_buffer(path, was)
 
     async def _apply_news(self, replica: Replica, path: str) -> None:
-        """Apply the changes of others to the text of a file here.
+        """Apply the changes of other processes to this process's text of a file.
 
-        The result need not be written, unless edits were parked or are in conflict: each process
-        has its own text.
+        The result is not written again, unless that parked edits or caused a conflict.
         """
         before = self._state.file_value(path)
         is_known = before == replica.own.get((FILE, path), NOTHING)
@@ -430,7 +426,7 @@ class Persistence:
             replica.own[FILE, path] = after
 
     async def catch_up(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
-        """Compare files with edits of an earlier process with their present texts.
+        """Compare edits of an earlier process with the present texts of their files.
 
         Neovim still shows hunks of the ``marked`` files.
         """
@@ -457,14 +453,14 @@ class Persistence:
             await self._settle_conflict(path)
 
     async def adopt(self) -> None:
-        """Record all writes during which an earlier process was killed."""
+        """Enter all writes that were interrupted when an earlier process was killed."""
         for root, writes in list(self._writes_under_way.items()):
             for path in list(writes.unrecorded):
                 async with self._locks[root], self._live.hold(path):
                     await writes.adopt(path)
 
     async def _settle_conflict(self, path: str) -> None:
-        """End a conflict if buffer and file have the same text again after a save by the user."""
+        """End a conflict if the user's save has made buffer and file equal again."""
         entry, live = self._files.ledger.get(path), self._files.buffers.get(path)
         if entry is None or not entry.is_conflict or live is None or not self._is_apart(path):
             return
@@ -479,11 +475,11 @@ class Persistence:
             self._files.ledger.resolve_conflict(path, stored)
 
     def _is_apart(self, path: str) -> bool:
-        """Return whether buffer and file were in conflict."""
+        """Return whether buffer and file of a path are in conflict."""
         return self._files.tracked.state(path).conflict_base is not msgspec.UNSET
 
     def resume(self, session: AgentSession) -> None:
-        """Show a resumed session that has edits and checkpoints."""
+        """Show the edits and checkpoints of a resumed session."""
         pending = self._files.ledger.files(session.n)
         self._files.view.summary(session, pending, silent=True)  # for its first snapshot
         self._prompts.resume(session)
@@ -496,5 +492,5 @@ class Persistence:
 
 
 def _summaries(entries: Sequence[Pending]) -> list[Summary]:
-    """Compute the summaries of many files in a thread, since each is shown with its counts."""
+    """Compute and cache the summaries of many files. This call takes long, so use a thread."""
     return [entry.summary for entry in entries]

@@ -1,7 +1,7 @@
 """Values of a workspace's journal by key: those in the file and those of this process.
 
-A value is written only if it differs from the one that this process last wrote or took over, so a
-change is not echoed.
+A value is written only if it differs from the one that this process last wrote or read, so that
+changes by others are not written back.
 """
 
 from __future__ import annotations
@@ -43,13 +43,10 @@ CHECKPOINT, UNDO, HEAD, TREE = "checkpoint", "undo", "head", "tree"
 WRITES = "writes"
 """Kind of the number of a process's last note (`write_notes.py`) that the values cover."""
 BUFFER = "buffer"
-"""Kind of the edits of an unsaved buffer, named by Neovim and path. Only the next host of that
-Neovim uses them.
-"""
+"""Kind of the edits in an unsaved buffer, named by Neovim and path, for that Neovim's next host."""
 
 ALONG: Final = (SESSION, TITLES, HEAD, TREE, WRITES, BUFFER)
-"""Kinds that do not cause a write by themselves, since two Neovims may disagree about them for a
-while.
+"""Kinds whose changes alone cause no write, since two Neovims may disagree about them for a while.
 """
 
 Key = tuple[str, str]
@@ -58,7 +55,7 @@ Values = dict[Key, Any]
 
 
 class FileValue(NamedTuple):
-    """Stored state of one file. Equal parts are the same objects, which makes comparing cheap."""
+    """Stored state of one file. Unchanged parts are the same objects, so comparing is cheap."""
 
     entry: Pending | None = None
     undo_entry: Pending | None = None
@@ -72,7 +69,7 @@ class FileValue(NamedTuple):
 
     @property
     def in_conflict(self) -> bool:
-        """Return whether both sides have changed the same lines."""
+        """Return whether user and agent have changed the same lines."""
         return self.entry is not None and self.entry.is_conflict
 
     @property
@@ -103,12 +100,12 @@ class BufferValue(NamedTuple):
 
     @property
     def published(self) -> Pending | None:
-        """Return the entry that other processes got with it."""
+        """Return the entry that was written for other processes."""
         return self.with_unsaved_writes or self.disk
 
     @property
     def entry_and_undo_entry(self) -> tuple[Pending | None, Pending | None]:
-        """Return the edits of the buffer as `FileValue` has them: pending, or only for an undo."""
+        """Return the buffer's edits as in `FileValue`: pending, or only for an undo."""
         is_settled = self.buffer is not None and self.buffer.is_settled
         return (None, self.buffer) if is_settled else (self.buffer, None)
 
@@ -134,7 +131,7 @@ class TitlesRecord(msgspec.Struct, frozen=True, array_like=True):
 
 
 class NewerVersionError(Exception):
-    """The journal was written by a newer version of this plugin."""
+    """Error: a newer version of this plugin wrote the journal."""
 
 
 class Replica:
@@ -144,14 +141,14 @@ class Replica:
         self.root = root
         self.file = JournalFile(folder)
         self.own: Values = {}
-        """Values that this process last wrote or took over."""
+        """Values that this process last wrote or read."""
         self.stored: Values = {}
         """Values in the file."""
         self.damaged = False
         self.is_cut = False
         """Whether the last `read` found less than was complete once.
 
-        Unless the file was locked, another process may be writing.
+        Unless the file was locked, another process may have been writing.
         """
         self._sessions = sessions
         self._reader = Reader()
@@ -161,7 +158,7 @@ class Replica:
     # --------------------------------------------------------------------------------
 
     def read(self, *, locked: bool) -> list[Key]:
-        """Read on; return the keys whose values others have changed. Raise NewerVersionError."""
+        """Read new records; return the keys whose values have changed. Raise NewerVersionError."""
         news = self.file.read(locked=locked)
         self.is_cut = news.is_cut
         self.damaged = self.damaged or news.damaged or (locked and news.is_cut)
@@ -185,7 +182,7 @@ class Replica:
         return [*present, *(key for key in self.stored if key not in set(present))]
 
     def value(self, key: Key) -> Any:
-        """Return the value of a key in the file; None if there is none, or it is lost."""
+        """Return the value of a key in the file; None if it is missing or lost."""
         try:
             return self._decode(key)
         except LostValueError:
@@ -193,19 +190,19 @@ class Replica:
             return None
 
     def record(self, key: Key, value: Any) -> None:
-        """Remember the value that the journal now has for a key. None removes it."""
+        """Set the value that the file has for a key; None removes it."""
         if value is None:
             self.stored.pop(key, None)
         else:
             self.stored[key] = value
 
     def settle(self) -> bool:
-        """Finish taking over changes; return whether any were lost."""
+        """Finish reading changes; return whether any were lost."""
         lost, self.damaged = self.damaged or self._reader.finish(), False
         return lost
 
     def set_aside(self) -> Path:
-        """Rename the file and return its new path; everything is written again."""
+        """Rename the file and return its new path. The next write writes all values."""
         readable = _has_undoable(self.stored)
         self.own, self.stored, self._writer = {}, {}, None
         return self.file.set_aside(readable=readable)
@@ -263,7 +260,7 @@ class Replica:
     # ----------------------------------------------------------------------------------
 
     def differs(self, now: Mapping[Key, Any]) -> bool:
-        """Return whether there are changes that others have to get."""
+        """Return whether there are changes that other processes need."""
         if any(key not in now and key[0] not in ALONG for key in self.own):
             return True
         return any(
@@ -358,7 +355,7 @@ class Replica:
 
 
 def _has_undoable(values: Mapping[Key, Any]) -> bool:
-    """Return whether anything can be decided or restored."""
+    """Return whether any of the values can be decided or restored."""
     return is_pending(values.values()) or any(
         kind in (REJECT, CHECKPOINT, UNDO) for kind, _ in values
     )
@@ -369,7 +366,7 @@ def _differ(some: Any, other: Any) -> bool:
 
 
 def is_pending(values: Iterable[Any]) -> bool:
-    """Return whether any file has something to decide, now or on another branch."""
+    """Return whether any file has edits to decide, now or on another branch."""
     return any(isinstance(it, FileValue) and (it.entry or it.parked) for it in values)
 
 
@@ -380,7 +377,7 @@ def _checkpoints(values: Mapping[Key, Any]) -> dict[Key, Checkpoint]:
 def _outdated_checkpoints(values: Mapping[Key, Any]) -> list[Key]:
     """Return the checkpoints that are too old.
 
-    A checkpoint after a younger one of its session is not, since the clock may have been wrong.
+    A checkpoint that follows a younger one of its session is kept: the clock may have been wrong.
     """
     now = time.time()
     since, found, younger = now - MAX_AGE_S, list[Key](), set[str]()

@@ -46,7 +46,7 @@ class SessionKeys:
         self.infos[key] = info
 
     def others(self, agent: str, session_id: str) -> list[int]:
-        """Return the numbers here of other Neovims' sessions with this id of the agent."""
+        """Return the numbers of other Neovims' sessions that have this id at the agent."""
         same = (agent, session_id)
         found = [key for key, info in self.infos.items() if (info.agent, info.id) == same]
         return [self.number(key) for key in found]
@@ -57,7 +57,7 @@ class SessionKeys:
     def described(
         self, numbers: Iterable[int], sessions: Iterable[AgentSession]
     ) -> dict[str, SessionInfo]:
-        """Return the descriptions of these sessions for others, by key."""
+        """Return the descriptions of these sessions for other Neovims, by key."""
         ours = {it.n: it for it in sessions}
         found: dict[str, SessionInfo] = {}
         for n in numbers:
@@ -70,7 +70,7 @@ class SessionKeys:
 
 
 def info_of(session: AgentSession) -> SessionInfo:
-    """Return the description of a session for others."""
+    """Return the description of a session for other Neovims."""
     return SessionInfo(
         session.agent,
         session.title or "",

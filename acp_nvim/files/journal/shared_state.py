@@ -50,7 +50,7 @@ MOVING: Final = 3
 
 
 class Frozen(NamedTuple):
-    """Checkpoint and its last copy."""
+    """Checkpoint, and a copy that does not change."""
 
     checkpoint: Checkpoint
     copy: Checkpoint
@@ -59,7 +59,7 @@ class Frozen(NamedTuple):
 
 
 class SharedState:
-    """Values of this process, by workspace."""
+    """Values of this process for the journals of its workspaces."""
 
     def __init__(
         self,
@@ -70,9 +70,7 @@ class SharedState:
         self.replicas: dict[str, Replica] = {}
         """Journals in use, by root."""
         self.ignored = set[str]()
-        """Roots whose journal was written by a newer version. New edits there are only in
-        memory.
-        """
+        """Roots whose journals a newer version wrote. Their edits are kept only in memory."""
         self._files = files
         self._commits = commits
         self._sessions = files.sessions
@@ -83,7 +81,7 @@ class SharedState:
         self._roots: dict[str, str] = {}
 
     def root(self, directory: str) -> str:
-        """Return the root of the workspace of a directory, as first determined."""
+        """Return the root of a directory's workspace. It stays the same once determined."""
         if directory not in self._roots:
             self._roots[directory] = roots.root_of(directory)
         return self._roots[directory]
@@ -94,8 +92,8 @@ class SharedState:
     def home(self, path: str) -> str:
         """Return the root whose journal stores a file.
 
-        That is the one that has it already, otherwise the innermost, even if its journal is left
-        alone.
+        That is the root whose journal already has the file, otherwise the innermost one, even if
+        its journal is ignored.
         """
         for root, replica in self.replicas.items():
             if (FILE, path) in replica.stored:
@@ -111,7 +109,7 @@ class SharedState:
         return next(iter(self.replicas), "")
 
     def values(self, root: str) -> Values:
-        """Return the present values of a workspace, without awaiting anything in between."""
+        """Return the present values of a workspace."""
         ledger = self._files.ledger
         edits, values = ledger.all_edits(), Values()
         stored_paths = {file.path for file in self._files.tracked if _is_kept(file.state)}
@@ -185,7 +183,7 @@ class SharedState:
         return self.root(cwd) if cwd else ""
 
     def _freeze(self, found: list[Checkpoint], frozen: dict[int, Frozen]) -> Iterator[Checkpoint]:
-        """Yield copies of checkpoints, which may still change; the same copy until one does."""
+        """Yield copies of checkpoints. A checkpoint has the same copy until it changes."""
         settled = len(found) - MOVING
         for at, checkpoint in enumerate(found):
             known = self._frozen.get(id(checkpoint))
@@ -199,14 +197,13 @@ class SharedState:
             yield known.copy
 
     def _own(self, path: str = "") -> str:
-        """Return the name of a buffer of this Neovim."""
+        """Return the name of this Neovim's buffer of a file."""
         return f"{self._keys.instance}:{path}"
 
     def _name(self, value: Any, name: str = "") -> str:
         """Return the name of a reject or checkpoint in the journal.
 
-        The first call gives the value its name: ``name`` if another process has made it, else a
-        unique one.
+        The first call sets it: to ``name`` for a value by another process, else to a unique name.
         """
         known = self._named.get(id(value))
         if known is None or known[0] is not value:
@@ -219,7 +216,7 @@ class SharedState:
     # -----------------------------------------------------------------------------
 
     def receive(self, replica: Replica, key: Key) -> None:
-        """Take over a value that another process has changed."""
+        """Apply a value that another process has changed."""
         kind, name = key
         value = replica.value(key)
         if kind == FILE:
@@ -241,7 +238,7 @@ class SharedState:
             replica.own[key] = value
 
     def _take_plain(self, kind: str, name: str, value: Any) -> None:
-        """Take over a value that this process does not change."""
+        """Apply a value of a kind that this process never changes."""
         if kind == SESSION:
             self._keys.learn(name, value)
         elif kind == HEAD:
@@ -250,9 +247,9 @@ class SharedState:
             self._files.trees.known.setdefault(name, value)
 
     def restore_buffers(self, replica: Replica) -> list[str]:
-        """Continue with the edits that the last host of this Neovim had in unsaved buffers.
+        """Restore the edits that this Neovim's last host had in unsaved buffers; return the files.
 
-        Return their files. A file whose edits have changed since keeps the newer ones.
+        A file whose edits have changed since keeps the newer ones.
         """
         ledger, restored = self._files.ledger, list[str]()
         for (kind, name), value in replica.stored.items():
@@ -278,7 +275,7 @@ class SharedState:
             replica.own[key] = theirs
 
     def _take_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
-        """Take over the edits of a file on disk whose buffer here has unsaved changes."""
+        """Apply the edits of a file on disk whose buffer in this Neovim has unsaved changes."""
         ledger = self._files.ledger
         mine, before = ledger.get(path), ledger.before_unpublished(path)
         stored = ledger.disk_entries.get(path)
@@ -317,7 +314,7 @@ class SharedState:
     def _take_checkpoint(
         self, kind: str, name: str, made: Checkpoint | None, before: Checkpoint | None
     ) -> None:
-        """Take over a checkpoint. ``before`` was last written or taken over by this process."""
+        """Apply a checkpoint. ``before`` is its value that this process last wrote or read."""
         session_key, _, checkpoint_name = name.partition(":")
         lists = self._files.checkpoints.lists()[kind == UNDO]
         checkpoints = lists.setdefault(self._keys.number(session_key), [])
@@ -333,10 +330,10 @@ class SharedState:
 
 
 def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
-    """Merge pending edits that another process changed and that an agent here changed as well.
+    """Merge pending edits that another process and an agent of this process have changed.
 
-    ``before`` are the edits from before the agent's writes here, ``mine`` those after. If the other
-    process has none (``theirs`` is None), all earlier ones were decided.
+    ``before`` are the edits before the agent's writes, ``mine`` those after them. ``theirs`` are
+    the other process's edits; None if all earlier ones were decided.
     """
     writers = mine.writers | theirs.writers if theirs is not None else mine.writers
     if mine.base is None and before.live is None:
@@ -360,7 +357,7 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
 
 
 def _grow(checkpoint: Checkpoint, other: Checkpoint, before: Checkpoint) -> None:
-    """Add the data of another process on the same checkpoint.
+    """Add another process's data on the same checkpoint.
 
     Parts that have not changed here since ``before`` become equal to the other's. Otherwise two
     processes would keep overwriting each other's values.
@@ -380,7 +377,7 @@ def _grow(checkpoint: Checkpoint, other: Checkpoint, before: Checkpoint) -> None
 
 
 def in_order(keys: Iterable[Key]) -> list[Key]:
-    """Sort the keys of sessions first, since other values refer to them."""
+    """Sort the keys, those of sessions first, since other values refer to sessions."""
     return sorted(keys, key=lambda key: key[0] != SESSION)
 
 
@@ -389,13 +386,13 @@ def _overlaps(some: str, other: str) -> bool:
 
 
 def _is_kept(state: FileState) -> bool:
-    """Return whether a file's state has to be stored even if nothing is pending."""
+    """Return whether the state of a file has to be stored even if it has no pending edits."""
     known = state.user_format or state.agent_format or state.rights
     return known is not None or state.conflict_base is not msgspec.UNSET
 
 
 def _numbers(values: Iterable[Any]) -> Iterator[int]:
-    """Yield the numbers of the sessions that wrote edits that are or were pending."""
+    """Yield the numbers of the sessions whose edits are or were pending."""
     for value in values:
         entries: list[Pending] = []
         if isinstance(value, FileValue):

@@ -18,20 +18,23 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.review.live_texts import LiveTexts
 
 HEARD_NS: Final = 200_000_000
-"""How long a tool call may have run before it is received. A commit is judged after this time."""
+"""Maximum time between the start of a tool call and the agent's message about it.
+
+The author of a commit is determined only after this time.
+"""
 
 
 class Commits:
-    """HEADs of work trees at the last check."""
+    """Accepts of pending hunks by the user's commits."""
 
     def __init__(self, files: Files, live: LiveTexts) -> None:
         self._files = files
         self._live = live
         self._snapshots = files.snapshots
         self.heads: dict[str, str] = {}
-        """Commits at the last check, by real path."""
+        """Commits of HEAD at the last check, by real path of the directory."""
         self._lock = anyio.Lock()
-        """Held during a check. A check that ends late must not bring back an earlier commit."""
+        """Lock held during a check, so that a slow check cannot restore an older commit."""
 
     async def check(self, roots: Iterable[str]) -> None:
         """Accept the pending hunks that the user has committed since the last check.
@@ -50,7 +53,7 @@ class Commits:
             runs = await self._users_commits(moves) if paths else []
             found = [await self._snapshots.committed(root, paths, *run) for run in runs]
         except StoreError:
-            return  # an unborn or broken HEAD has committed nothing
+            return  # HEAD is unborn or broken
         self.heads[root] = head or known or ""
         for path, data in (item for texts in found for item in texts.items()):
             async with self._live.hold(path):
@@ -58,9 +61,9 @@ class Commits:
                 self._on_commit(path, data)
 
     async def _users_commits(self, moves: Sequence[HeadMove]) -> list[tuple[str, str]]:
-        """Return the commits before and after each run of the user's moves that made commits.
+        """Return the commits before and after each run of the user's moves of HEAD with a commit.
 
-        Wait for the message of an agent's tool call if that may be under way.
+        Wait for the message about an agent's tool call if it may be under way.
         """
         age = time.time_ns() - moves[-1].last if moves else HEARD_NS
         if self._files.turns.is_working and 0 <= age < HEARD_NS:

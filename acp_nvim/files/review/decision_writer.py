@@ -1,4 +1,4 @@
-"""Steps of a decision, carried out in buffers and on disk."""
+"""Execution of decisions in buffers and on disk."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ class DecisionWriter:
         entries: Sequence[Pending],
         kind: ChangeKind = ChangeKind.DECIDED,
     ) -> list[str]:
-        """Carry out the steps of a decision. If one fails, its edits become pending again."""
+        """Carry out the steps of a decision. Return notes for the user.
+
+        If a step fails, its edits become pending again.
+        """
         before = {entry.path: entry for entry in entries}
         if not steps:
             self._files.pending_view.refresh(*before)
@@ -65,7 +68,7 @@ class DecisionWriter:
         return notes
 
     async def _notes_on_unsaved(self, entries: Sequence[Pending]) -> list[str]:
-        """Name the files that still have, on disk, the text rejected in their unsaved buffers."""
+        """Return notes on files that keep, on disk, a text rejected in their unsaved buffers."""
         ledger, limit = self._ledger, self._files.options().message_bytes
         notes: list[str] = []
         for entry in entries:
@@ -111,7 +114,7 @@ class DecisionWriter:
     def _other_end(self, step: Restoration, entries: Sequence[Pending]) -> set[str]:
         """Return the other path of a file that could not be moved.
 
-        If the reject of a move could not be undone, nothing stays pending.
+        If the undo of a rejected move has failed, the move does not become pending again.
         """
         if step.before is not None:
             return set()
@@ -126,7 +129,7 @@ class DecisionWriter:
         """Return the present text of a file whose step has failed."""
         try:
             return await self._live.text(step.path, gone=step.before is None)
-        except Refusal:  # the path leads elsewhere, or is no longer a file
+        except Refusal:  # the path has become a link or a directory
             return step.before
 
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
@@ -163,9 +166,9 @@ class DecisionWriter:
             self._files.tracked[step.path].apply(Removed(None))
 
     def _keep_unsaved_edits(self, step: Restoration, entry: Pending | None) -> None:
-        """Keep the edits of a file whose buffer has unsaved changes, until it is saved.
+        """Keep the edits on disk of a file whose buffer has unsaved changes, until it is saved.
 
-        A conflict that is decided for the agent's side leaves no such changes.
+        Deciding a conflict for the agent's side leaves no unsaved changes.
         """
         path, live = step.path, self._files.buffers.get(step.path)
         if (
@@ -183,7 +186,7 @@ class DecisionWriter:
             self._ledger.disk_entries.set(path, on_disk)
 
     async def _remove_obstacle(self, step: Restoration) -> None:
-        """Remove the obstacle in place of a restored file. Raise Refused."""
+        """Remove a directory or link that is in place of the restored file. Raise Refused."""
         try:
             await to_thread.run_sync(obstacles.displace, self._files.tracked[step.path])
         except Blocked as error:
@@ -192,13 +195,13 @@ class DecisionWriter:
             raise Refused(error.strerror or str(error)) from error
 
     async def _take_agents_text(self, path: str, live: BufferText, theirs: Text) -> None:
-        """Load the agent's text from disk into the buffer, even if the user's was saved over it.
+        """Load the agent's text from disk into the buffer.
 
-        An autosave is not a decision.
+        If an autosave has replaced it, write the agent's text: an autosave is not a decision.
         """
         try:
             data, signature = await to_thread.run_sync(read_signed, path)
-            if data is None:  # raises for a folder or a link
+            if data is None:  # for a folder or a link, the next line raises
                 data = await to_thread.run_sync(nofollow.read, path)
             now = text_of(data, live.format)
             without_crs = text_of(data, live.format.with_crs())
@@ -219,15 +222,15 @@ class DecisionWriter:
 
 
 def _replaces_link(step: Restoration, now: Pending | None) -> bool:
-    """Return whether a file replaces again the link that its reject had restored."""
+    """Return whether undoing a reject replaces the link that the reject had restored."""
     is_new = step.before is None and now is not None and now.base is None
     return is_new and now is not None and now.format_change != ""
 
 
 def _has_more(left: Pending, now: Pending | None) -> bool:
-    """Return whether the file has a change that is not pending in its buffer.
+    """Return whether a file has a change that is not pending in its buffer.
 
-    Changes are compared by the lines that they replace, since the user may have typed in them.
+    Changes are compared by the lines that they replace, since the user may have edited new lines.
     """
     is_format_left = left.format_change != "" and (now is None or not now.format_change)
     return is_format_left or bool(_replaced_lines(left) - _replaced_lines(now))

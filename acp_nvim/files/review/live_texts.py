@@ -1,4 +1,4 @@
-"""Live texts of files, and a ledger that is up to date with them."""
+"""Live texts of files, with which the ledger is kept up to date."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ QUIET_S: Final = 0.05
 
 
 class LiveTexts:
-    """Texts of buffers or files, and the changes of the ledger that they imply.
+    """Live texts of files, and the changes that they imply for the ledger.
 
-    The live text of a file is that of its buffer, otherwise that of the disk.
+    The live text of a file is the text of its buffer, or of the disk if no buffer is loaded.
     """
 
     def __init__(self, files: Files) -> None:
@@ -42,7 +42,7 @@ class LiveTexts:
         self._view = files.pending_view
         self._lock = anyio.Lock()
         self.restored = set[str]()
-        """Files with edits of an earlier Neovim that are not compared with their texts yet."""
+        """Files with edits of an earlier Neovim that have not been compared with the texts yet."""
 
     @asynccontextmanager
     async def hold(self, *paths: str) -> AsyncIterator[None]:
@@ -89,7 +89,7 @@ class LiveTexts:
             self._tracked[path].apply(Unsettled(False))
 
     async def _settle(self, path: str) -> None:
-        """Use the text that replaced a discarded buffer text as a new base for agents."""
+        """Record the text that replaced a discarded buffer text as a new base for agents."""
         if not self._bases.is_discarded(path):
             return
         limit, place = self._files.options().message_bytes, Place(path, path)
@@ -111,7 +111,7 @@ class LiveTexts:
     # ---- the ledger
 
     async def sync_typed(self, path: str) -> None:
-        """Enter the user's changes of a file so far into the ledger, and do nothing else."""
+        """Enter the user's changes so far into the ledger. Do not read a loaded buffer again."""
         found = await self._buffers.peek(path)
         if isinstance(found, NotLoaded):
             await self.sync(path)
@@ -128,7 +128,7 @@ class LiveTexts:
         return text
 
     async def enter(self, path: str, text: Text | None) -> None:
-        """Enter the text of a file: it is the user's unless an agent may have changed it."""
+        """Enter the text of a file as the user's change, unless an agent may have changed it."""
         buffer = self._buffers.get(path)
         is_typed = buffer is not None and buffer.is_modified
         if is_typed:
@@ -154,7 +154,7 @@ class LiveTexts:
         self._view.refresh(path)
 
     def _tree_changed(self, path: str, text: Text | None, branch: str, *, replaced: bool) -> None:
-        """Process a text by git, another program or the user of an earlier Neovim."""
+        """Process a text that git, another program or the user of an earlier Neovim has written."""
         ledger = self._ledger
         entry = ledger.get(path)
         was_apart = entry is not None and entry.is_conflict
@@ -186,7 +186,7 @@ class LiveTexts:
     async def text(self, path: str, *, gone: bool = False) -> Text | None:
         """Return the text of a file from buffer or disk; None if there is no file. Raise Refusal.
 
-        If an agent has deleted the file (``gone``), whatever replaces it does not count as a file.
+        If an agent has deleted the file (``gone``), a directory or link in its place is no file.
         """
         place = Place(path, path)
         found = await self._buffers.read(place)

@@ -1,4 +1,4 @@
-"""Hunks of pending edits on the screen, brought up to date with the ledger."""
+"""Updates of the screen after changes of pending edits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acp_nvim.tasks import Trigger
 
 
 class PendingView:
-    """Files whose hunks have to be shown again, and agents' changes to be announced after them."""
+    """Files whose hunks have to be shown again, and agents' changes to report after them."""
 
     def __init__(
         self,
@@ -36,16 +36,16 @@ class PendingView:
         self._journal_due = journal_due
         self._changed = set[str]()
         self._gathering = set[asyncio.Task[Any] | None]()
-        """Tasks within `together`. Changes by other tasks do not wait for them."""
+        """Tasks within `together`, whose changes are shown later."""
         self._announced: list[tuple[AgentSession, str, str, str, bool]] = []
-        """Changes of agents that are not shown yet."""
+        """Changes of agents that have not been reported yet."""
         self._pending: list[str] = []
         self._parked = set[str]()
-        """Files whose edits were parked, still to be reported."""
+        """Files whose edits were parked and that have not been reported yet."""
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Show all changes by this task at once, so a moved file never appears twice."""
+        """Show all changes by this task at once, so that a moved file never appears twice."""
         task = asyncio.current_task()
         self._gathering.add(task)
         try:
@@ -64,17 +64,17 @@ class PendingView:
         self.refresh(path)
 
     def on_parked(self, path: str) -> None:
-        """Report with the next `flush` that edits of a file were parked."""
+        """Report the parked edits of a file with the next `flush`."""
         self._parked.add(path)
 
     def refresh(self, *paths: str) -> None:
-        """Show these files' hunks with the next frame."""
+        """Show the hunks of these files with the next frame."""
         self._changed.update(paths)
         if asyncio.current_task() not in self._gathering:
             self.flush()
 
     def refresh_later(self, path: str) -> None:
-        """Show a file's hunks with the next `flush`."""
+        """Show the hunks of a file with the next `flush`."""
         self._changed.add(path)
 
     def flush(self) -> None:
@@ -100,7 +100,7 @@ class PendingView:
             self._view.report_edit(*change)
 
     def show(self, path: str) -> None:
-        """Show a file's hunks now."""
+        """Show the hunks of a file now."""
         entry = self._ledger.get(path)
         buffer = self._tracked.buffer(path).text
         current = entry is not None and buffer is not None and buffer.text == entry.live

@@ -29,10 +29,8 @@ Verdict = Literal["accept", "reject"]
 class Review:
     """Decisions of the user: accept, reject, and undo the last reject.
 
-    Results are lines for the user.
-
     Each decision claims the journal, brings the ledger up to date with the files, changes the
-    ledger, and writes the texts that the ledger restores.
+    ledger, and writes the texts that the ledger restores. It returns lines for the user.
     """
 
     def __init__(self, files: Files, live: LiveTexts, disk: DiskChanges, claim: Claim) -> None:
@@ -49,9 +47,9 @@ class Review:
     async def hunk(
         self, verdict: Verdict, path: str, row: int, tick: int | None = None
     ) -> list[str]:
-        """Decide the hunk at a 0-based row of the live text at this changedtick of its buffer.
+        """Decide the hunk at a 0-based row of the live text.
 
-        ``tick`` is None if the file has no buffer.
+        ``tick`` is the changedtick at which the user saw the row; None if the file has no buffer.
         """
         live, ledger, buffers = self._live, self._ledger, self._files.buffers
         try:
@@ -81,7 +79,7 @@ class Review:
     async def _decide_as_seen(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None
     ) -> list[str]:
-        """Decide a hunk of a file in which another Neovim has decided in the meantime."""
+        """Decide a hunk as the user saw it (``seen``), after a decision by another Neovim."""
         entry = self._ledger.get(path)
         chosen = seen.hunk_at(row) if seen is not None else None
         if entry is None or (chosen and seen and entry.equal_hunk(seen, chosen) is None):
@@ -89,7 +87,7 @@ class Review:
         return await self._decide(verdict, path, row, seen)
 
     async def _decide_synced(self, verdict: Verdict, path: str, row: int) -> list[str]:
-        """Decide a hunk. The ledger gets the latest edits of the user first."""
+        """Enter the latest edits into the ledger, then decide a hunk."""
         live, ledger, tracked = self._live, self._ledger, self._files.tracked
         async with live.hold(path):
             await live.sync_typed(path)
@@ -106,7 +104,7 @@ class Review:
     async def _decide(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None
     ) -> list[str]:
-        """Decide a hunk at a ``row`` of the pending edits that the user saw (``seen``)."""
+        """Decide the hunk at a ``row`` of the pending edits that the user saw (``seen``)."""
         entry = self._ledger.get(path)
         if entry is None:
             return [wording.NOTHING_IN.format(file=Path(path).name)]
@@ -136,7 +134,9 @@ class Review:
     async def _decide_files(
         self, verdict: Verdict, entries: Sequence[Pending], others: Mapping[str, Pending | None]
     ) -> list[str]:
-        """Decide files. ``others`` are the edits as seen, of files changed by another Neovim."""
+        """Decide files. ``others`` are the edits as the user saw them, if another Neovim has
+        changed them since.
+        """
         live, ledger, state = self._live, self._ledger, self._files.tracked.state
         if len(entries) == 1 and others and ledger.get(entries[0].path) is None:
             return [wording.DECIDED_ELSEWHERE.format(file=Path(entries[0].path).name)]
@@ -166,9 +166,9 @@ class Review:
             return [*notes, *(await self._reject(free) if free else ())]
 
     def _free(self, paths: Sequence[str], scope: AbstractSet[str]) -> tuple[list[str], list[str]]:
-        """Remove files that cannot be rejected since a folder with a user's file replaces them.
+        """Return the files that can be rejected, and notes on the others.
 
-        Also return lines that say so.
+        A file cannot be rejected if a folder with a user's file is in its place.
         """
         notes: list[str] = []
         blocked: list[str] = []
@@ -196,7 +196,7 @@ class Review:
     async def _accept(
         self, paths: Sequence[str], changed: Mapping[str, Pending | None]
     ) -> list[str]:
-        """Accept files. ``changed`` has the edits as seen, of files that agents changed since."""
+        """Accept files. ``changed`` are the edits as the user saw them, if changed since."""
         found = self._entries(paths)
         if not found:
             return [wording.NOTHING_THERE]
@@ -212,7 +212,7 @@ class Review:
         return [entry for path in paths if (entry := self._ledger.get(path)) is not None]
 
     def _accept_seen(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
-        """Accept the edits that the user has seen; an agent's later ones stay pending."""
+        """Accept the edits that the user has seen (``seen``); later ones stay pending."""
         if entry == seen:
             return self._ledger.accept(entry.path)
         if seen is not None and not (_is_whole(entry) or _is_whole(seen) or entry.base is None):
@@ -246,7 +246,7 @@ class Review:
     # ---- pending state
 
     def in_scope(self, n: int | None) -> list[Pending]:
-        """Return the entries in scope of `all`: those of the session and of ended sessions."""
+        """Return the entries in scope of `all`: those of session ``n`` and of ended sessions."""
         over = {it.n for it in self._files.sessions() if it.is_over}
         live = {it.n for it in self._files.sessions()} - over
         return [
@@ -256,7 +256,9 @@ class Review:
         ]
 
     def next_hunk(self, path: str, row: int) -> tuple[str, int] | None:
-        """Return the first hunk from a row on, or that of the next file, wrapping around."""
+        """Return the first hunk from a row on, otherwise the first of the next file, wrapping
+        around.
+        """
         entries = [entry for entry in self._ledger.files() if entry.live is not None]
         here = next((entry for entry in entries if entry.path == path), None)
         for hunk in here.hunks if here else ():

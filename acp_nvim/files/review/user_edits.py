@@ -1,4 +1,4 @@
-"""Changes by the user, entered in the ledger as Neovim reports them."""
+"""Entry of the user's changes in the ledger, as Neovim reports them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class UserEdits:
         self._to_read = set[str]()
         """Files whose buffers have to be read again."""
         self.news = Trigger()
-        """Set when a change has to be shown, or a buffer has to be read."""
+        """Trigger set when a change has to be shown or a buffer has to be read."""
         self._tracked = tracked
         self._ledger = ledger
         self._bases = bases
@@ -49,7 +49,7 @@ class UserEdits:
         self._view = pending_view
 
     def on_exit(self) -> None:
-        """Ignore buffer changes from now on, since Neovim unloads all buffers when it exits."""
+        """Ignore buffer changes from now on: Neovim unloads all buffers when it exits."""
         self.is_exiting = True
 
     def collect(self) -> set[str]:
@@ -61,7 +61,7 @@ class UserEdits:
     # ---- changes of buffers
 
     def on_buffer_news(self, path: str, news: News) -> None:
-        """Process a buffer change that Neovim reported, or that a read has shown."""
+        """Process a buffer change that Neovim reported or that a read detected."""
         if self.is_exiting:
             return
         match news:
@@ -81,7 +81,7 @@ class UserEdits:
 
     def _on_edited(self, path: str, after: Text) -> None:
         if self._tracked.state(path).unsettled:
-            return  # entered once its author is known
+            return  # the change is entered once its author is known
         buffer = self._tracked.buffer(path).text
         if buffer is not None and buffer.is_modified:
             self._ledger.split_from_disk(path)
@@ -109,7 +109,7 @@ class UserEdits:
             self._on_edited(path, after)
 
     def unsettle(self, path: str) -> None:
-        """Find out who made the present text of a file."""
+        """Mark the author of a file's present text as unknown; `LiveTexts` determines it."""
         self._tracked[path].apply(Unsettled(True))
         self._read_soon(path)
 
@@ -118,7 +118,7 @@ class UserEdits:
         self.news.set()
 
     def _on_discarded(self, path: str, before: Text | None, unsaved: bool) -> None:
-        """Process a buffer text that was discarded for the file's, by `:edit!` or `:bwipeout!`."""
+        """Process the discard of a buffer's text, by `:edit!` or `:bwipeout!`."""
         if before is not None:
             self._bases.record_change(path, before, ChangeKind.TYPED)
         self._bases.record_discard(
@@ -126,7 +126,7 @@ class UserEdits:
         )
 
     def _look_later(self, path: str) -> None:
-        """Read the buffer later."""
+        """Read the buffer of a known file again, later."""
         ledger = self._ledger
         known = ledger.tracked_entry(path) is not None or path in ledger.disk_entries
         if known or path in ledger.parked or self._tracked.buffer(path).text is not None:
@@ -135,9 +135,7 @@ class UserEdits:
     # ---- saves
 
     def on_save_signature(self, path: str, signature: str, other_bytes: bool) -> None:
-        """Record the signature of a user's save; ``other_bytes``: its bytes differ from the
-        text.
-        """
+        """Record the signature of a user's save, and whether its bytes differ from the text."""
         self._tracked[path].apply(SaveSigned(signature, other_bytes))
 
     def on_save(
@@ -148,9 +146,9 @@ class UserEdits:
         file_format: Format,
         unaware: bool = False,
     ) -> None:
-        """Process a save by the user, which resolves a conflict unless they are ``unaware``.
+        """Process a save by the user, which resolves a conflict unless they are ``unaware`` of it.
 
-        ``lines`` are given for a buffer whose text is not known here.
+        ``lines`` are passed for a buffer whose text is not known yet.
         """
         file = self._tracked[path]
         self._turns.on_user_save(path, file.state.disk)

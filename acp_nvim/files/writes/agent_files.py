@@ -1,8 +1,8 @@
 """`fs/read_text_file` and `fs/write_text_file`, served from live buffers (v1/file-system).
 
 A write is a three-way merge. The base is the text that the agent last read, otherwise the file as
-saved. The agent's change is merged into the present text, whole or not at all, so it never
-overwrites what a user typed.
+saved. The agent's change is merged into the present text, whole or not at all. It never overwrites
+the user's typing.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ S = TypeVar("S", bound=AgentSession)
 S_contra = TypeVar("S_contra", contravariant=True)
 
 OnLocation = Callable[[S, str, int | None], None]
-"""Called with each file that an agent uses, and the 1-based line if there is one."""
+"""Function called with each file that an agent uses, and the 1-based line, if any."""
 
 
 class Amendments(Protocol[S_contra]):
     """The user's changes to proposed edits, applied to the agent's writes."""
 
     def apply(self, session: S_contra, real: str, text: Text) -> Text:
-        """Return the text to write in place of this one. May be called again for the same write."""
+        """Return the text to write instead of ``text``. It may be called again for the same write."""
         ...
 
     def on_written(self, session: S_contra, real: str) -> None:
-        """Record that the write is done and in the pending edits."""
+        """Record that the write is done and its edits are pending."""
         ...
 
     def agent_text(self, session: S_contra, real: str) -> Text | None:
-        """Return the agent's own text while the user's changes are applied, otherwise None."""
+        """Return the agent's own text while an amended one is written, otherwise None."""
         ...
 
     async def on_turn_end(self, session: S_contra, scan: Callable[[str], Awaitable[None]]) -> None:
@@ -56,7 +56,7 @@ class Amendments(Protocol[S_contra]):
 
 
 class WrittenFile(msgspec.Struct, frozen=True):
-    """A completed write: the text before (None: there was no such file) and after."""
+    """Completed write: the text before (None: no such file) and after."""
 
     path: str
     before: Text | None
@@ -66,7 +66,7 @@ class WrittenFile(msgspec.Struct, frozen=True):
 
 
 class AgentFiles(Generic[S]):
-    """Server of agents' file requests. It raises `Refusal` for those that it refuses."""
+    """Server of agents' file requests. Methods raise `Refusal` for requests that are refused."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class AgentFiles(Generic[S]):
     async def read(
         self, session: S, path: str, line: int | None = None, limit: int | None = None
     ) -> str:
-        """Return the live text, or ``limit`` lines from the 1-based ``line`` on.
+        """Return the live text, or ``limit`` lines of it from the 1-based ``line`` on.
 
         Wait for writes that are under way.
         """
@@ -128,9 +128,8 @@ class AgentFiles(Generic[S]):
     ) -> None:
         """Merge the content into the live text, and save it by option `files.save`.
 
-        Do nothing if the text is the same.
-
-        ``answer`` is called as soon as the file is written, before the change is shown for review.
+        Do nothing if the text is the same. Call ``answer`` as soon as the file is written, before
+        the change is shown for review.
         """
         where, why = await self.guard.allow(session, "write", path)
         if path.endswith("/"):
@@ -144,8 +143,8 @@ class AgentFiles(Generic[S]):
     ) -> WrittenFile | None:
         """Merge a change that the user has allowed into the live text; None if nothing changes.
 
-        Without a base the file must not exist. With ``knows`` the agent is taken to know this
-        change, whatever it last read of the file. Otherwise it counts like a change by the user.
+        If ``base`` is None, the file must not exist. With ``knows``, the agent counts as knowing
+        the change, whatever it last read of the file. Otherwise the change counts as the user's.
         """
         seen = self._bases.last_seen(session.key, where.real)
         return await self._write(session, where, text, AllowedChange(base, seen, knows))

@@ -1,7 +1,7 @@
-"""One write of an agent: merge with the current text, put into the buffer, save, verify.
+"""One write of an agent: merge with the current text, change the buffer, save, verify.
 
 The base of the merge is the text that the agent last saw (`edits.agent_bases`), otherwise the saved
-file. The whole change is made or nothing is. Every failure is a `Refusal`, also if the file does
+file. The change is made whole or not at all. Every failure is a `Refusal`, also if the file does
 not contain the saved text afterwards.
 """
 
@@ -27,22 +27,22 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.ports import BufferChange, BufferText, NotLoaded, WriteResult
 
 PATIENCE_S: Final = 10.0
-"""Time for which a write is retried while the buffer keeps changing or allows no edit, in seconds.
-"""
+"""Time to retry a write while the buffer keeps changing or allows no edit, in seconds."""
 PAUSE_S: Final = 0.05
 """Pause before the next attempt when Neovim allows no edit, in seconds."""
 
 ApplyAmendment = Callable[[str, Text], Text]
-"""Function that returns the text to write to a file (by real path) in place of this one."""
+"""Function that returns the text to write to a file (by real path) instead of the given one."""
 
 Unread = Callable[[str, Format], Awaitable[Text | Stale | None]]
-"""Function that returns the base for a file (by real path) that the agent has not read; None: its
-saved text.
+"""Function that returns the base for a file (by real path) that the agent has not read.
+
+It returns None if the saved text is the base.
 """
 
 OnWrite = Callable[[Text | None, Text, Sequence[Hunk]], None]
-"""Called right before a file gets an agent's text, with the text before (None: there was no such
-file), the agent's text, and the hunks between them.
+"""Function called right before an agent's write, with the text before (None: no such file), the
+text after, and the hunks between them.
 """
 
 _REASONS: Final[dict[str, Reason]] = {
@@ -57,34 +57,34 @@ UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
 
 
 class CompletedWrite(msgspec.Struct, frozen=True):
-    """A completed write."""
+    """Completed write."""
 
     before: Text | None
-    """None if there was no such file."""
+    """Text before; None if there was no such file."""
     after: Text
     line: int
     """First line that changed, 1-based."""
     requested: Text
     """The requested text. ``after`` differs if an autocommand changed it."""
     is_saved: bool = True
-    """Whether the file has the text; option `files.save` may leave saving to the user."""
+    """Whether the file has the text. Option `files.save` may leave saving to the user."""
     failure: str = ""
-    """Why the file does not contain the text although it was saved."""
+    """Reason why the file does not contain the text although it was saved."""
 
 
 class AllowedChange(msgspec.Struct, frozen=True):
-    """Change that the user has allowed, made to a base of its own."""
+    """Change that the user has allowed, with its own base."""
 
     base: Text | None
-    """None: there must be no such file."""
+    """Text to change; None if the file must not exist."""
     seen: Text | None
     """Text that the agent last saw."""
     is_known: bool
-    """Whether the agent is taken to know this change. Otherwise it counts like one by the user."""
+    """Whether the agent counts as knowing the change. Otherwise the change counts as the user's."""
 
 
 class AgentWrite:
-    """One write; call `run` once."""
+    """One write. Call `run` once."""
 
     def __init__(
         self,
@@ -97,9 +97,7 @@ class AgentWrite:
         unread: Unread,
         allowed: AllowedChange | None = None,
     ) -> None:
-        """``session`` is the key of the session. ``allowed`` is set for a change by the user's
-        permission.
-        """
+        """``session`` is the key of the session; ``allowed`` is a change with permission."""
         self._buffers = files.buffers
         self._bases = files.bases
         self._options = files.options()
@@ -163,7 +161,7 @@ class AgentWrite:
         self._bases.record_present(self._where.real, self._present_texts(live), ChangeKind.TYPED)
 
     def _check_allowed(self) -> None:
-        """Refuse to create a file that exists, or to change one that does not."""
+        """Raise Refusal to create a file that exists, or to change a file that does not."""
         if self._allowed is None:
             return
         if self._allowed.base is None and not self._is_new:
@@ -181,8 +179,8 @@ class AgentWrite:
     def _merge(self, base: Text, live: Text, file_format: Format) -> Merged:
         """Merge the agent's change to the base into the live text.
 
-        The user's changes to the proposal are applied too. The agent does not know of them. Its
-        next write is merged as a change to `_agents_text`, so they stay.
+        Also apply the user's amendment of the proposal, which the agent does not know. The agent's
+        next write is merged as a change to `_agents_text`, so that the amendment stays.
         """
         content = self._content
         if file_format.binary:
@@ -199,7 +197,7 @@ class AgentWrite:
         return merged if same else Merged(diff(live.lines, text.lines), text)
 
     async def _is_change(self, stored: Decoded) -> bool:
-        """Return whether the write changes the file as stored."""
+        """Return whether the write changes the stored file."""
         base = await self._known_base([stored.text], stored.format) or stored.text
         merged = self._merge(base, stored.text, stored.format)
         return merged.text != stored.text
@@ -230,11 +228,11 @@ class AgentWrite:
             live = await self._reload(live)
 
     def _must_save(self, live: BufferText) -> bool:
-        """Return whether the buffer has unsaved changes that have to be saved in any case."""
+        """Return whether the buffer has unsaved changes that have to be saved anyway."""
         return live.is_modified and self._options.save == "always"
 
     async def _base_for(self, live: BufferText) -> Text:
-        """Return the text that the agent has changed."""
+        """Return the text that the agent's change starts from."""
         if self._is_new and (self._is_fresh or live.is_absent):
             return live.text
         found = await self._known_base(self._present_texts(live), live.format)
@@ -247,9 +245,10 @@ class AgentWrite:
             yield disk.saved_text(self._where, self._limit, live.format)
 
     async def _known_base(self, present: Iterable[Text], file_format: Format) -> Text | None:
-        """Return the text that the agent last saw, or that of the start of its turn.
+        """Return the text that the agent last saw, or None if it is unknown.
 
-        The latter only if the user has saved the file since. None if neither is known.
+        If the agent has not read the file and the user has saved it during the turn, return the
+        text at the start of the turn.
         """
         if self._allowed is not None:
             return self._allowed.base
@@ -261,9 +260,7 @@ class AgentWrite:
         return found
 
     async def _attempt(self, live: BufferText, merged: Merged) -> WriteResult:
-        """Try once. Return if the write is done, the buffer has changed, or edits are not
-        allowed.
-        """
+        """Try once. Raise Refusal for any failure that a further attempt cannot mend."""
         hunks = _hunks(live, merged)
         lacking = unencodable(hunks, live.format.encoding)
         if lacking:
@@ -320,7 +317,7 @@ class AgentWrite:
         return self._complete(None if self._is_new else stored.text, merged.text, merged)
 
     def _complete(self, before: Text | None, after: Text, merged: Merged) -> CompletedWrite:
-        """Return the result. Edits of autocommands count as known to the agent."""
+        """Return the result. Edits by autocommands count as known to the agent."""
         if after != merged.text:
             known = merge(merged.text, after, self._agents_text)
             self._agents_text = known.text if isinstance(known, Merged) else self._agents_text

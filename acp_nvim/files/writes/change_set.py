@@ -1,4 +1,4 @@
-"""Changes of several files for an agent at once, which the user has allowed: all or none.
+"""Changes of several files by an agent, made all or not at all with the user's permission.
 
 Each text is merged into the live one like an agent's write (`agent_files`). If one fails despite
 all checks, those before it are undone.
@@ -31,9 +31,9 @@ S = TypeVar("S", bound=AgentSession)
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """A file's text before (None: no such file) and after (None: deleted), by real path.
+    """Change of a file (real path): its text before (None: no file) and after (None: deleted).
 
-    With ``origin`` the file is moved here from that path. It has the text ``before`` there.
+    With ``origin``, the file is moved from that path, where it has the text ``before``.
     """
 
     path: str
@@ -43,14 +43,14 @@ class FileChange(msgspec.Struct, frozen=True):
 
 
 class LiveText(msgspec.Struct, frozen=True):
-    """Live text of a file, and the changedtick of its buffer if one is loaded."""
+    """Live text of a file, and the changedtick of its buffer, if loaded."""
 
     text: Text | None
     tick: int | None = None
 
 
 class ChangeSets(Generic[S]):
-    """Reads of files, and changes of several files as one."""
+    """Reads of live texts, and changes of several files as one."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class ChangeSets(Generic[S]):
         self._writer = FileWriter(files)
 
     async def live_text(self, path: str, *, saved: bool = False) -> LiveText:
-        """Return the live text of a file by its real path, or the ``saved`` one. Raise Refusal."""
+        """Return the live or ``saved`` text of a file (real path). Raise Refusal."""
         await self._scan(path)
         text = await self._live.text(path)
         buffer = self._files.buffers.get(path)
@@ -106,7 +106,7 @@ class ChangeSets(Generic[S]):
                 raise Refusal("conflict", change.path, f"{merged.reason}; try again")
 
     def _check_removable(self, path: str, live: Text | None, before: Text | None) -> None:
-        """Raise Refusal unless a file to be removed has its earlier text and is saved."""
+        """Raise Refusal unless a file to be removed still has the text ``before`` and is saved."""
         buffer = self._files.buffers.get(path)
         if live is None:
             raise Refusal("missing", path, "no such file")
@@ -118,10 +118,10 @@ class ChangeSets(Generic[S]):
     async def carry_out(
         self, session: S, changes: Sequence[FileChange], *, knows: bool
     ) -> list[WrittenFile]:
-        """Make all changes, or none; return those that changed something.
+        """Make all changes or none; return the changed files.
 
-        ``knows`` is as in `AgentFiles.merge_change`. Raise Refusal, with the files in its text
-        that could not be restored. A cancellation waits for the end.
+        ``knows`` is as in `AgentFiles.merge_change`. Raise Refusal, which names files that could
+        not be restored. A cancellation takes effect afterwards.
         """
         written: list[WrittenFile] = []
         with anyio.CancelScope(shield=True):
@@ -201,10 +201,7 @@ class ChangeSets(Generic[S]):
     async def _undo_steps(
         self, done: Iterable[FileChange], pending: Mapping[str, Pending | None]
     ) -> str:
-        """Undo the steps, given in reverse order.
-
-        Return the names of the files that stay changed.
-        """
+        """Undo steps that are given in reverse order. Return a text with the files left changed."""
         unrestored: list[str] = []
         for step in done:
             paths = [path for path in (step.path, step.origin) if path is not None]

@@ -30,24 +30,21 @@ from acp_nvim.files.ports import BufferChange, BufferText, NotLoaded, WriteResul
 from acp_nvim.files.writes.agent_write import PATIENCE_S, PAUSE_S
 
 ATTEMPTS: Final = 20
-"""Number of attempts to write to a buffer that keeps changing.
-
-A busy buffer is waited for instead.
-"""
+"""Number of attempts to write to a buffer that keeps changing."""
 
 
 class Refused(Exception):
-    """A file could not be written or deleted; the message is the reason in one line."""
+    """Error: a file could not be written or deleted. The message is the reason, in one line."""
 
 
 class FileWriter:
-    """Writer of files in the ledger. It also deletes them."""
+    """Writes and deletions of files, recorded in the ledger."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
 
     async def remove(self, path: str) -> None:
-        """Delete the file; empty its buffer, and unload it unless a window shows it."""
+        """Delete a file; empty its buffer, and unload the buffer unless a window shows it."""
         live = self._files.buffers.get(path)
         file = self._files.tracked[path]
         file.apply(UserFormat(await self._format_of(path)))
@@ -71,11 +68,11 @@ class FileWriter:
         whole: bool = False,
         agents_format: Format | None = None,
     ) -> None:
-        """Write a text to the file, by hunks in its buffer, saved as after an agent's write.
+        """Write a text to a file, by hunks in its buffer, and save it like an agent's write.
 
-        ``before`` is the required present text of an existing file. With ``whole``, no part of an
-        agent's edit remains in the file. ``agents_format`` is the format to write. Raise Refused
-        or Refusal, with nothing changed.
+        ``before`` is the text that an existing file must have. With ``whole``, no part of an
+        agent's edit remains in the file. ``agents_format`` is the format to write, if set. Raise
+        Refused or Refusal and change nothing on failure.
         """
         place = Place(path, path)
         for _ in range(ATTEMPTS):
@@ -110,7 +107,7 @@ class FileWriter:
         raise Refused("the buffer keeps changing")
 
     async def _format_of(self, path: str) -> Format | None:
-        """Return the format of a file on disk; None if there is no file or it is not text."""
+        """Return the format of a file; None if it does not exist or is not text."""
         live = self._files.buffers.get(path)
         data = await to_thread.run_sync(read_or_none, path)
         if live is not None or data is None:
@@ -121,7 +118,7 @@ class FileWriter:
             return None
 
     async def _load(self, place: Place) -> tuple[BufferText | NotLoaded, Decoded | None]:
-        """Return the buffer, and the text of the file if it was loaded just now."""
+        """Return the buffer, and the text of the file if this call has loaded it."""
         live = await self._files.buffers.read(place)
         if isinstance(live, BufferText):
             return live, None
@@ -133,7 +130,7 @@ class FileWriter:
     async def _write(
         self, place: Place, live: BufferText, after: Text, fresh: bool, exists: bool
     ) -> WriteResult:
-        """Try once. The outcome is ``done``, or ``moved`` if the buffer has changed."""
+        """Try once, waiting while the buffer is busy. The outcome is ``moved`` if it has changed."""
         options = self._files.options()
         hunks = restore_raw(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         lacking = unencodable(hunks, live.format.encoding)

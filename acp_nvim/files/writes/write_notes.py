@@ -1,10 +1,10 @@
-"""Notes on writes of agents that are about to be made.
+"""Notes on agents' writes, made just before them.
 
 If a process is killed after a file has the agent's lines and before the journal has them, the next
-process attributes them by these notes. Each process has its own file beside a journal,
-`writes.{process}`. It appends to the file before each write and empties it when the journal has the
-writes. The file is locked while the process lives, so a process that gets the lock may take over
-the notes. Only the user may read the file.
+process attributes the lines by these notes. Each process has a file `writes.{process}` beside the
+journal. It appends to the file before each write and empties it when the journal has the writes.
+The file is locked while the process lives; a process that gets the lock takes over the notes. Only
+the user may read the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def path_of(folder: Path, owner: str) -> Path:
 
 
 class NotedHunk(msgspec.Struct, frozen=True, array_like=True):
-    """Replaced lines, with their neighbours in the text after the write."""
+    """Replaced and new lines, with the neighbouring lines in the text after the write."""
 
     row: int
     """Row of the first new line, 0-based."""
@@ -52,14 +52,14 @@ class NotedHunk(msgspec.Struct, frozen=True, array_like=True):
         return start >= 0 and lines[start : start + len(near)] == near
 
     def places(self, lines: Sequence[bytes], starts: Mapping[bytes, Sequence[int]]) -> list[int]:
-        """Return the rows of the new lines in a text. ``starts`` are the rows of each line."""
+        """Return all rows at which a text has the new lines. ``starts`` are the rows of each line."""
         first = next(iter((*self.above, *self.new, *self.below)), b"")
         rows = (start + len(self.above) for start in starts.get(first, ()))
         return [row for row in rows if self.is_at(row, lines)]
 
 
 class WriteNote(msgspec.Struct, frozen=True, array_like=True):
-    """A write that an agent is about to make."""
+    """Write that an agent is about to make."""
 
     number: int
     """Number among the notes of its process, from 1 on."""
@@ -80,8 +80,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
     def rows_in(self, text: Text) -> list[int]:
         """Return the rows of the hunks in a text; empty unless it has all lines of this write.
 
-        If other lines have changed since, the lines of each hunk and its neighbours must occur
-        together exactly once.
+        If other lines have changed since, each hunk must occur exactly once with its neighbours.
         """
         lines = _encode_lines(text.lines)
         is_same_size = (len(lines), text.eol) == (self.rows, self.eol)
@@ -97,7 +96,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         return rows if len(rows) == len(places) and rows == sorted(rows) else []
 
     def text_before(self, text: Text, rows: Sequence[int]) -> Text | None:
-        """Return the text without the lines of this write, which are at these rows.
+        """Return a text as it was before this write, whose hunks are at ``rows``.
 
         Return None if the write created the file.
         """
@@ -159,13 +158,13 @@ class WriteNotes:
             os.close(handle)  # taken over by another process before it was locked
 
     def clear(self) -> None:
-        """Empty the file, since the journal has all of these writes."""
+        """Empty the file after the journal has all writes."""
         if self._size:
             os.ftruncate(self._handle, 0)
             self._size = 0
 
     def close(self) -> None:
-        """Close the file at the end of this process; keep notes that the journal lacks."""
+        """Close the file at the end of this process; keep it if the journal lacks its writes."""
         if self._handle >= 0 and not self._size:
             self._path.unlink(missing_ok=True)
         self.abandon()
@@ -178,7 +177,7 @@ class WriteNotes:
 
 
 class OldNotes(msgspec.Struct, frozen=True):
-    """Notes of a process that is dead."""
+    """Notes of a dead process."""
 
     owner: str
     notes: list[WriteNote]
@@ -186,7 +185,7 @@ class OldNotes(msgspec.Struct, frozen=True):
     handle: int
 
     def remove(self) -> None:
-        """Delete the notes, since the journal has these writes."""
+        """Delete the notes after the journal has the writes."""
         self.path.unlink(missing_ok=True)
         os.close(self.handle)
 

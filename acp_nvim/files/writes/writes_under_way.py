@@ -1,7 +1,7 @@
-"""Writes of agents that are under way, and those interrupted by the end of an earlier process.
+"""Agents' writes under way, and writes interrupted by the end of an earlier process.
 
-Each write is noted before it is made (`write_notes.py`): one `write(2)` of its hunks. After a
-crash, the notes attribute lines to the agent that the journal does not contain.
+Each write is noted before it is made (`write_notes.py`). After a crash, the notes attribute lines
+that the journal lacks to the agent.
 """
 
 from __future__ import annotations
@@ -33,18 +33,17 @@ from acp_nvim.files.writes.write_notes import (
 
 
 class Coverage(NamedTuple):
-    """Notes whose writes the ledger has."""
+    """Notes whose writes are in the ledger."""
 
     number: int
-    """Number of this process's note up to which it has all writes."""
+    """Number of this process's last note up to which all writes are in the ledger."""
+
     has_old_writes: bool
-    """Whether it has all writes that dead processes noted."""
+    """Whether all writes that dead processes noted are in the ledger."""
 
 
 class WritesUnderWay:
-    """Writes under way in one workspace. Created by the first write, or if notes of others
-    exist.
-    """
+    """Writes under way in one workspace."""
 
     def __init__(
         self,
@@ -54,12 +53,12 @@ class WritesUnderWay:
         keys: SessionKeys,
         on_failure: Callable[[str, Exception], None],
     ) -> None:
-        """``on_failure`` is called if a write could not be noted."""
+        """``on_failure`` is called if notes cannot be written or read."""
         self._replica, self._files, self._live, self._keys = replica, files, live, keys
         self._on_failure = on_failure
         self._notes = WriteNotes(replica.file.folder, f"{keys.instance}.{os.getpid()}")
         self._under_way: list[int] = []
-        """First note numbers of the writes that are not in a ledger yet."""
+        """Number of the first note of each write that is not in the ledger yet."""
         self._old_notes: list[OldNotes] = []
         self.unrecorded: dict[str, list[WriteNote]] = {}
         """Writes that no journal contains, by path. `adopt` is called once for each path."""
@@ -69,7 +68,7 @@ class WritesUnderWay:
 
     @contextmanager
     def note_write(self, session: AgentSession, path: str) -> Iterator[OnWrite]:
-        """Note a write; at the end of the context it is in the ledger, or was not made."""
+        """Note a write. At the end of the context, it is in the ledger or was not made."""
         first = self._notes.number + 1
         self._under_way.append(first)
         try:
@@ -109,18 +108,18 @@ class WritesUnderWay:
     # -------------------------------------------------------------------------------
 
     def coverage(self) -> Coverage:
-        """Return the notes whose writes the ledger has now."""
+        """Return the notes whose writes are in the ledger now."""
         number = min(self._under_way) - 1 if self._under_way else self._notes.number
         return Coverage(number, not self.unrecorded)
 
     def with_note_number(self, values: Values, coverage: Coverage) -> Values:
-        """Add the number of the last covered note to these values of the journal."""
+        """Return the values of the journal with the number of the last covered note."""
         number = coverage.number
         return {**values, (WRITES, self._notes.owner): number} if values and number else values
 
     @property
     def has_old_notes(self) -> bool:
-        """Return whether notes of dead processes can be removed."""
+        """Return whether there are notes of dead processes that can be removed."""
         return bool(self._old_notes) and not self.unrecorded
 
     def on_published(self, coverage: Coverage, values: Values) -> None:
@@ -159,7 +158,7 @@ class WritesUnderWay:
         return list(self.unrecorded)
 
     def _drop_marks(self) -> None:
-        """Let the next record remove the note numbers of processes that have no notes."""
+        """Let the next write of the journal remove the numbers of processes without notes."""
         replica = self._replica
         owners = {one.owner for one in self._old_notes}
         for (kind, owner), number in replica.stored.items():
@@ -168,7 +167,7 @@ class WritesUnderWay:
                 replica.own[kind, owner] = number
 
     async def adopt(self, path: str) -> None:
-        """Enter the interrupted writes of a file, as far as its text contains them."""
+        """Enter those interrupted writes of a file that its text contains."""
         if path in self.unrecorded:
             try:
                 await self._adopt(path, self.unrecorded[path])
@@ -201,7 +200,10 @@ class WritesUnderWay:
     def _contained_writes(
         self, path: str, text: Text | None, notes: Sequence[WriteNote]
     ) -> list[tuple[WriteNote, Text | None, Text]]:
-        """Return writes that a text contains and no journal does, each with the texts around it."""
+        """Return the writes that a text contains, each with the texts before and after it.
+
+        The text of the ledger needs no further writes.
+        """
         entry = self._files.ledger.get(path)
         writes: list[tuple[WriteNote, Text | None, Text]] = []
         for note in reversed(notes):
@@ -216,7 +218,7 @@ class WritesUnderWay:
     # ------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close the notes at the end of this process, after all possible writes."""
+        """Close the notes at the end of this process, after the last write."""
         self._notes.close()
         self._close_old_notes()
 
