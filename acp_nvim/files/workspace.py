@@ -192,7 +192,7 @@ class Workspace(Generic[S]):
     def drop_parked(self, paths: Sequence[str]) -> None:
         """Drop the parked edits of these files."""
         self.files.ledger.parked.drop(paths)
-        self.persistence.touch()
+        self.persistence.request_exchange()
 
     async def begin_turn(
         self,
@@ -217,7 +217,7 @@ class Workspace(Generic[S]):
         begun = anyio.Event()
         if prompt is not None:
             self._open_checkpoints[session.n] = checkpoint, begun
-        self.persistence.touch()
+        self.persistence.request_exchange()
         turn = self.disk.enter(session)
         if not turn.at_work:
             turn.user_saves.clear()
@@ -294,7 +294,7 @@ class Workspace(Generic[S]):
         await self.disk.enter_early(start)
         if checkpoint is not None:
             checkpoint.late.update(targets(start.changes))
-            self.persistence.touch()
+            self.persistence.request_exchange()
 
     def _look_done(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
         """Complete the checkpoint after the scan."""
@@ -305,7 +305,7 @@ class Workspace(Generic[S]):
         self.disk.turn_starts.remove(start)
         if checkpoint is not None:
             checkpoint.complete(turn.trees, snapshots.reasons(roots))
-            self.persistence.touch()
+            self.persistence.request_exchange()
         self._tasks.start_later(self._tidy, turn.session)
         if turn.outer:
             self._tasks.start_later(self._look_around, turn)
@@ -367,7 +367,7 @@ class Workspace(Generic[S]):
                 await begun.wait()  # from now on a restore relies on the checkpoint
             if checkpoint is not None:
                 checkpoint.ends.append(time.time())
-                self.persistence.touch()
+                self.persistence.request_exchange()
             await self.commits.check(Place(root, root).real for root in session.roots)
         finally:
             self.disk.leave(session)
@@ -386,5 +386,5 @@ class Workspace(Generic[S]):
         await self._briefly(CAUGHT_UP_S, lambda: self.disk.catch_up(running=running))
 
     async def sync_all(self) -> None:
-        await self.persistence.adopt()
+        await self.persistence.adopt_writes()
         await self.live.sync_all(self.disk.before_use)

@@ -29,7 +29,7 @@ def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, An
         _on_save(workspace, str(args["path"]), args)
     else:
         workspace.files.user_edits.on_exit()
-        workspace.persistence.touch()
+        workspace.persistence.request_exchange()
 
 
 def _on_save(workspace: Workspace[Session], path: str, args: dict[str, Any]) -> None:

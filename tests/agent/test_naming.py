@@ -63,7 +63,7 @@ def answer(session_id: str) -> schema.NewSessionResponse:
 async def test_a_request_before_the_answer_belongs_to_the_session_that_is_being_opened(
     client: Client,
 ) -> None:
-    with client.router.naming(Session(1, "x", "/work")) as named:
+    with client.router.route_when_named(Session(1, "x", "/work")) as named:
         assert await read(client, "a") == "1"
         named(answer("a"), None)
     assert await read(client, "a") == "1"
@@ -71,7 +71,10 @@ async def test_a_request_before_the_answer_belongs_to_the_session_that_is_being_
 
 async def test_a_session_is_known_from_its_answer_on(client: Client) -> None:
     one, two = Session(1, "x", "/work"), Session(2, "x", "/work")
-    with client.router.naming(one) as first, client.router.naming(two) as second:
+    with (
+        client.router.route_when_named(one) as first,
+        client.router.route_when_named(two) as second,
+    ):
         second(answer("b"), None)
         first(answer("a"), None)
         assert [await read(client, id) for id in "ab"] == ["1", "2"]
@@ -79,15 +82,15 @@ async def test_a_session_is_known_from_its_answer_on(client: Client) -> None:
 
 async def test_a_request_is_refused_while_two_sessions_are_being_opened(client: Client) -> None:
     with (
-        client.router.naming(Session(1, "x", "/work")),
-        client.router.naming(Session(2, "x", "/work")),
+        client.router.route_when_named(Session(1, "x", "/work")),
+        client.router.route_when_named(Session(2, "x", "/work")),
         pytest.raises(RequestError, match="unknown session"),
     ):
         await read(client, "a")
 
 
 async def test_an_id_that_differs_from_the_answer_is_forgotten(client: Client) -> None:
-    with client.router.naming(Session(1, "x", "/work")) as named:
+    with client.router.route_when_named(Session(1, "x", "/work")) as named:
         assert await read(client, "wrong") == "1"
         named(answer("a"), None)
     with pytest.raises(RequestError, match="unknown session"):
@@ -95,7 +98,7 @@ async def test_an_id_that_differs_from_the_answer_is_forgotten(client: Client) -
 
 
 async def test_a_refusal_and_a_late_answer_assign_no_id(client: Client) -> None:
-    with client.router.naming(Session(1, "x", "/work")) as named:
+    with client.router.route_when_named(Session(1, "x", "/work")) as named:
         named(None, RequestError(-32603, "no"))
     named(answer("a"), None)
     with pytest.raises(RequestError, match="unknown session"):
@@ -107,7 +110,7 @@ async def test_a_closed_session_is_not_mistaken_for_the_new_one(client: Client) 
     client.router.adopt("old", old)
     client.forget(old)
     with (
-        client.router.naming(Session(2, "x", "/work")),
+        client.router.route_when_named(Session(2, "x", "/work")),
         pytest.raises(RequestError, match="unknown session"),
     ):
         await read(client, "old")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_nvim.agent.serving.pending_updates import BYTES, UPDATES, PendingUpdates
+from acp_nvim.agent.serving.pending_updates import MAX_BYTES, MAX_UPDATES, PendingUpdates
 
 
 def test_stored_updates_are_returned_once_in_order() -> None:
@@ -19,17 +19,17 @@ def test_stored_updates_are_returned_once_in_order() -> None:
 
 def test_the_updates_of_one_id_are_limited() -> None:
     pending = PendingUpdates()
-    for number in range(UPDATES + 5):
+    for number in range(MAX_UPDATES + 5):
         pending.add("a", number, 1)
-    assert pending.pop("a") == list(range(UPDATES))
+    assert pending.pop("a") == list(range(MAX_UPDATES))
 
 
 def test_the_number_of_unknown_sessions_is_limited() -> None:
     pending = PendingUpdates()
     for number in range(100):
-        pending.add(f"s{number}", "words", BYTES // 10)
+        pending.add(f"s{number}", "words", MAX_BYTES // 10)
     assert len(pending) == 10
     assert pending.pop("s0") == []
     assert pending.pop("s99") == ["words"]
-    pending.add("huge", "words", BYTES + 1)
+    pending.add("huge", "words", MAX_BYTES + 1)
     assert pending.pop("huge") == []

@@ -47,7 +47,9 @@ async def change(
         for name, before, after in changes
     ]
     try:
-        done = await workspace.core.change_sets.carry_out(workspace.sessions[0], found, knows=knows)
+        done = await workspace.core.change_sets.carry_out(
+            workspace.sessions[0], found, is_known=knows
+        )
     except Refusal as error:
         return str(error).removeprefix(f"{workspace.work}/")
     return " ".join(Path(one.path).name for one in done)

@@ -342,7 +342,7 @@ async def test_new_records_are_written_when_the_process_ends(started: Neovims) -
 async def test_the_journal_is_written_by_a_timer(started: Neovims) -> None:
     first = await started.neovim("first")
     await first.write(first.work / "a.txt", TEXT)
-    first.core.persistence.touch()
+    first.core.persistence.request_exchange()
     with anyio.fail_after(PATIENCE_S):
         while not (folder(first) / "pending").exists():
             await anyio.lowlevel.checkpoint()

@@ -49,7 +49,7 @@ def test_a_record_that_does_not_fit_leaves_no_trace(tmp_path: Path) -> None:
     assert not writer.has_news()
     writer.append(b"second")
     news = reader.read(locked=True)
-    assert (news.batches, news.damaged) == ([b"second"], False)
+    assert (news.batches, news.is_damaged) == ([b"second"], False)
     writer.close()
     reader.close()
 
@@ -122,7 +122,7 @@ async def test_waiting_records_are_written_as_soon_as_there_is_room(
     disk.fill()
     first = await started.neovim("first")
     await first.write(first.work / "a.txt", BIG)
-    first.core.persistence.touch()
+    first.core.persistence.request_exchange()
     with anyio.fail_after(PATIENCE_S):
         while not disk_messages(first.told):
             await anyio.lowlevel.checkpoint()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.files.bytes.nofollow import Rights
-from acp_nvim.files.checkpoints.rights import UnusualRights, usual
+from acp_nvim.files.checkpoints.rights import UnusualRights, usual_rights
 from tests.support.editor import Editor
 from tests.support.git import repository
 from tests.support.waiting import until
@@ -117,11 +117,11 @@ def test_only_unusual_modes_and_owners_are_stored(tmp_path: Path) -> None:
     unusual.learn(paths)
     found = [unusual.get(path) for path in paths]
     assert found == [None, None, Rights(0o600, os.geteuid(), os.getegid()), None, None]
-    assert Rights.of(tool.stat()) == usual(executable=True)
+    assert Rights.of(tool.stat()) == usual_rights(executable=True)
     private.unlink()
     unusual.learn(paths)
     assert unusual.get(str(private)) is not None, "it is remembered for when it comes back"
     private.touch(0o644)
-    private.chmod(usual(executable=False).mode)
+    private.chmod(usual_rights(executable=False).mode)
     unusual.learn(paths)
     assert unusual.get(str(private)) is None

@@ -42,7 +42,7 @@ def sides(blob_store: GitStore, old: str, new: str) -> dict[str, tuple[Side, Sid
     """Return both sides by name: `kept`, the reason if it is omitted, or None without a file."""
 
     def side(blob: store.Blob | None) -> Side:
-        return None if blob is None else blob.why or ("fifo" if blob.fifo else "kept")
+        return None if blob is None else blob.why or ("fifo" if blob.is_fifo else "kept")
 
     return {
         os.path.relpath(it.path, blob_store.root): (side(it.before), side(it.after))

@@ -33,7 +33,7 @@ LOOK = Snapshots.scan
 
 
 class HeardSince(int):
-    """`HEARD_NS` of an agent that is at work since this time, however long its report takes."""
+    """`MAX_DELAY_NS` of an agent that is at work since this time, however long its report takes."""
 
     def __rsub__(self, now: int) -> int:
         return int(self)

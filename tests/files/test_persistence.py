@@ -364,7 +364,7 @@ async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_bo
 async def test_a_decision_in_progress_in_another_neovim_is_reported(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(persistence, "CLAIM_S", 0.02)
+    monkeypatch.setattr(persistence, "MAX_CLAIM_S", 0.02)
     first = await write_two_lines(started)
     await first.turn()
     await first.exchange()

@@ -68,7 +68,7 @@ def test_a_lock_waits_for_another_process_that_tidies_or_removes_the_store(
     home = tmp_path / "store"
     home.mkdir()
     handle = os.open(home / LOCK, os.O_RDWR | os.O_CREAT)
-    assert pruning._is_free(handle)
+    assert pruning._try_lock(handle)
     waited: list[float] = []
 
     def other(seconds: float) -> None:
@@ -87,7 +87,7 @@ def test_a_lock_waits_for_another_process_that_tidies_or_removes_the_store(
 
 def test_a_store_that_stays_locked_is_an_error(tmp_path: Path) -> None:
     handle = os.open(tmp_path / LOCK, os.O_RDWR | os.O_CREAT)
-    assert pruning._is_free(handle)
+    assert pruning._try_lock(handle)
     with pytest.raises(BlockingIOError, match="another process"):
         StoreLock(tmp_path, lambda _: None)
     os.close(handle)

@@ -240,7 +240,7 @@ async def test_ignored_and_outside_files_are_scanned_once_they_are_named(
     outside.write_text("1\n")
     roots, paths = [str(work)], [str(ignored), str(outside)]
     await snapshots.scan(roots)
-    await snapshots.note(roots, paths)
+    await snapshots.add_named(roots, paths)
     for path in (ignored, outside):
         path.write_text("2\n")
     changes = await snapshots.scan(roots, paths)

@@ -52,7 +52,7 @@ async def test_changes_in_nested_repositories_are_found(
     assert sorted(found, key=lambda one: one.path) == [
         FileChange(path, b"a\n", b"A\n") for path in sorted(paths)
     ]
-    assert await snapshots.loose([str(work)], paths) == []
+    assert await snapshots.outside_stores([str(work)], paths) == []
     assert len(snapshots.trees([str(work)])) == 4
     assert git(work / "sm", "status", "--porcelain").split() == ["M", "a.txt"]
 
@@ -60,7 +60,7 @@ async def test_changes_in_nested_repositories_are_found(
 async def test_a_file_belongs_to_the_innermost_repository(snapshots: Snapshots, work: Path) -> None:
     await snapshots.scan([str(work)])
     inner, outer = str(work / "own" / "deep" / "a.txt"), str(work / "a.txt")
-    by, rest = snapshots.by_root([str(work)], [inner, outer, "/elsewhere"])
+    by, rest = snapshots.group_by_root([str(work)], [inner, outer, "/elsewhere"])
     assert by == {str(work / "own" / "deep"): [inner], str(work): [outer]}
     assert rest == ["/elsewhere"]
 

@@ -69,7 +69,7 @@ async def test_scans_and_checkpoints_run_nothing(
     head, moves = await kept.head_moves(str(work), "")
     assert moves
     await kept.committed(str(work), [str(work / "a.txt"), str(work / "lost.txt")], "", head)
-    await kept.loose(roots, [str(work / "other.log")])
+    await kept.outside_stores(roots, [str(work / "other.log")])
     plan = await checkpoints.plan(1, before, kept.trees(roots))
     assert {step.target.path: step.target.data for step in plan.steps} == {
         str(work / "a.txt"): b"a\n",

@@ -155,7 +155,7 @@ class FakeWorkspace:
     async def settle(self, *paths: str | Path) -> None:
         """Wait until the workspace has processed all reports about these files."""
         for path in paths:
-            await self.core.live._settle(str(path))
+            await self.core.live._record_replacement(str(path))
 
     async def decide(self, verdict: Verdict) -> None:
         """Decide all pending edits as the user."""

@@ -253,7 +253,7 @@ class Opening:
 
     async def _new(self) -> Any:
         session = self._session
-        with self._watched("session/new"), self._router.naming(session) as on_response:
+        with self._watched("session/new"), self._router.route_when_named(session) as on_response:
             result = await self._ask(
                 lambda params: self._agent.new_session(
                     session.cwd, params, self._directories, on_response

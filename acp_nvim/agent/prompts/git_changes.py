@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 from anyio import to_thread
 
 from acp_nvim.files.checkpoints import private_git
-from acp_nvim.files.checkpoints.private_git import ANY, GitError, PrivateGit, Repository
+from acp_nvim.files.checkpoints.private_git import ANY_EXIT_CODE, GitError, PrivateGit, Repository
 from acp_nvim.files.checkpoints.store import StoreError
 
 TIMEOUT_S: Final = 10.0
@@ -87,7 +87,7 @@ def _patch(git: PrivateGit, head: str) -> str:
         return found.decode(errors="replace")
     except GitError as error:
         why = str(error)
-    git.run(["update-index", "-q", "--refresh"], fine=ANY, converting=True)
+    git.run(["update-index", "-q", "--refresh"], exit_codes=ANY_EXIT_CODE, converting=True)
     command = ["diff-index", *against] if head else ["diff-files"]
     names = git.run([*command, *_STATUS], converting=True)
     return f"{why}\n{names.decode(errors='replace')}"

@@ -44,7 +44,7 @@ from acp_nvim.session.questions.questions import named_paths, permission_decisio
 from acp_nvim.session.questions.rules import Action, strictest
 from acp_nvim.session.session import Session
 
-MOST_ASKED: Final = 25_000
+MAX_QUESTIONS: Final = 25_000
 """Maximum number of open questions in one session."""
 
 
@@ -331,9 +331,9 @@ class Client:
 
     def _has_too_many_questions(self, session: Session) -> bool:
         """Return whether the session has the maximum number of open questions; report that once."""
-        if len(session.decisions) < MOST_ASKED:
+        if len(session.decisions) < MAX_QUESTIONS:
             return False
-        text = wording.TOO_MANY_QUESTIONS.format(agent=self.name, count=MOST_ASKED)
+        text = wording.TOO_MANY_QUESTIONS.format(agent=self.name, count=MAX_QUESTIONS)
         if text not in self._reported:
             self._reported.add(text)
             session.notice("warning", text)

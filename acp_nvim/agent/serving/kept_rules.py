@@ -26,7 +26,7 @@ from acp_nvim.session.session import Session
 
 KINDS: Final = frozenset({"read", "edit", "delete", "move", "search", "execute"})
 """Kinds of calls that a path or a command line describes."""
-LONGEST: Final = 300
+MAX_LENGTH: Final = 300
 """Maximum number of characters of a rule, since the user must see all of it."""
 
 
@@ -81,7 +81,7 @@ class KeptRules:
             info = path.stat()
             state = info.st_ino, info.st_mtime_ns, info.st_size
             if state != self._read[0]:
-                self._read = state, _decoded(path.read_bytes())
+                self._read = state, _decode(path.read_bytes())
         except (OSError, msgspec.DecodeError):
             self._read = None, {}
         return self._read[1]
@@ -93,7 +93,7 @@ class KeptRules:
             return
 
         def made(data: bytes | None) -> bytes:
-            rules = dict(_decoded(data or b"{}"))
+            rules = dict(_decode(data or b"{}"))
             rules_kept = change(rules.pop(os.path.realpath(cwd), ()))
             if rules_kept:
                 rules[os.path.realpath(cwd)] = rules_kept
@@ -105,7 +105,7 @@ class KeptRules:
             self._failed(f"{path}: {error}")
 
 
-def _decoded(data: bytes) -> _Rules:
+def _decode(data: bytes) -> _Rules:
     return msgspec.json.decode(data, type=dict[str, list[KeptRule]])
 
 
@@ -136,10 +136,10 @@ def rule_of(
     rule = KeptRule(call.kind, paths, targets, line, argv)
     text = rule.text(session.cwd)
     shown = " ".join(visible(text).split())
-    return rule if shown == text and len(text) <= LONGEST else None
+    return rule if shown == text and len(text) <= MAX_LENGTH else None
 
 
-def option(
+def kept_option(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> Option | None:
     """Return the option that a stored rule selects for a permission, or None to ask the user."""

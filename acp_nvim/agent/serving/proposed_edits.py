@@ -167,7 +167,7 @@ class ProposedEdits:
             if text != proposal.text:
                 self._made.setdefault(session.n, []).append(Amendment(proposal, text))
 
-    def _waiting(self, session: Session, real: str) -> Iterator[Amendment]:
+    def _open_amendments(self, session: Session, real: str) -> Iterator[Amendment]:
         for amendment in self._made.get(session.n, ()):
             proposal = amendment.proposal
             if proposal.path == real and proposal.whole and not amendment.is_in_file:
@@ -178,7 +178,7 @@ class ProposedEdits:
 
         The amendment records both texts.
         """
-        amendment = next(self._waiting(session, real), None)
+        amendment = next(self._open_amendments(session, real), None)
         if amendment is None:
             return text
         amendment.agent_text = text
@@ -187,11 +187,11 @@ class ProposedEdits:
 
     def agent_text(self, session: Session, real: str) -> Text | None:
         """Return the agent's text while an amended text is written instead, otherwise None."""
-        amendment = next(self._waiting(session, real), None)
+        amendment = next(self._open_amendments(session, real), None)
         return amendment.agent_text if amendment else None
 
     def on_written(self, session: Session, real: str) -> None:
-        for amendment in self._waiting(session, real):
+        for amendment in self._open_amendments(session, real):
             amendment.is_in_file = True
             return
 
@@ -319,7 +319,7 @@ def _tool_call_of(
     return asker.tool_calls.get(decision.tool_call_id or ""), request.tool_call
 
 
-def source(session: Session, decision: Decision) -> tuple[Any, ...]:
+def proposal_sources(session: Session, decision: Decision) -> tuple[Any, ...]:
     """Return the objects from which the proposals of a permission are made.
 
     A change of the proposals shows in the identity of these objects.
@@ -328,7 +328,7 @@ def source(session: Session, decision: Decision) -> tuple[Any, ...]:
     return () if call is None else (call.content, call.raw_input, asked)
 
 
-def marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
+def diagnostic_marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
     """Return row, severity and text of each diagnostic that a proposal adds."""
     found = next((it for it in decision.effects if it.path == proposal.path), None)
     if found is None or not proposal.whole:
@@ -337,7 +337,7 @@ def marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
     return [[one.row, one.severity, visible(cut_middle(one.text))] for one in marks]
 
 
-def table(proposal: Proposal) -> dict[str, Any]:
+def proposal_table(proposal: Proposal) -> dict[str, Any]:
     """Return a proposal for the frame operation `propose`."""
     found: dict[str, Any] = {
         "path": proposal.path,

@@ -29,7 +29,7 @@ _read_update = codec.reader("session/update", "client")
 _session_id: Final = attrgetter("session_id")
 _update: Final = attrgetter("update")
 
-PAST = (
+HISTORY_UPDATES = (
     *(schema.UserMessageChunk, schema.AgentMessageChunk, schema.AgentThoughtChunk),
     *(schema.ToolCall, schema.ToolCallUpdate, schema.Plan),
     *(schema.CompactionUpdate, schema.CompactionSummaryChunk),
@@ -53,7 +53,7 @@ class Mute:
         """Number of updates dropped so far, including those of subagents."""
         self._is_answered = False
         """Whether the agent has answered the request that opens the session."""
-        self._works = False
+        self._is_working = False
         """Whether the agent has reported that it is working."""
 
     def on_answer(self, result: Any, error: Exception | None) -> None:
@@ -67,8 +67,8 @@ class Mute:
         working, updates after the answer are new.
         """
         if update.__class__ is updates.Work and not is_child:
-            self._works = update.is_working or bool(update.background)
-        if not isinstance(update, PAST) or (self._is_answered and self._works):
+            self._is_working = update.is_working or bool(update.background)
+        if not isinstance(update, HISTORY_UPDATES) or (self._is_answered and self._is_working):
             return False
         self.dropped += 1
         return True
@@ -120,7 +120,7 @@ class SessionRouter:
             self._apply(session, update)
 
     @contextmanager
-    def naming(self, session: Session) -> Iterator[OnResponse]:
+    def route_when_named(self, session: Session) -> Iterator[OnResponse]:
         """Route to a session from the answer to its `session/new` on, in wire order.
 
         Requests with its id that arrive before the answer are served too.
@@ -162,7 +162,9 @@ class SessionRouter:
 
     def has_replay(self, session_id: str) -> bool:
         """Return whether updates of the history have arrived for a session not known yet."""
-        return any(isinstance(update, PAST) for update in self.pending_updates.get(session_id))
+        return any(
+            isinstance(update, HISTORY_UPDATES) for update in self.pending_updates.get(session_id)
+        )
 
     def mute(self, session_id: str) -> Mute:
         """Drop the replay of a session and its subagents: messages, tool calls, plans."""

@@ -49,7 +49,7 @@ OPTIONS: Final = (
     Option("allow_always", wording.OPTION_RUN_ALWAYS, "allow_always"),
     Option("reject_once", "Refuse", "reject_once"),
 )
-NAMED: Final = 3
+MAX_NAMED: Final = 3
 """Maximum number of commands named in the chat when a cancelled turn ends them."""
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any]]
@@ -188,8 +188,8 @@ class AgentTerminals:
             return
         for live in left:
             live.process.begin_stop()
-        names = [one_line(live.terminal.launch.command, 60) for live in left[:NAMED]]
-        more = [f"{len(left) - NAMED} more"] if len(left) > NAMED else []
+        names = [one_line(live.terminal.launch.command, 60) for live in left[:MAX_NAMED]]
+        more = [f"{len(left) - MAX_NAMED} more"] if len(left) > MAX_NAMED else []
         session.notice("info", wording.ENDED_WITH_TURN.format(commands=", ".join([*names, *more])))
 
     def forget(self, session: Session | None = None) -> None:

@@ -22,7 +22,7 @@ from acp_nvim.session.questions.questions import named_paths
 from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.session import Session
 
-_ASKED: Final = frozenset({"switch_mode"})
+_NEVER_TRUSTED: Final = frozenset({"switch_mode"})
 """Kinds that trust never covers, since they change which questions follow."""
 _PARTS: Final = late(r"[=:,]")
 _ADDRESS: Final = late(r"(?!file:)[A-Za-z][\w+.-]*://")
@@ -30,7 +30,7 @@ _AROUND: Final = "\"'`()[]<>,;:"
 """Characters around a path in a title."""
 
 
-def option(
+def trusted_option(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> Option | None:
     """Return the option that trust selects for a permission, or None to ask the user.
@@ -50,7 +50,7 @@ def option(
 
 def _covers(trust: str, call: ToolCall, session: Session, settings: Settings) -> bool:
     commands = requests.commands(call)
-    if call.kind in _ASKED or (trust == "edits" and (call.kind != "edit" or commands)):
+    if call.kind in _NEVER_TRUSTED or (trust == "edits" and (call.kind != "edit" or commands)):
         return False
     return is_safe(call, session, settings)
 

@@ -15,8 +15,8 @@ def option_without_question(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> tuple[Option, str] | None:
     """Return the option to select without a question and the reason, or None to ask."""
-    kept = kept_rules.option(session, decision, calls, settings)
+    kept = kept_rules.kept_option(session, decision, calls, settings)
     if kept is not None:
         return kept, "rule of this project"
-    trusted = trusting.option(session, decision, calls, settings)
+    trusted = trusting.trusted_option(session, decision, calls, settings)
     return None if trusted is None else (trusted, "trust")

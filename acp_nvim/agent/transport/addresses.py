@@ -1,4 +1,4 @@
-"""Address of a remote agent: its displayable part, and the headers for requests to it."""
+"""Addresses of remote agents: checks, parts for display, secrets, and request headers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PORTS: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 
 
 def display_address(url: str) -> str:
-    """Return the address for display: without user, password, query and fragment."""
+    """Return an address without user, password, query and fragment, for display."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -28,7 +28,7 @@ def display_address(url: str) -> str:
 
 
 def scheme_of(url: str) -> str:
-    """Return the scheme in lower case, or an empty string."""
+    """Return the scheme of an address in lower case, or an empty string."""
     return url.partition("://")[0].lower() if "://" in url else ""
 
 
@@ -47,7 +47,7 @@ def is_here(url: str) -> bool:
 
 
 def check_address(url: str) -> str:
-    """Return the address of a server. Raise TransportError if it is invalid."""
+    """Return an address unchanged. Raise TransportError if it is invalid."""
     try:
         _, host, _ = origin(url)
     except ValueError as error:
@@ -76,7 +76,7 @@ def expand_headers(
 ) -> tuple[dict[str, str], set[str]]:
     """Return the headers with `$ENV{NAME}` expanded, and all values that must not be logged.
 
-    Raise TransportError, which names header and variable, never a value.
+    Raise TransportError, whose text has the header and the variable, never a value.
     """
     filled: dict[str, str] = {}
     hidden: set[str] = set()

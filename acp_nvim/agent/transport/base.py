@@ -1,4 +1,4 @@
-"""Port of a connection to its agent, for all transports."""
+"""Port of all transports: an agent that is started, written to, read from and ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from acp_nvim.agent.transport.stream import Transport
 
 
 class TransportError(AgentStartError):
-    """Failure to reach a remote agent, or a broken connection.
+    """Error: a remote agent cannot be reached, or the connection to it is broken.
 
     The text is one line for users, without secrets.
     """
@@ -19,8 +19,8 @@ class TransportError(AgentStartError):
     def __init__(
         self, text: str, *, again: bool = True, after: float = 0.0, soon: bool = False
     ) -> None:
-        """``again``: a retry may succeed, in ``after`` seconds at the earliest. ``soon``: it may
-        succeed in a moment, even if there was no connection before.
+        """With ``again``, a retry after ``after`` seconds may succeed. With ``soon``, it may
+        succeed in a moment, even if there has been no connection before.
         """
         super().__init__(text)
         self.again = again
@@ -29,7 +29,7 @@ class TransportError(AgentStartError):
 
 
 class AgentTransport(Transport, Protocol):
-    """Agent that can be started, written to, read from and ended. Each is used once."""
+    """Agent that can be started, written to, read from and ended. It is used once."""
 
     async def start(self) -> None:
         """Start the agent or connect to it. Raise AgentStartError, whose text is one line."""
@@ -40,39 +40,36 @@ class AgentTransport(Transport, Protocol):
 
     @property
     def exit(self) -> Exit | None:
-        """Return the exit of the agent. It is None while the agent runs, and always if it is
-        remote.
-        """
+        """Return the exit of the agent: None while it runs, and always None if it is remote."""
 
     @property
     def lost(self) -> TransportError | None:
-        """Return why the connection to a remote agent was lost. It is None for a process."""
+        """Return the reason why the connection to a remote agent was lost, if it was."""
 
     @property
     def has_closed_input(self) -> bool:
-        """Return whether the agent was given up because it has closed its input."""
+        """Return whether the agent has been given up because it closed its input."""
 
     @property
     def inherited_variables(self) -> Mapping[str, str]:
-        """Return environment variables for processes that the host starts for the agent.
+        """Return environment variables that make other processes end with the agent.
 
-        They make these processes end with the agent. A remote agent has none.
+        A remote agent has none.
         """
 
     def rest(self, seconds: float) -> None:
-        """Stop reading for that time. The agent blocks once its pipe is full."""
+        """Stop reading for a time. The agent blocks once its pipe is full."""
 
     async def wait(self) -> Exit:
-        """Wait for the agent to end; a remote agent's end is never known.
+        """Wait for the agent to end. For a remote agent, wait forever.
 
         Its last output may still be unread: call `receive` to the end for that.
         """
 
     async def stop(self) -> Exit | None:
-        """End the agent and all that it has started. Return None if its exit was not seen.
+        """End the agent and all processes that it has started; return its exit, if known.
 
-        Idempotent and safe to call concurrently. A cancelled caller returns, and the ending
-        continues.
+        Idempotent and safe to call concurrently. If the caller is cancelled, the ending continues.
         """
 
     def stderr(self, lines: int) -> list[str]:
@@ -94,4 +91,4 @@ class OpenTransport(Protocol):
         kill_s: float,
         on_stderr: Callable[[bytes], None],
     ) -> AgentTransport:
-        """Return a transport. ``on_stderr`` receives the agent's output outside the protocol."""
+        """Return a transport. ``on_stderr`` gets the agent's output outside the protocol."""

@@ -1,4 +1,4 @@
-"""Bodies of HTTP responses: decompressed in small pieces, and read up to a limit."""
+"""Bodies of HTTP responses, which are decompressed in small pieces and read up to a limit."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from acp_nvim.agent.transport.sse import HEAD
 PIECE: Final = 64 << 10
 """Maximum number of bytes that are decompressed at once."""
 CODINGS: Final = ("gzip", "x-gzip", "deflate")
-"""Content codings that are decoded although `identity` is requested: some proxies compress
-anyway.
-"""
+"""Content codings that are decoded. Some proxies compress although `identity` is requested."""
 
 
 class Body(NamedTuple):
@@ -30,7 +28,7 @@ class Body(NamedTuple):
 
 
 async def read(response: httpx.Response, limit: int) -> Body:
-    """Return a body of at most ``limit`` bytes. Raise TransportError and httpx.HTTPError."""
+    """Return a body up to ``limit`` bytes. Raise TransportError or httpx.HTTPError."""
     read_pieces: list[bytes] = []
     head, size = b"", 0
     async with aclosing(pieces(response)) as body:
@@ -44,7 +42,7 @@ async def read(response: httpx.Response, limit: int) -> Body:
 
 
 async def pieces(response: httpx.Response) -> AsyncGenerator[bytes]:
-    """Yield a body in pieces, decompressed. Raise TransportError and httpx.HTTPError."""
+    """Yield a decompressed body in pieces. Raise TransportError or httpx.HTTPError."""
     coding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if coding not in (*CODINGS, "identity", ""):
         raise _unreadable(response, wording.WHY_COMPRESSED.format(coding=coding))

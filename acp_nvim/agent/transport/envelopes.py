@@ -1,4 +1,4 @@
-"""The parts of a message that Streamable HTTP needs for routing: id, method, session."""
+"""Parts of a message that Streamable HTTP needs for routing: id, method, session."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _NOTHING: Final = _Session()
 
 
 def read(line: bytes) -> Envelope:
-    """Return the outer fields of a message. They are empty if it is unreadable."""
+    """Return the outer fields of a message; no fields if it is unreadable."""
     try:
         return _outside.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,6 +1,6 @@
-"""One event stream of a connection over Streamable HTTP.
+"""Event streams of a connection over Streamable HTTP (rfds/streamable-http-websocket-transport).
 
-It is reopened as long as its connection exists (rfds/streamable-http-websocket-transport).
+A stream is reopened as long as its connection exists.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from acp_nvim.agent.transport.sse import Event, EventReader
 
 KIND: Final = "text/event-stream"
 OPENING_S: Final = 2.0
-"""Time for which a message waits for the stream that carries its answer, in seconds.
+"""Maximum time that a message waits for the stream of its answer to open, in seconds.
 
-Some servers send the headers of a stream with its first event.
+Some servers send the headers of a stream only with its first event.
 """
 PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
 """Pauses before the attempts to reopen the stream, in seconds."""
 QUIET_S, LONGEST_S = 0.1, 5.0
-"""Silence after which a stream counts as drained, and the longest wait for that, in seconds."""
+"""Time without events after which a stream counts as drained, and longest wait for it (seconds)."""
 STEADY_S: Final = 5.0
-"""Age in seconds from which a broken stream starts with the first pause again.
+"""Age in seconds from which the pauses of a broken stream start from the first again.
 
-A stream that was resumed by an event id does so at any age.
+After an event with an id, they do so at any age.
 """
 ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-"""TCP keepalive. It detects a lost peer after about a minute, since a stream may be silent."""
+"""TCP keepalive options, which detect a lost peer of a silent stream after about a minute."""
 
 
 class EventStream:
-    """Messages of one GET request, and of the requests that continue it."""
+    """Events of one GET request, and of the requests that continue it."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class EventStream:
         on_event: Callable[[Event], Awaitable[None]],
         on_end: Callable[[TransportError], None],
     ) -> None:
-        """`on_event` is awaited with each event, `on_end` is called once the stream is given up."""
+        """`on_event` is awaited with each event; `on_end` is called when the stream is given up."""
         self._client = client
         self._url = url
         self._headers = headers
@@ -63,7 +63,7 @@ class EventStream:
         self._on_end = on_end
         self._last_id: str | None = None
         self._opened = asyncio.Event()
-        """Set once the stream is open, will not open, or has taken `OPENING_S`."""
+        """Set once the stream is open, cannot open, or `OPENING_S` have passed."""
         self.is_open = False
         self.over = False
         self._heard = 0
@@ -76,7 +76,7 @@ class EventStream:
         self._opened.set()
 
     async def quiet(self) -> None:
-        """Wait until no event arrives for `QUIET_S`, at most `LONGEST_S`."""
+        """Wait until no event has arrived for `QUIET_S`, at most `LONGEST_S`."""
         with anyio.move_on_after(LONGEST_S):
             before = -1
             while self.is_open and before != self._heard:
@@ -84,7 +84,7 @@ class EventStream:
                 await anyio.sleep(QUIET_S)
 
     async def run(self) -> None:
-        """Read until the server no longer knows the stream."""
+        """Read, and reopen the stream, until it fails for good."""
         try:
             await self._run()
         except TransportError as error:
@@ -109,9 +109,9 @@ class EventStream:
             await anyio.sleep(max(pause, failure.after))
 
     async def _read(self) -> TransportError:
-        """Read one response to its end. Return why it ended.
+        """Read one response to its end. Return the reason of the end.
 
-        Raise TransportError if the server does not know the stream.
+        Raise TransportError if no retry can help.
         """
         headers = {"Accept": KIND, "Cache-Control": "no-store", **self._headers}
         if self._last_id is not None:
@@ -147,9 +147,9 @@ class EventStream:
         return TransportError(wording.WHY_CONNECTION_ENDED)
 
     def _check(self, response: httpx.Response) -> TransportError | None:
-        """Return why a response is not a stream, if a retry may help.
+        """Return the reason why a response is not a stream, if a retry may help.
 
-        Raise TransportError if none will help.
+        Raise TransportError if no retry can help.
         """
         if response.status_code == 404:
             raise TransportError(wording.WHY_CONNECTION_UNKNOWN)
@@ -166,16 +166,14 @@ class EventStream:
 
 
 class Streams:
-    """Streams of one connection, by session. The stream of the connection itself has the key
-    None.
-    """
+    """Event streams of one connection, by session id; None for the connection's own stream."""
 
     def __init__(self, open_stream: Callable[[str | None], EventStream]) -> None:
         self._open_stream = open_stream
         self._streams: dict[str | None, EventStream] = {}
 
     def of(self, session: str | None) -> EventStream:
-        """Return the stream of a session. Open it if necessary."""
+        """Return the stream of a session; open it if necessary."""
         stream = self._streams.get(session)
         if stream is None or stream.over:
             stream = self._streams[session] = self._open_stream(session)

@@ -1,4 +1,4 @@
-"""Meaning of failed requests: one line for users, and whether to retry."""
+"""Errors for failed requests: a line for users, and whether a retry may help."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from acp_nvim.agent.transport.addresses import display_address, origin
 from acp_nvim.agent.transport.base import TransportError
 
 LATER: Final = (404, 408, 409, 425, 429)
-"""Statuses, besides 500 and above, that may change soon.
+"""Statuses below 500 after which a retry may help.
 
 A proxy sends 404 while the server behind it starts.
 """
 LONGEST_S: Final = 300.0
 """The longest pause that a server may request, in seconds."""
 BUSY: Final = (429, 502, 503, 504)
-"""Statuses of a server, or of its proxy, that is busy for the moment."""
+"""Statuses of a server, or its proxy, that is busy for a moment."""
 REDIRECTS: Final = (301, 302, 307, 308)
 
 
 def status_error(url: str, status: int, headers: Mapping[str, str]) -> TransportError:
-    """Return the error for a response with that status."""
+    """Return the error for a response with this status."""
     where = display_address(url)
     if status == 401:
         return TransportError(wording.WHY_NOT_ADMITTED.format(url=where), again=False)
@@ -71,19 +71,19 @@ def unreachable(url: str, error: BaseException) -> TransportError:
 
 
 def _words(error: BaseException) -> str:
-    """Return the system's text for an error. asyncio replaces it with the address."""
+    """Return the system's text for an error, which asyncio replaces with the address."""
     if not isinstance(error, OSError) or error.errno is None:
         return ""
     return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)
 
 
 def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
-    """Return the first error of that kind in the chain of causes."""
+    """Return the first error of this kind in the chain of causes."""
     return next((one for one in _causes(error) if isinstance(one, kind)), None)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and its causes. Of a group, the first one counts."""
+    """Yield an error and its causes. Of a group, follow the first error."""
     for _ in range(10):
         if error is None:
             return
@@ -97,7 +97,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 def redirect_target(url: str, location: str) -> str:
     """Return the target of a redirect within the same origin.
 
-    Raise TransportError for another origin: headers and prompts must not go there unless the user
+    Raise TransportError for another origin: headers and prompts are only sent there if the user
     configures it.
     """
     scheme = url.partition(":")[0]

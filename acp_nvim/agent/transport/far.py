@@ -1,4 +1,4 @@
-"""Transport to an agent that a local program reaches in another place (option `agents.*.via`)."""
+"""Transport to an agent elsewhere, which a local program reaches (option `agents.*.via`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from acp_nvim.agent.transport.base import AgentTransport, TransportError
 from acp_nvim.agent.transport.via import Via
 
 EXIT_S: Final = 1.0
-"""Time to wait for the exit that explains the end of the output, in seconds."""
+"""Time to wait for the exit after the end of the output, in seconds."""
 BANNER: Final = 64 << 10
-"""Number of bytes that are searched at once for the line of the guard."""
+"""Maximum length of unread output that is searched for the guard's line, in bytes."""
 _NOT_RUNNING: Final = r"(?i)no such container|pods? .* not found|is not running|container not found"
 _NO_SERVICE: Final = r"(?i)cannot connect to the docker daemon|connection to the server .* refused"
 _NO_SHELL: Final = r"(?i)exec:? .*sh.*: (?:executable file )?not found|no such file"
@@ -35,18 +35,19 @@ _REASONS: Final = (
     (_NO_SERVICE, wording.WHY_NO_SERVICE, True),
     (_NO_SHELL, wording.WHY_NO_SHELL, False),
 )
-"""Patterns in the last words of a program that did not reach the place, the step that failed, and
-whether another attempt may succeed.
+"""Patterns in the last output of a program that did not reach the place.
+
+Each has the text for the failed step, and whether a retry may help.
 """
 
 
 class Ready(Struct, frozen=True):
-    """Report of the guard before it starts a command there."""
+    """The guard's report before it starts a command."""
 
     home: str
     """Home directory."""
     directory: str
-    """Directory in which the command is started."""
+    """Working directory of the command."""
     relays: str
     """Directory for relays of the editor's tools, or an empty string."""
 
@@ -55,7 +56,7 @@ async def _nothing() -> None: ...
 
 
 class FarTransport:
-    """Agent in another place, as an `AgentTransport` over the local process that reaches it."""
+    """Agent elsewhere, as an `AgentTransport` over the local process that reaches it."""
 
     def __init__(
         self,
@@ -66,13 +67,13 @@ class FarTransport:
         remark: Callable[[bytes], None],
         close: Callable[[], Coroutine[None, None, None]] = _nothing,
     ) -> None:
-        """``client`` is the local process. ``env`` is set there. ``remark`` receives text that is
-        printed there before the agent starts. ``close`` ends what belongs to the agent here.
+        """``client`` is the local process. ``env`` is the environment there. ``remark`` gets text
+        that is printed there before the agent starts. ``close`` ends the agent's local helpers.
         """
         self._client, self._via, self._env = client, via, env
         self._on_ready, self._remark, self._close = on_ready, remark, close
         self._rest = b""
-        """Output of the agent that was received together with the line of the guard."""
+        """Output of the agent that was received together with the guard's line."""
         self._lost: TransportError | None = None
         self._is_stopping = False
 
@@ -101,7 +102,7 @@ class FarTransport:
         raise TransportError(wording.WHY_VIA_FAILED.format(via=self._via, reason=report))
 
     async def _guard_report(self, mark: bytes) -> str:
-        """Return the guard's line without the mark. Text before it goes to the log."""
+        """Return the guard's line without the mark. Write the text before it to the log."""
         unread = b""
         while data := await self._client.receive():
             unread += data
@@ -141,7 +142,7 @@ class FarTransport:
 
     @property
     def lost(self) -> TransportError | None:
-        """Return why the connection broke. It is None if the agent itself ended."""
+        """Return the reason why the connection broke; None if the agent itself ended."""
         return self._lost
 
     @property
@@ -194,7 +195,7 @@ class FarTransport:
 def _is_cut(exit: Exit | None, *, is_ssh: bool) -> bool:
     """Return whether the local process ended without the agent.
 
-    The guard exits with the agent's code. So a signal ended only the local process, and 255 is the
-    code of ssh for a broken connection.
+    The guard exits with the agent's code. So a signal has ended only the local process, and 255 is
+    ssh's code for a broken connection.
     """
     return exit is not None and (exit.signal is not None or (is_ssh and exit.code == 255))

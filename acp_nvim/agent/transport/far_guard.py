@@ -1,12 +1,12 @@
-"""Shell program that runs a command in another place and ends it with its whole tree.
+"""Guard: a shell program that runs a command elsewhere and ends it with its whole tree.
 
-The client of a connection (`ssh`, `docker exec`) does not end the processes in the other place when
-it is killed. So the command is started there by a small POSIX shell program. It reads the
-environment from stdin, one variable a line up to an empty line, since arguments are public. The
-rest of stdin is the input of the command. At the end of stdin, which is also a broken connection,
-all processes of the command are ended.
+If the client of a connection (`ssh`, `docker exec`) is killed, the processes elsewhere keep
+running. So a small POSIX shell program starts the command there. It reads the environment from
+stdin, one variable a line up to an empty line, since arguments are public. The rest of stdin is the
+input of the command. At the end of stdin, as after a broken connection, it ends all processes of
+the command.
 
-Text that a login shell prints precedes the line of the program, which begins with the mark.
+A login shell may print text before the line of the guard, which begins with the mark.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from acp_nvim.agent.child.guard import CHILD
 READY: Final = "ready"
 NO_DIRECTORY: Final = "no directory"
 NO_PROGRAM: Final = "no program"
-"""Beginnings of the line after the mark."""
+"""Beginnings of the guard's line after the mark."""
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -31,7 +31,7 @@ case ${SHELL##*/} in bash|zsh|ksh|dash|ash) ;; *) SHELL=/bin/sh ;; esac
 exec "$SHELL" -lc 'exec /bin/sh -c "$0" "$@" <&3 3<&-' "$@" 3<&0 </dev/null
 """
 
-# Variables have a prefix: the command gets the variables of its environment unchanged.
+# The prefix keeps these variables apart from those of the command's environment.
 _RUN: Final = r"""
 while IFS= read -r acp_line && [ -n "$acp_line" ]; do
   acp_value=$(printf '%b.' "${acp_line#*=}")
@@ -129,12 +129,11 @@ exit $code
 def command(
     words: Sequence[str], directory: str, grace_s: float, *, takes_relays: bool = False
 ) -> list[str]:
-    """Return the command that runs `words` in a directory of the other place, or where the
-    connection begins if it is empty.
+    """Return the command that runs `words` in a directory there (empty: the initial one).
 
-    The command has ``grace_s`` seconds to end by itself after the end of its input. If it
-    ``takes_relays``, the guard makes and reports a directory for relays (`far_tools.py`), which it
-    removes at the end.
+    After the end of its input, the command has ``grace_s`` seconds to end by itself. With
+    ``takes_relays``, the guard creates and reports a directory for relays (`far_tools.py`), and
+    removes it at the end.
     """
     boot = ["/bin/sh", "-c", _LOGIN, "acp-nvim"]
     relays = "relays" if takes_relays else ""
@@ -144,13 +143,13 @@ def command(
 def mark_of(mark: str) -> str:
     """Return the mark of the processes there. ``mark`` is that of the local process.
 
-    It differs, so that the end of a command does not end the client of the connection too.
+    The marks differ, so that the end of a command does not also end the client of the connection.
     """
     return f"{mark}-there"
 
 
 def environment(variables: Mapping[str, str], mark: str) -> bytes:
-    """Return the first lines for stdin. Names that a shell cannot set are left out."""
+    """Return the first lines for stdin, without variables that a shell cannot set."""
     lines = [f"{CHILD}={mark}"]
     for name, value in variables.items():
         if _NAME.fullmatch(name) and "\0" not in value:

@@ -1,8 +1,8 @@
-"""The editor's tools for an agent in another place.
+"""The editor's tools for an agent elsewhere.
 
-The agent starts a relay there, which cannot reach the socket of this machine. So one command waits
-there for the next relay, through the same program as the agent. Two named pipes connect the two.
-The place needs only a shell for this. No Python, forwarded socket or shared directory is used.
+The agent starts a relay there, which cannot reach the socket of this machine. So a command, the
+link, is started there like the agent and waits for the next relay. Two named pipes connect link and
+relay. The place needs only a shell: no Python, forwarded socket or shared directory.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from acp_nvim.protocol import schema
 from acp_nvim.tasks import Tasks
 
 SOCKET: Final = "ACP_NVIM_SOCKET"
-"""Variable of a relay: the socket of a local one, the directory of a relay in another place."""
+"""Variable of a relay: the socket of a local relay, or the directory of a relay elsewhere."""
 RETRY_S: Final = 5.0
 """Time between two attempts to wait for relays, in seconds."""
 LINE_BYTES: Final = 64 << 20
-"""Longest message of a relay or of the tools."""
+"""Maximum length of a message of a relay or of the tools, in bytes."""
 
 RELAY: Final = r"""
 relay=$(mktemp -d "$ACP_NVIM_SOCKET/XXXXXX") && mkfifo "$relay/in" "$relay/out" &&
@@ -40,7 +40,7 @@ exec 3<&0
 { echo "$ACP_NVIM_TOKEN"; exec cat <&3 3<&-; } >"$relay/in" &
 exec cat "$relay/out" 3<&-
 """
-"""Relay in POSIX sh. It ends if no link takes it within ten seconds."""
+"""Relay in POSIX sh. It ends if no link connects to it within ten seconds."""
 LINK: Final = r"""
 read -r name <"$1/new" || exit
 echo
@@ -52,10 +52,10 @@ rmdir "$relay"
 { cat <&5; sleep 1; kill $$; } 6>&- &
 exec cat >&6 5<&-
 """
-"""Link in POSIX sh: the other end of the next relay.
+"""Link in POSIX sh.
 
-It prints an empty line when it takes a relay. After the end of the relay's input, answers have one
-second.
+It prints an empty line when it connects to a relay. It ends one second after the end of the relay's
+input.
 """
 
 
@@ -63,9 +63,9 @@ class FarTools:
     """Links to the relays of one agent."""
 
     def __init__(self, link: Callable[[Sequence[str]], FarTransport], fields: PathFields) -> None:
-        """``link`` returns a transport that runs a command in the place of the agent."""
+        """``link`` returns a transport that runs a command where the agent runs."""
         self.directory = ""
-        """Directory of the relays there, or an empty string before the start and without one."""
+        """Directory of the relays there, or an empty string if there is none yet."""
         self._link, self._fields = link, fields
         self._links: set[FarTransport] = set()
         self._is_listening = False
@@ -75,9 +75,9 @@ class FarTools:
         self.directory = directory
 
     def server(self, own: OwnServer, tasks: Tasks, report: Callable[[str], None]) -> OwnServer:
-        """Return the editor's server with a relay for the other place.
+        """Return the editor's server with a relay for the agent's place.
 
-        ``tasks`` run the links. ``report`` receives the reason if none can be opened.
+        ``tasks`` run the links. ``report`` is called with the reason if no link can be opened.
         """
         local = own.server
         assert isinstance(local, schema.McpServerStdio)
@@ -120,7 +120,7 @@ class FarTools:
                 await self._closed.wait()
 
     async def _carry(self, link: FarTransport, data: bytes, address: str) -> None:
-        """Carry the messages of one relay, whose first line is its token."""
+        """Carry the messages of one relay. ``data`` is the beginning of its input."""
         try:
             reader, writer = await asyncio.open_unix_connection(address, limit=LINE_BYTES)
         except OSError:  # the tools are closed

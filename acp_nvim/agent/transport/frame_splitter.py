@@ -1,6 +1,6 @@
 """Splitting of long WebSocket frames into fragments before they are read (RFC 6455, section 5.4).
 
-The library reads frames whole, so a server could otherwise fill the memory with one frame.
+The library reads whole frames. Without this, a server could fill the memory with one frame.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ PIECE: Final = 1 << 20
 """Maximum number of bytes of a fragment."""
 HANDSHAKE_END: Final = b"\r\n\r\n"
 HANDSHAKE_BYTES: Final = 1 << 20
-"""Maximum number of buffered bytes of the handshake response. The library reads less."""
+"""Maximum number of buffered bytes of the handshake response. The library accepts less."""
 
 _FIN, _MASKED = 0x80, 0x80
 _OPCODE, _LENGTH = 0x0F, 0x7F
@@ -30,7 +30,7 @@ class FrameSplitter:
         self._is_upgraded: bool | None = None
         """Whether frames follow; None during the handshake."""
         self._last = 0
-        """FIN bit of the frame, for its last fragment."""
+        """FIN bit of the current frame, for its last fragment."""
         self._in_piece = self._in_frame = 0
         """Bytes still missing from the fragment, and from the frame after it."""
 
@@ -52,7 +52,7 @@ class FrameSplitter:
         end = self._held.find(HANDSHAKE_END, searched)
         if end < 0 and len(self._held) <= HANDSHAKE_BYTES:
             return b""
-        if end < 0:  # the library refuses it
+        if end < 0:  # too long: the library refuses it
             held, self._held, self._is_upgraded = bytes(self._held), bytearray(), False
             return held
         self._is_upgraded = self._held.startswith(b"HTTP/1.1 101")
@@ -76,7 +76,7 @@ class FrameSplitter:
                 yield self._begin()
 
     def _begin(self) -> bytes:
-        """Return the header of a frame once it is complete."""
+        """Return the header of a frame once the header is complete."""
         head = self._held
         if len(head) < 2:
             return b""
@@ -94,9 +94,7 @@ class FrameSplitter:
         return self._next_fragment(head[0] & ~_FIN)
 
     def _next_fragment(self, first: int) -> bytes:
-        """Return the header of the next fragment. ``first`` is its first byte without the FIN
-        bit.
-        """
+        """Return the header of the next fragment; ``first`` is its first byte without FIN bit."""
         self._in_piece = min(self._piece, self._in_frame)
         self._in_frame -= self._in_piece
         first |= 0 if self._in_frame else self._last

@@ -1,9 +1,9 @@
 """Transport over Streamable HTTP (rfds/streamable-http-websocket-transport).
 
 Each client message is a POST. Agent messages arrive on event streams: one for the connection and
-one for each session. Messages are sent in order: each waits until the server has accepted the one
-before, up to a limit. None is sent twice: if a message may have arrived, the connection is lost
-instead.
+one for each session. A message waits, up to a limit, until the server has accepted the one before,
+so that they arrive in order. No message is sent twice: if a failed POST may have arrived, the
+connection is lost.
 """
 
 from __future__ import annotations
@@ -35,19 +35,20 @@ VERSION: Final = "Acp-Protocol-Version"
 
 CONNECT_S: Final = 10.0
 ORDER_S: Final = 1.0
-"""Time for which a message waits for the response to the previous POST, in seconds."""
+"""Maximum time that a message waits for the response to the previous POST, in seconds."""
 CLOSE_S: Final = 0.5
 """Time for each step of closing, in seconds. Neovim gives its host two seconds in all."""
 IDLE_S: Final = 2.0
-"""Lifetime of an idle connection, in seconds. It is shorter than on servers, because a request
-must not meet the server's close.
+"""Lifetime of an idle connection, in seconds.
+
+It is shorter than on servers, so that no request is sent while the server closes the connection.
 """
 RETRIES: Final = (0.25, 1.0, 3.0)
-"""Pauses before reposting a message that the server did not accept, in seconds."""
+"""Pauses before a message that the server did not accept is posted again, in seconds."""
 PATIENCE_S: Final = 5.0
 """Longest pause that a server may request, in seconds.
 
-A longer one counts as a refusal, because a cancel may be queued behind the message.
+A longer one counts as a refusal, because a cancel may be waiting behind the message.
 """
 NOT_TAKEN: Final = "cancelled before the server took it"
 BLANKS: Final = b" " * (64 << 10)
@@ -85,11 +86,11 @@ class HttpTransport:
         self._connection: str | None = None
         self._version = ""
         self._asked: dict[object, str] = {}
-        """Open requests of the agent: id -> the session whose header the answer needs."""
+        """Session of each open request of the agent, by id. The answer needs its header."""
         self._opening: dict[object, str] = {}
-        """Client requests that open a session: id -> the session they name."""
+        """Session that each client request to open one names, by id."""
         self._pending_prompts: dict[object, PendingPrompt] = {}
-        """Prompts that the server has not visibly accepted, by id."""
+        """Prompts that the server has not accepted yet, as far as known, by id."""
         self._client: httpx.AsyncClient | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._streams = Streams(self._open_stream)
@@ -97,9 +98,7 @@ class HttpTransport:
     # -- RemoteTransport --------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Create the HTTP client. The first request is the POST of `initialize`. Raise
-        TransportError.
-        """
+        """Create the HTTP client, without a request. Raise TransportError."""
         url = address_of(self._address)
         here = is_here(url)
         self._client = httpx.AsyncClient(
@@ -115,7 +114,7 @@ class HttpTransport:
         self._begin(self._post_all())
 
     async def receive(self) -> bytes:
-        """Return the next messages. Raise TransportError at the end."""
+        """Return the next bytes of the messages. Raise TransportError at the end."""
         data = await self._inbox.get()
         if not data and self._lost is not None:
             raise self._lost
@@ -125,7 +124,7 @@ class HttpTransport:
         self._outbox.put(data)
 
     async def aclose(self) -> None:
-        """Close the connection at both ends, within about two seconds."""
+        """Close the connection on both sides, within about two seconds."""
         self._inbox.end()
         if self._lost is None and self._connection is not None:
             await self._outbox.flush()
@@ -152,7 +151,7 @@ class HttpTransport:
                 await closed.wait()
 
     async def _post(self, line: bytes, gone: asyncio.Event) -> None:
-        """Post a message. Set ``gone`` when the next one may follow."""
+        """Post a message. Set ``gone`` once the next message may be posted."""
         message = envelopes.read(line)
         if message.method == "initialize":
             await self._initialize(line, gone)
@@ -175,7 +174,7 @@ class HttpTransport:
             self._pending_prompts.pop(_key(message.id), None)
 
     def _abort_prompts(self, cancel: Envelope) -> None:
-        """End the POSTs of a cancelled session's prompts, which may never finish.
+        """End the POSTs of a cancelled session's prompts, since they may never finish.
 
         The cancel is still posted, because the prompts may have arrived.
         """
@@ -188,7 +187,7 @@ class HttpTransport:
     async def _deliver(
         self, line: bytes, message: Envelope, session: str | None, gone: asyncio.Event
     ) -> None:
-        """Post a message until the server accepts it or finally refuses it."""
+        """Post a message until the server accepts it or refuses it for good."""
         for pause in (*RETRIES, None):
             answer = await self._request(line, session, gone)
             after = 0.0
@@ -251,7 +250,7 @@ class HttpTransport:
             return Answer(response.status_code, response.headers, body)
 
     def _should_follow(self, answer: Answer) -> bool:
-        """Return whether to post again, because the server redirects to another path."""
+        """Return whether the server redirects to another path, which is used from now on."""
         location = answer.headers.get("Location")
         if answer.status not in failures.REDIRECTS or location is None:
             return False
@@ -284,7 +283,7 @@ class HttpTransport:
         self._put(answer.body.data)
 
     def _take_body(self, body: bodies.Body, message: Envelope) -> None:
-        """Receive an answer that the response to a POST contains, as some servers do.
+        """Receive the answer in the response to a POST, where some servers put it.
 
         A client request fails if its answer is too long.
         """
@@ -323,7 +322,7 @@ class HttpTransport:
             self._headers(session),
             self._address,
             lambda event: self._on_event(event, session),
-            # Losing the stream of the connection loses everything; one of a session is reopened.
+            # Without the connection's stream, the connection is lost. Sessions' are reopened.
             self._lose if session is None else self._no_session_stream,
         )
         self._begin(stream.run())
@@ -335,7 +334,7 @@ class HttpTransport:
             self._lose(error)
 
     async def _on_event(self, event: Event, session: str | None) -> None:
-        """Receive a message from a stream. Wait until there is room for more."""
+        """Receive a message from a stream, then wait until there is room for more."""
         message = envelopes.read(event.data) if event.is_whole else Envelope()
         if self._pending_prompts:
             self._mark_accepted(message.session or session)
@@ -345,15 +344,13 @@ class HttpTransport:
             asked = self._opening.pop(_key(message.id), None)
             for one in {message.opened_session, asked} - {None}:
                 self._streams.of(one)
-            if asked is not None:  # its history arrives on that other stream
+            if asked is not None:  # its history arrives on its own stream
                 await self._streams.of(asked).quiet()
         (self._put if event.is_whole else self._put_too_long)(event.data)
         await self._inbox.wait_for_room()
 
     def _mark_accepted(self, session: str | None) -> None:
-        """Mark the session's prompts as accepted: the agent is working, whatever the POST
-        returns.
-        """
+        """Mark the session's prompts as accepted, since the agent has begun to work."""
         for id, prompt in list(self._pending_prompts.items()):
             if prompt.session == session:
                 del self._pending_prompts[id]
@@ -366,9 +363,9 @@ class HttpTransport:
             self._inbox.put(b"\n")
 
     def _put_too_long(self, head: bytes) -> None:
-        """Receive a line longer than the limit, with this beginning.
+        """Receive a line longer than the limit, of which only the beginning (``head``) is known.
 
-        Readers of lines refuse, log and show it. Blanks replace the dropped data.
+        Blanks replace the rest, so that readers of lines refuse, log and show the line.
         """
         self._inbox.put(head.replace(b"\r", b" ").replace(b"\n", b" "))
         for _ in range(self._address.message_bytes // len(BLANKS) + 1):

@@ -1,9 +1,9 @@
 """Remote agents: the transport port, and the choice of a transport by address.
 
 A package may provide transports (spec: transports, custom transports) with an entry point of the
-group `acp_nvim.transports`. Its name is the scheme of the addresses, and its object makes a
-`RemoteTransport` from an `Address`. The transports for `ws`, `wss`, `http` and `https` are made the
-same way. This module is not loaded unless an agent has a `url`.
+group `acp_nvim.transports`. The name of the entry point is the scheme of the addresses. Its object
+creates a `RemoteTransport` from an `Address`, like the transports for `ws`, `wss`, `http` and
+`https`. This module is only loaded if an agent has a `url`.
 """
 
 from __future__ import annotations
@@ -40,19 +40,18 @@ class Address:
 
     url: str
     headers: Mapping[str, str]
-    """Headers with all variables expanded. They are secret: no error and no remark may show a
-    value.
+    """Headers with all variables expanded. They are secret and must not occur in errors or remarks.
     """
     message_bytes: int
     """Maximum size of an incoming message (option `limits.message_bytes`).
 
-    A longer one is passed on whole, or cut above this size. The reader refuses it, and the
-    connection survives.
+    A transport passes a longer message on, whole or cut above this size. The reader refuses it, and
+    the connection continues.
     """
     cookies: CookieJar
     """Cookies, shared by all connections to the same agent."""
     remark: Callable[[str], None]
-    """Writes a line about the connection to `:Acp log`."""
+    """Function that writes a line about the connection to `:Acp log`."""
 
 
 class RemoteTransport(Protocol):
@@ -64,16 +63,15 @@ class RemoteTransport(Protocol):
     async def receive(self) -> bytes:
         """Return the next bytes of the message stream, in which each message is one line.
 
-        Return `b''` at the end of the connection, or raise TransportError with the reason.
-        Cancelling at any time must not lose data. While it is not called, little should be read
-        from the network.
+        Return `b''` at the end of the connection, or raise TransportError with the reason. A
+        cancelled call must not lose data. Between calls, little should be read from the network.
         """
 
     def send(self, data: bytes) -> None:
-        """Queue one message, a line, and return at once. Each message is sent at most once."""
+        """Queue one message (a line) and return at once. Each message is sent at most once."""
 
     async def aclose(self) -> None:
-        """Close the connection, within a second or two. Also called after a failed `start`."""
+        """Close the connection within a second or two. It is also called after a failed `start`."""
 
 
 def remote_agent(
@@ -104,13 +102,13 @@ def remote_agent(
 
 
 def transport_for(scheme: str) -> Callable[[Address], RemoteTransport]:
-    """Return the factory of transports for addresses of that scheme.
+    """Return the factory of transports for addresses of a scheme.
 
     Raise TransportError, or ImportError if the extra `remote` is not installed.
     """
     if scheme in OWN:
         module, name = OWN[scheme]
-        importlib.invalidate_caches()  # it may have just been installed
+        importlib.invalidate_caches()  # the extra may have just been installed
         make: Callable[[Address], RemoteTransport] = getattr(importlib.import_module(module), name)
         return make
     importlib.invalidate_caches()
@@ -151,7 +149,7 @@ def address_of(address: Address) -> str:
 
 
 class RemoteAgent:
-    """Remote agent as an `AgentTransport`: without process or exit."""
+    """Remote agent as an `AgentTransport`, without process and exit."""
 
     def __init__(self, way: RemoteTransport, remarks: StderrRing) -> None:
         self._transport = way
@@ -179,14 +177,12 @@ class RemoteAgent:
 
     @property
     def lost(self) -> TransportError | None:
-        """Return why the connection ended. It is None while open, and after a close by the
-        client.
-        """
+        """Return the reason why the connection ended; None if it is open or was closed here."""
         return self._lost
 
     @property
     def has_closed_input(self) -> bool:
-        """Return False: a connection without a reader is lost."""
+        """Return False, since a connection without a reader is lost."""
         return False
 
     @property
@@ -197,7 +193,7 @@ class RemoteAgent:
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
     async def receive(self) -> bytes:
-        """Return the next bytes, or `b''` at the end; `lost` has the reason."""
+        """Return the next bytes, or `b''` at the end, for which `lost` has the reason."""
         if (pause := self._paused_until - time.monotonic()) > 0:
             await anyio.sleep(pause)
         if self._lost is not None or self._closing:
@@ -214,7 +210,7 @@ class RemoteAgent:
         return data
 
     def send(self, data: bytes) -> None:
-        """Queue `data`. It is dropped once the connection has ended."""
+        """Queue `data`; drop it if the connection has ended."""
         if self._lost is not None or self._closing:
             return
         try:
@@ -223,7 +219,7 @@ class RemoteAgent:
             self._remarks.feed(f"{_as_transport_error(error)}\n".encode())
 
     async def wait(self) -> Exit:
-        """Wait forever: a remote agent's end is not known."""
+        """Wait forever, since the end of a remote agent is not known."""
         await anyio.sleep_forever()
         raise AssertionError
 
@@ -247,7 +243,7 @@ class RemoteAgent:
         return self._remarks.tail(lines)
 
     def configure(self, kill_s: float) -> None:
-        """Do nothing: no process here is ended by signals."""
+        """Do nothing, since there is no process to end."""
 
     def _lose(self, error: TransportError) -> None:
         if self._lost is None and not self._closing:

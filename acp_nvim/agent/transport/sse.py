@@ -1,13 +1,13 @@
-"""Incremental parser of server-sent events (WHATWG HTML, section 9.2): bytes in, events out."""
+"""Incremental parser of server-sent events (WHATWG HTML, section 9.2)."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 HEAD: Final = 2 << 10
-"""Bytes kept of data longer than the limit."""
+"""Number of bytes kept of data longer than the limit."""
 _LONGEST_FIELD: Final = 16
-"""Maximum length of the part before a field's value: `event: `, `retry: `."""
+"""Maximum length of a field's name with the colon, in bytes."""
 
 
 class Event(NamedTuple):
@@ -20,10 +20,10 @@ class Event(NamedTuple):
 
 
 class EventReader:
-    """Parser of one stream. Its memory is bounded for any input."""
+    """Parser of one stream. Its memory is bounded."""
 
     def __init__(self, limit: int) -> None:
-        """Set up. ``limit`` is the maximum number of data bytes of one event."""
+        """``limit`` is the maximum size of one event's data, in bytes."""
         self._limit = limit
         self._line = bytearray()
         self._data = bytearray()
@@ -35,12 +35,10 @@ class EventReader:
         self._after_cr = False
         self._first = True
         self._id: str | None = None
-        """The last id received. It also applies to the events after it."""
+        """Last id received, which also applies to the events after it."""
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Return the events that end in `chunk`. The result does not depend on how bytes are
-        split.
-        """
+        """Return the events that end in `chunk`. The stream may be split anywhere."""
         events: list[Event] = []
         *ended, rest = self._normal(chunk).split(b"\n")
         for piece in ended:

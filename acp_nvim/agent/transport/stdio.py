@@ -1,9 +1,8 @@
-"""Transport over the stdin and stdout of an agent's process, with its stderr and exit (spec:
-transports, stdio).
+"""Transport over stdin and stdout of an agent's process (spec: transports, stdio).
 
-It uses asyncio's subprocess protocol, the layer under anyio's streams. Callbacks need no tasks with
-an owner, writes never wait, and the exit is reported even while a grandchild holds stdout open
-(asyncio's own `wait` also waits for the pipes).
+It uses asyncio's subprocess protocol, the layer under anyio's streams. Callbacks need no tasks,
+writes never wait, and the exit is reported even while a grandchild holds stdout open (asyncio's own
+`wait` also waits for the pipes).
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ from acp_nvim.tasks import true_within
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 JOINED = 64
-"""Maximum number of messages joined in one write. The agent reads while more are produced."""
+"""Maximum number of messages joined in one write, so that the agent can read meanwhile."""
 LAST_WORDS = 4 << 20
 """Number of bytes read beyond `READ_AHEAD` after the exit.
 
-It is larger than any pipe buffer, so no output of a dead agent is lost.
+It is larger than any pipe buffer, so that no output of a dead agent is lost.
 """
 
 
 WANTED_S = 10.0
-"""Time for which an early agent waits for the prompt it was started for, in seconds."""
+"""Time after which an early agent is ended if no prompt needs it, in seconds."""
 UNWANTED_S = 0.2
 """Time for each step of ending an unused early agent, in seconds."""
 
@@ -57,7 +56,7 @@ class _Running(Struct, frozen=True):
 class EarlyStart:
     """Agent started before the host was ready.
 
-    The first transport that starts uses it or ends it.
+    The first transport that starts uses or ends it.
     """
 
     def __init__(self, agent: EarlyAgent | None = None) -> None:
@@ -68,7 +67,7 @@ class EarlyStart:
         return self._agent is not None
 
     def pop(self) -> EarlyAgent | None:
-        """Return the agent to the first caller, then None."""
+        """Return the agent on the first call, then None."""
         agent, self._agent = self._agent, None
         return agent
 
@@ -93,10 +92,10 @@ async def _end_early(agent: EarlyAgent, reaper: Reaper) -> None:
 
 
 class StdioTransport:
-    """Agent as a child process in a session of its own (`AgentTransport`; spec: transports, stdio).
+    """Agent as a child process that leads its own session (`AgentTransport`).
 
-    When it ends, by itself or by `stop`, all that it has started is ended too: the process group,
-    and descendants outside it as far as they can be found (`tree.ProcessTree`).
+    When it ends, by itself or by `stop`, all its descendants are ended too: the process group, and
+    those outside of it as far as they can be found (`tree.ProcessTree`).
     """
 
     def __init__(
@@ -110,10 +109,10 @@ class StdioTransport:
         on_stderr: Callable[[bytes], None] | None = None,
         early: EarlyStart | None = None,
     ) -> None:
-        """``argv`` (never a shell) runs in ``cwd`` with the environment ``env`` plus the mark.
-        ``kill_s`` is the time in seconds for each step of the end: closed stdin, SIGTERM, SIGKILL.
-        ``on_stderr`` receives stderr in pieces. ``early`` may hold the same process already
-        started.
+        """``argv`` runs without a shell in ``cwd``, with the environment ``env`` and the mark.
+        ``kill_s`` is the time for each step of the end (closed stdin, SIGTERM, SIGKILL), in
+        seconds. ``on_stderr`` gets stderr in pieces. ``early`` may have the same process, started
+        already.
         """
         self._argv, self._cwd, self._env = argv, cwd, env
         self._reaper = reaper
@@ -126,7 +125,7 @@ class StdioTransport:
         self._ending: asyncio.Task[None] | None = None
         self._deaf = False
         self._joined: list[bytes] | None = None
-        """Data sent after the first write of this loop iteration, joined until it is written."""
+        """Data sent after the first write of this loop iteration, still to be written."""
 
     async def start(self) -> None:
         """Start the process, or adopt the early one. Raise AgentStartError."""
@@ -144,11 +143,11 @@ class StdioTransport:
         try:
             program = find_program(self._argv, self._cwd, self._env)
         except AgentStartError:
-            return False  # the next start reports it
+            return False  # the start will report it
         return early.is_for(self._argv, str(self._cwd), self._env, program)
 
     async def adopt(self, early: EarlyAgent) -> None:
-        """Adopt a running process and the responsibility for its end.
+        """Adopt a running process, including the responsibility to end it.
 
         Its earlier output is in its pipes. An earlier exit is reported like any other.
         """
@@ -180,7 +179,7 @@ class StdioTransport:
 
     @property
     def has_closed_input(self) -> bool:
-        """Return whether the agent was given up because it had closed its stdin."""
+        """Return whether the agent has been given up because it closed its stdin."""
         return self._deaf
 
     @property
@@ -204,14 +203,14 @@ class StdioTransport:
         return data
 
     def rest(self, seconds: float) -> None:
-        """Stop reading for that time. The agent blocks once the pipe is full."""
+        """Stop reading for a time. The agent blocks once the pipe is full."""
         self._pipes.rest(seconds)
 
     def send(self, data: bytes) -> None:
         """Queue `data` for stdin without blocking.
 
-        Data for a broken pipe is dropped; only the exit is reported. The first data of a loop
-        iteration is written at once, the rest is joined.
+        Data for a broken pipe is dropped, without an error. The first data of a loop iteration is
+        written at once; the rest is joined.
         """
         if self._joined is None:
             self._joined = []
@@ -245,10 +244,10 @@ class StdioTransport:
         return self._pipes.exit
 
     async def stop(self) -> Exit | None:
-        """End the whole tree: close stdin, SIGTERM after `kill_s`, SIGKILL after another.
+        """End the whole tree: close stdin, send SIGTERM after `kill_s`, SIGKILL after another.
 
         Return the exit, or None if even SIGKILL has not ended the process within `kill_s` (a kernel
-        wait). Idempotent and safe to call concurrently. A cancelled caller returns, and the ending
+        wait). Idempotent and safe to call concurrently. If the caller is cancelled, the ending
         continues.
         """
         if self._running is not None:
@@ -268,7 +267,7 @@ class StdioTransport:
             self._end()
 
     def _on_stdin_closed(self) -> None:
-        """Give up an agent that closed its stdin, after time for its last output and exit."""
+        """Give up an agent that closed its stdin, after `kill_s` for its last output and exit."""
         if self._ending is None:
             asyncio.get_running_loop().call_later(self._kill_s, self._give_up)
 
@@ -284,7 +283,7 @@ class StdioTransport:
 
     async def _end_tree(self) -> None:
         try:
-            # Before any process ends: afterwards its descendants cannot be found.
+            # Once a process has ended, its descendants can no longer be found.
             await self._started_process.tree.scan()
             self._close_stdin()
             with anyio.move_on_after(self._kill_s):
@@ -334,7 +333,7 @@ class StdioTransport:
 
 
 class _Pipes(asyncio.SubprocessProtocol):
-    """asyncio's subprocess events, in a form that can be awaited."""
+    """Subprocess events of asyncio, in a form that can be awaited."""
 
     def __init__(
         self,
@@ -342,7 +341,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         on_exit: Callable[[], None],
         on_deaf: Callable[[], None],
     ) -> None:
-        """Set up. ``on_deaf`` is called when the child has closed its stdin."""
+        """``on_deaf`` is called when the child has closed its stdin."""
         self.stdout = ByteQueue()
         self.stdin: asyncio.WriteTransport | None = None
         self.exit: Exit | None = None
@@ -357,7 +356,7 @@ class _Pipes(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self.stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
-        # A pipe does not hold more. The system would map and release larger memory for each read.
+        # A pipe holds no more. Memory for a larger read would be mapped and released each time.
         cast(Any, self._transport.get_pipe_transport(STDOUT)).max_size = AT_ONCE
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
@@ -387,7 +386,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._on_exit()
 
     def rest(self, seconds: float) -> None:
-        """Pause reading stdout for that time, unless it is paused already."""
+        """Pause reading stdout for a time, unless such a pause is running."""
         if self._resting is None and self.exit is None:
             self._resting = asyncio.get_running_loop().call_later(seconds, self._on_rest)
             self.regulate()
@@ -397,7 +396,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self.regulate()
 
     def regulate(self) -> None:
-        """Pause reading stdout while too much is unread. Resume it below the limit."""
+        """Pause reading stdout while too much is unread, and resume it below the limit."""
         limit = READ_AHEAD if self.exit is None else READ_AHEAD + LAST_WORDS
         resting = self._resting is not None and self.exit is None
         full = resting or self.stdout.size >= limit

@@ -1,4 +1,4 @@
-"""Byte stream to a peer: the methods that an endpoint needs, and the queues for transports."""
+"""Byte stream to a peer: the port that an endpoint needs, and queues for transports."""
 
 import asyncio
 from collections import deque
@@ -8,13 +8,11 @@ import anyio
 import anyio.lowlevel
 
 AT_ONCE = 64 << 10
-"""Number of bytes after which `ByteQueue.get` stops adding pieces: enough for one loop
-iteration.
-"""
+"""Number of bytes from which `ByteQueue.get` adds no more pieces: enough for one loop iteration."""
 READ_AHEAD = 1 << 20
-"""Number of unread bytes above which nothing more is read from a peer, which then has to wait."""
+"""Number of unread bytes from which no more is read from a peer, which then has to wait."""
 LAST_S = 0.5
-"""Time that `Outbox.flush` waits for unsent messages, in seconds."""
+"""Maximum time that `Outbox.flush` waits for unsent messages, in seconds."""
 
 
 class Transport(Protocol):
@@ -23,13 +21,13 @@ class Transport(Protocol):
     async def receive(self) -> bytes:
         """Return the next bytes in order. At the end return `b''`, also in later calls.
 
-        Cancelling loses nothing.
+        A cancelled call loses no data.
         """
 
     def send(self, data: bytes) -> None:
         """Queue `data` and return at once.
 
-        Data for a closed peer is dropped. Only `receive` reports the end.
+        Data for a closed peer is dropped, since `receive` reports the end.
         """
 
     async def aclose(self) -> None:
@@ -37,10 +35,7 @@ class Transport(Protocol):
 
 
 class ByteQueue:
-    """Bytes put by callbacks and read by one task.
-
-    Transports use it for sources that cannot be awaited.
-    """
+    """Bytes added by callbacks and read by one task, for sources that cannot be awaited."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -51,7 +46,7 @@ class ByteQueue:
         self._room = asyncio.Event()
 
     def put(self, data: bytes) -> None:
-        """Append `data`. After `end` it is dropped."""
+        """Append `data`; drop it after `end`."""
         if self.ended or not data:
             return
         self._chunks.append(data)
@@ -65,15 +60,15 @@ class ByteQueue:
         self._room.set()
 
     async def wait_for_room(self) -> None:
-        """Wait while `READ_AHEAD` bytes or more are unread, until the end at most."""
+        """Wait while `READ_AHEAD` bytes or more are unread and the end is not marked."""
         while self.size >= READ_AHEAD and not self.ended:
             self._room.clear()
             await self._room.wait()
 
     async def get(self) -> bytes:
-        """Return queued bytes, oldest first, about `AT_ONCE` of them, or `b''` at the end.
+        """Return about `AT_ONCE` queued bytes, oldest first, or `b''` at the end.
 
-        Other tasks always get to run in between, even under a flood.
+        Each call lets other tasks run, even if bytes are always queued.
         """
         if self._chunks or self.ended:
             await anyio.lowlevel.checkpoint()
@@ -103,7 +98,7 @@ class ByteQueue:
 
 
 class Outbox:
-    """Outgoing messages in order, put by any caller and taken by one task."""
+    """Outgoing messages in order, added by any caller and sent by one task."""
 
     def __init__(self) -> None:
         self._waiting: deque[bytes] = deque()
@@ -117,7 +112,7 @@ class Outbox:
         self._news.set()
 
     async def get(self) -> bytes:
-        """Return the next message. Earlier ones have been sent."""
+        """Return the next message. A call means that earlier messages have been sent."""
         while not self._waiting:
             self._flushed.set()
             self._news.clear()
@@ -125,7 +120,7 @@ class Outbox:
         return self._waiting.popleft()
 
     def end(self) -> None:
-        """Release the callers of `flush`, since no message will be sent any longer."""
+        """Release the callers of `flush`, since no more messages will be sent."""
         self._flushed.set()
 
     async def flush(self) -> None:

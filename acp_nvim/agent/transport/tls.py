@@ -1,4 +1,4 @@
-"""Trusted certificate authorities."""
+"""TLS contexts."""
 
 from __future__ import annotations
 

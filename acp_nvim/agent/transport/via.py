@@ -1,4 +1,4 @@
-"""Commands through a program that reaches another place (option `agents.*.via`)."""
+"""Commands that a local program runs elsewhere (option `agents.*.via`)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _TTY: Final = {
     "ssh": {"-t": "", "-tt": ""},
     "exec": {"-t": "", "--tty": "", "-it": "-i", "-ti": "-i"},
 }
-"""Words that request a terminal, and their replacements."""
+"""Arguments that request a terminal, and their replacements, by program."""
 
 
 class Via(Struct, frozen=True):
-    """Words before a command that is run in another place, the program first."""
+    """Program, with arguments, that runs a command elsewhere."""
 
     words: tuple[str, ...]
     takes_directory: bool = False
@@ -39,7 +39,7 @@ class Via(Struct, frozen=True):
 
     @property
     def passes_variables(self) -> bool:
-        """Return whether a variable of the local command can be passed on by its name."""
+        """Return whether the program can pass on variables of the local environment by name."""
         return self.program not in ("kubectl", "devcontainer")
 
     def command(
@@ -52,7 +52,7 @@ class Via(Struct, frozen=True):
     ) -> list[str]:
         """Return the local command that runs `words` there.
 
-        ``variables`` are passed on by name, as far as program and server permit.
+        ``variables`` are passed on by name, if program and server permit it.
         """
         first, *rest = self._without_tty()
         if self.is_ssh:
@@ -82,9 +82,10 @@ class Via(Struct, frozen=True):
 
 
 def via_of(spec: AgentSettings, words: Sequence[str] | None, folder: str) -> Via:
-    """Return the way to an agent. ``words`` is the result of a function of the user.
+    """Return the program that reaches an agent. Raise TransportError.
 
-    ``folder`` is the workspace of a `devcontainer`. Raise TransportError.
+    ``words`` is the result of the user's function, if any. ``folder`` is the workspace of a
+    `devcontainer`.
     """
     given = spec.via if words is None else list(words)
     if isinstance(given, list):

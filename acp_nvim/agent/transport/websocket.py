@@ -1,9 +1,9 @@
 """Transport over a WebSocket (rfds/streamable-http-websocket-transport).
 
-A text message is one protocol message; binary ones are ignored. Messages are passed on in pieces:
-the reader of the lines limits their length and skips longer ones, as on stdio. Pings detect a lost
-peer. This module sends them, not the library, because a connection that is unread while the user's
-screen is full is slow, not broken.
+A text message is one protocol message; binary messages are ignored. Messages are passed on in
+pieces: as on stdio, the reader of lines limits their length. Pings detect a lost peer. The library
+does not send them, because it would take a connection for broken that is only not read while the
+user's screen is busy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from acp_nvim.agent.transport.stream import ByteQueue, Outbox
 OPEN_S: Final = 15.0
 """Time for the handshake, in seconds."""
 PING_S: Final = 20.0
-"""Pause between two pings, in seconds. Proxies keep silent connections for longer."""
+"""Pause between two pings, in seconds. Proxies keep silent connections open for longer."""
 PONG_S: Final = 20.0
 """Time for the answer to a ping while no other data arrives, in seconds."""
 CLOSE_S: Final = 0.5
@@ -61,7 +61,7 @@ class WebSocketTransport:
         self._lost: TransportError | None = None
         self._silent = False
         self._waits_since: float | None = None
-        """Time at which this side began to wait for data, or None."""
+        """Time at which the current wait for data began, or None."""
         self._binary = 0
 
     async def start(self) -> None:
@@ -75,7 +75,7 @@ class WebSocketTransport:
             raise failures.status_error(url, response.status_code, response.headers) from error
         except InvalidMessage as error:
             raise _not_spoken(url, error, again=True) from error
-        except OSError as error:  # a refused certificate is a ValueError too
+        except OSError as error:  # first, since a refused certificate is also a ValueError
             raise failures.unreachable(url, error) from error
         except (WebSocketException, ValueError) as error:
             raise _not_spoken(url, error, again=False) from error
@@ -205,7 +205,7 @@ USER_AGENT: Final = f"acp.nvim/{__version__}"
 
 
 class _SplittingConnection(ClientConnection):
-    """Connection that limits the memory for one message."""
+    """Connection that limits the memory for one frame."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -219,7 +219,7 @@ class _Connect(connect):
     """Connector that follows redirects only within the same origin."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
-        """Return the address to continue with, or the error."""
+        """Return the address of a redirect, or the error."""
         if isinstance(exc, InvalidStatus) and exc.response.status_code in failures.REDIRECTS:
             location = exc.response.headers.get("Location")
             if location is not None:
@@ -253,7 +253,7 @@ def _http_request(url: str) -> Request:
 
 
 class _CookieAnswer:
-    """The part of a response that a cookie jar reads."""
+    """Part of a response that a cookie jar reads."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self._message = Message()

@@ -10,18 +10,18 @@ import anyio
 from acp_nvim.protocol.jsonrpc import Id
 
 OnResponse: TypeAlias = Callable[[Any, Exception | None], None]
-"""Called with `(result, None)` or `(None, error)`. Errors are those of `OutgoingCall.answer`."""
+"""Function called with `(result, None)` or `(None, error)`, an error of `OutgoingCall.answer`."""
 
 OnInserted: TypeAlias = Callable[[str], None]
-"""Called with the message id of a prompt that the peer has inserted (v2/prompt-lifecycle)."""
+"""Function called with the message id of a prompt that the peer inserted (v2/prompt-lifecycle)."""
 
 
 class ConnectionClosed(Exception):
-    """The connection ended before the answer arrived, or before the request was sent."""
+    """Error: the connection ended before the answer arrived, or before the request was sent."""
 
 
 class OutgoingCall:
-    """Client request. `since` is the time of sending on the endpoint's clock, in seconds."""
+    """Request of the client. `since` is the time of sending on the endpoint's clock, in seconds."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class OutgoingCall:
         self.method = method
         self.since = since
         self.session_id = session_id
-        """Agent's id of the session that the request is about."""
+        """Agent's id of the session in the params, if any."""
         self.cancelled = False
         """Whether `$/cancel_request` was sent. The request stays open until its answer."""
         self._on_response = on_response
@@ -48,7 +48,7 @@ class OutgoingCall:
         self._error: Exception | None = None
 
     def finish(self, result: Any, error: Exception | None) -> None:
-        """Pass the outcome to `on_response` at once, then to the waiters of `answer`."""
+        """Pass the outcome to `on_response` and to the callers of `answer`."""
         self._result, self._error = result, error
         self._done.set()
         try:
@@ -58,7 +58,7 @@ class OutgoingCall:
             self._end()
 
     def insert(self, message_id: str) -> None:
-        """Handle a prompt that the peer has inserted. Its answer is still to come."""
+        """Report that the peer has inserted a prompt. The answer comes later."""
         on_inserted, self._on_taken = self._on_taken, None
         if on_inserted is not None:
             on_inserted(message_id)
@@ -69,7 +69,7 @@ class OutgoingCall:
         self._end()
 
     def when_over(self, action: Callable[[], object]) -> None:
-        """Call `action` once the request is answered or cancelled, or now if it is already."""
+        """Call `action` when the request is answered or cancelled; at once if it already is."""
         if self._over:
             action()
         else:
@@ -98,9 +98,7 @@ class OutgoingCall:
 
 
 class IncomingCall:
-    """Request of the peer. Its handler uses it to learn of a cancel or the end of the
-    connection.
-    """
+    """Request of the peer. It reports a cancel and the end of the connection to the handler."""
 
     def __init__(
         self,
@@ -108,7 +106,7 @@ class IncomingCall:
         method: str,
         respond: Callable[[IncomingCall, Any], None] = lambda call, result: None,
     ) -> None:
-        """Set up as unanswered. `respond` sends the answer, unless one was sent."""
+        """`respond` sends the answer, unless one was sent."""
         self.id = id
         self.method = method
         self.cancelled = False
@@ -130,18 +128,18 @@ class IncomingCall:
     def when_cancelled(self, action: Callable[[], object]) -> None:
         """Call `action` when the peer cancels, instead of cancelling the handler's task.
 
-        The handler then answers with a valid result. It is not called at the end of the connection.
+        The handler then still answers. At the end of the connection, `action` is not called.
         """
         self._on_cancel = action
 
     def when_abandoned(self, action: Callable[[], object]) -> None:
-        """Call `action` at the end of the connection, for a request without a task."""
+        """Call `action` at the end of the connection, instead of cancelling the handler's task."""
         self._on_abandon = action
 
     def answer(self, result: Any) -> None:
-        """Answer now, for a handler that continues with work the peer need not wait for.
+        """Answer now, for a handler with further work that the peer need not wait for.
 
-        Its later result or error is not sent.
+        The handler's later result or error is not sent.
         """
         self._respond(self, result)
 
@@ -150,9 +148,7 @@ class IncomingCall:
         self.answered = True
 
     def cancel(self, reason: str) -> None:
-        """Cancel the request: call the action of `when_cancelled`, or else cancel the handler's
-        task.
-        """
+        """Call the action of `when_cancelled`, or cancel the handler's task if there is none."""
         if self.cancelled:
             return
         self.cancelled, self.reason = True, reason

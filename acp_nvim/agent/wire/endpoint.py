@@ -1,8 +1,8 @@
 """JSON-RPC peer over a transport: one path for all messages, one task per request.
 
 `run` reads and handles events in wire order and never waits for a handler. Notifications and
-responses are handled on arrival. A request's handler is called in the same order, and the awaitable
-that it returns is awaited in a task of its own (v1/overview, v1/cancellation).
+responses are handled on arrival. The handler of a request is called in the same order, and a new
+task awaits the awaitable that it returns (v1/overview, v1/cancellation).
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ AT_ONCE = 100
 """Number of events handled before other tasks run. Updates that arrive together count as one."""
 
 UNREADABLE_ANSWERED = 1000
-"""Number of unreadable lines that are answered.
+"""Maximum number of unreadable lines that are answered with an error.
 
-An agent that prints other text on stdout may print any amount and read no answers.
+An agent that prints other text on stdout may print any amount of it and read no answers.
 """
 
 Params: TypeAlias = Struct | dict[str, Any]
@@ -67,13 +67,13 @@ Params: TypeAlias = Struct | dict[str, Any]
 class Endpoint:
     """Connection to a peer. `run` it in a task; the other methods work while it runs.
 
-    `flow.room` is awaited before each read; until it returns nothing is read, and the peer's pipe
-    fills. It returns the number of seconds for which no data is needed. While the peer only
-    sends few notifications at a time, `rest` is called with that number, because waking a process
-    costs more than a short message.
+    `flow.room` is awaited before each read. Until it returns, nothing is read and the peer's pipe
+    fills. It returns the number of seconds for which no data is needed. While the peer sends only
+    few notifications at a time, `rest` is called with this number, because waking a process costs
+    more than a short message.
 
-    `last_words` is awaited at the end of the stream for the reason that ConnectionClosed gives; it
-    must be bounded. `noted` receives a line about each tolerated deviation in a result.
+    `last_words` is awaited at the end of the stream and returns the text of ConnectionClosed. It
+    must not take long. `noted` is called with a line about each tolerated deviation in a result.
     `translation` converts messages between the peer and the handler, after `paths` has mapped their
     paths.
     """
@@ -102,7 +102,7 @@ class Endpoint:
         self._translation: Translation = translation or Dialect()
         self._paths = paths
         self.closed: str | None = None
-        """Why the connection has ended, or None while it is open."""
+        """Reason why the connection has ended; None while it is open."""
         self._unreadable: Counter[str] = Counter()
         """Number of unreadable lines, by kind of violation."""
         self._transport = transport
@@ -121,27 +121,27 @@ class Endpoint:
         return list(self._outgoing.values())
 
     def open_request(self, id: Id) -> OutgoingCall | None:
-        """Return the client's open request with that id."""
+        """Return the client's open request with this id."""
         return self._outgoing.get(id)
 
     def is_over(self, id: Id) -> bool:
-        """Return whether a client request had that id and has been answered."""
+        """Return whether the client's request with this id has been answered."""
         return isinstance(id, int) and 0 < id <= self._last_id and id not in self._outgoing
 
     async def run(self) -> None:
-        """Read until the end of the stream or until `close`. Afterwards no request is open."""
+        """Read until the end of the stream or `close`. Afterwards no request is open."""
         async with anyio.create_task_group() as self._tasks:
             try:
                 if self.closed is None:
                     await self._read()
                 self._end(await self._reason())
             finally:
-                # After a cancel from outside the peer still runs and receives its answers.
+                # After a cancel from outside, the peer still runs and receives its answers.
                 self._answer_all("the client ends the connection")
                 self._end("the client ended the connection")
 
     def close(self, reason: str) -> None:
-        """End the connection: refuse the peer's open requests and fail the client's."""
+        """End the connection: refuse the peer's open requests and fail those of the client."""
         if self.closed is None:
             self._answer_all(reason)
             self._end(reason)
@@ -158,10 +158,10 @@ class Endpoint:
     ) -> OutgoingCall:
         """Send a request and return at once.
 
-        `on_response` is called exactly once, in wire order: before later messages are handled, also
-        after `cancel`, and at the end of the connection. `on_inserted` is called before that, at
-        most once, if the peer reports the insertion of a prompt. Raise ConnectionClosed or
-        LocalProtocolError (`params` cannot be encoded) without calling either.
+        `on_response` is called exactly once, before later messages are handled: with the answer,
+        even after `cancel`, or at the end of the connection. `on_inserted` is called before that,
+        at most once, if the peer reports the insertion of a prompt. Raise ConnectionClosed, or
+        LocalProtocolError if `params` cannot be encoded, without calling either.
         """
         if self.closed is not None:
             raise ConnectionClosed(self.closed)
@@ -185,7 +185,7 @@ class Endpoint:
     ) -> Any:
         """Send a request and wait for its decoded result. Raise the errors of `begin` and `answer`.
 
-        Cancelling the waiter cancels the request.
+        If the caller is cancelled, cancel the request.
         """
         call = self.begin(method, params, on_response=on_response, on_inserted=on_inserted)
         try:
@@ -195,7 +195,7 @@ class Endpoint:
             raise
 
     def notify(self, method: str, params: Params) -> None:
-        """Send a notification. It is dropped after the end. Raise LocalProtocolError."""
+        """Send a notification; drop it after the end. Raise LocalProtocolError."""
         if self._translation.is_request_only(method) and self.closed is None:
             self.begin(method, params)
             return
@@ -280,7 +280,7 @@ class Endpoint:
         self._run_guarded(self._handler.on_violation, violation)
 
     def _is_noise(self, kind: str) -> bool:
-        """Return whether so many lines were unreadable that another one is not answered."""
+        """Count an unreadable line; return whether there were too many to answer it."""
         if kind not in ("json", "utf8"):
             return False
         self._unreadable[kind] += 1
@@ -446,7 +446,7 @@ def _decode(method: str, raw: Raw, notes: list[str]) -> Any:
 
 
 def _only_one(error: Exception) -> Exception:
-    """Return the error of an exception group with only one."""
+    """Return the error of an exception group that has only one."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

@@ -1,4 +1,4 @@
-"""Mapping of the paths in all messages between an endpoint and an agent in another place."""
+"""Mapping of the paths in all messages between an endpoint and an agent elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIELDS: Final[Mapping[str, Kind]] = {
     "uri": "uri",
     "workspaceUri": "uri",
 }
-"""Members with a path, in all methods of both protocol versions and in the tools of the editor."""
+"""Members with a path, in all methods of both protocol versions and in the editor's tools."""
 INPUT_FIELDS: Final[Mapping[str, Kind]] = {
     **FIELDS,
     **dict.fromkeys(
@@ -38,7 +38,7 @@ INPUT_FIELDS: Final[Mapping[str, Kind]] = {
 OPAQUE: Final = frozenset(
     ("_meta", "env", "headers", "mcpServers", "rawOutput", "requestedSchema", "capabilities")
 )
-"""Members that are passed on unchanged: data of agents and users, and servers that run there."""
+"""Members that do not change: data of agents and users, and servers that run there."""
 _INPUT: Final = "rawInput"
 
 _decoder: Final = msgspec.json.Decoder()
@@ -63,7 +63,7 @@ class PathFields:
         }
 
     def incoming(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events with the paths of this machine. Extensions stay as they are."""
+        """Return the events with the paths of this machine. Extensions do not change."""
         return [self._event(event) for event in events]
 
     def _event(self, event: Event) -> Event:
@@ -77,7 +77,7 @@ class PathFields:
         return event
 
     def _raw(self, raw: Raw) -> Raw:
-        """Return JSON with mapped paths. Invalid JSON stays, for the reader to refuse."""
+        """Return JSON with mapped paths. Invalid JSON does not change; the reader refuses it."""
         try:
             value = _decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -86,9 +86,7 @@ class PathFields:
         return raw if mapped is value else Raw(_encoder.encode(mapped))
 
     def outgoing(self, line: bytes, method: str) -> bytes:
-        """Return an outgoing message with the paths of the agent. ``method`` is the one that it
-        calls or answers.
-        """
+        """Return an outgoing message with the agent's paths. ``method`` is called or answered."""
         if not _has_paths(method):
             return line
         message = _members.decode(line)
@@ -114,9 +112,9 @@ class PathFields:
         return _encoder.encode(mapped) + b"\n"
 
     def _result(self, result: dict[str, Any]) -> Any:
-        """Return the result of a tool, whose text begins lines with the paths in its data.
+        """Return the result of a tool with the agent's paths, also at the beginning of text lines.
 
-        The text of a file stays as it is.
+        The text of a file does not change.
         """
         mapped, data = self._outgoing(result), result.get("structuredContent")
         if "content" not in result or (isinstance(data, dict) and "text" in data):
@@ -131,7 +129,7 @@ class PathFields:
         return _mapped(value, self._out, FIELDS)
 
     def _error(self, error: Any) -> Any:
-        """Return an error, whose text may name the path in its data."""
+        """Return an error with the agent's paths, also in its message."""
         mapped = self._outgoing(error)
         data, shown = error.get("data"), mapped.get("data")
         if isinstance(data, dict) and isinstance(path := data.get("path"), str) and path:
@@ -141,14 +139,14 @@ class PathFields:
 
 
 def _has_paths(method: str) -> bool:
-    """Return whether the members of a method are those of the protocol."""
+    """Return whether the protocol defines which members of a method are paths."""
     return not method.startswith("_") and method != "elicitation/create"
 
 
 def _mapped(
     value: Any, maps: Mapping[Kind, Callable[[str], str]], fields: Mapping[str, Kind]
 ) -> Any:
-    """Return a value with all its paths mapped. It is the same object if nothing changes."""
+    """Return a value with all its paths mapped, or the same object if nothing changes."""
     if isinstance(value, dict):
         items = {key: _member(key, item, maps, fields) for key, item in value.items()}
         return items if any(items[key] is not value[key] for key in value) else value

@@ -10,35 +10,35 @@ from typing import Final
 from urllib.parse import quote, unquote
 
 _HERE: Final = "neovim:"
-"""Prefix of a path of this machine that is sent to an agent whose place does not have it.
+"""Prefix of a path that is sent to an agent although its place does not have the file.
 
-It makes the path relative, and a URI of no known scheme, so that no other file is meant by it.
+With it, the path is relative and, as a URI, of an unknown scheme. So it cannot name another file.
 """
 _FILE: Final = "file://"
 
 
 class PathMap:
-    """Pairs of directories, here and there, and the paths below them in both directions.
+    """Mapping of paths by pairs of directories: of this machine (here) and of the agent (there).
 
-    A path of the other place that no pair covers becomes a path that exists nowhere here (see
-    `render.text.far_path`). All guards treat it as outside of the session's directories.
+    A path there that no pair covers becomes a path that does not exist here
+    (`render.text.far_path`). All guards treat it as outside of the session's directories.
     """
 
     def __init__(self, name: str, pairs: Mapping[str, str]) -> None:
-        """Set up. ``name`` is that of the agent. A `~` in a directory there needs `set_home`."""
+        """``name`` is the agent's name. A `~` in a directory there requires `set_home`."""
         self._far = f"/{name}:/"
         self._given = dict(pairs)
         self._home: str | None = None
         self._there: list[tuple[str, str]] = []
-        """Pairs (here, there) by the length of the directory here, longest first."""
+        """Pairs (here, there), the longest directory here first."""
         self._here: list[tuple[str, str]] = []
-        """Pairs (there, here) by the length of the directory there."""
+        """Pairs (there, here), the longest directory there first."""
         self.directory = ""
         """Directory there for sessions without pairs, or an empty string."""
         self._build()
 
     def set_home(self, home: str, directory: str) -> None:
-        """Set the home directory there, and the directory in which the agent was started."""
+        """Set the home directory there, and the agent's working directory."""
         self._home = home or None
         self.directory = "" if self._given else directory
         self._build()
@@ -63,7 +63,7 @@ class PathMap:
         return self._covered_here(path) is not None
 
     def there(self, path: str) -> str:
-        """Return a path of this machine as the agent knows it. A relative path stays."""
+        """Return the agent's path for a path of this machine. A relative path does not change."""
         if not path.startswith("/"):
             return path
         mapped = self._covered_here(path)
@@ -73,7 +73,7 @@ class PathMap:
         return _HERE + path if mapped is None else mapped
 
     def here(self, path: str) -> str:
-        """Return a path of the agent as this machine knows it. A relative path stays."""
+        """Return this machine's path for a path of the agent. A relative path does not change."""
         if not path.startswith("/"):
             return path
         path = _normal(path)
@@ -81,7 +81,7 @@ class PathMap:
         return self._far + path[1:] if mapped is None else mapped
 
     def lines_there(self, text: str) -> str:
-        """Return a text in which paths at the beginning of lines are those of the agent.
+        """Map the paths at the beginning of lines of a text to those of the agent.
 
         A word may precede the path, as in `modified /src/a`.
         """
@@ -93,11 +93,11 @@ class PathMap:
         return re.sub(beginning, lambda found: (found[1] or "") + pairs[found[2]], text)
 
     def folder_there(self, path: str) -> str:
-        """Return the directory of a session there. Without pairs it is where the agent runs."""
+        """Return the directory of a session there: without pairs, the agent's working directory."""
         return self.directory or self.there(path)
 
     def uri_there(self, uri: str) -> str:
-        """Return a URI with the path of a `file:` URI, or a plain path, as the agent knows it."""
+        """Return the agent's form of a `file:` URI or a plain path. Other URIs do not change."""
         if uri.startswith("/"):
             return self.there(uri)
         path, rest = _file_path(uri)
@@ -108,7 +108,7 @@ class PathMap:
         return scheme + quote(mapped.removeprefix(_HERE)) + rest
 
     def uri_here(self, uri: str) -> str:
-        """Return a URI with the path of a `file:` URI, or a plain path, as it is known here."""
+        """Return this machine's form of a `file:` URI or a plain path of the agent."""
         if uri.startswith("/"):
             return self.here(uri)
         path, rest = _file_path(uri)
@@ -121,7 +121,7 @@ class PathMap:
         mapped = _replaced(path, self._there)
         if mapped is not None or not self._there:
             return mapped
-        # The same file may be known under a name with links.
+        # The path may have links.
         real = [(os.path.realpath(here), there) for here, there in self._there]
         return _replaced(os.path.realpath(path), _longest_first(real))
 
@@ -136,7 +136,7 @@ def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _replaced(path: str, pairs: Iterable[tuple[str, str]]) -> str | None:
-    """Return a path below the first directory of these pairs that contains it, below the other."""
+    """Replace the first directory of the pairs that contains a path by the other of its pair."""
     for before, after in pairs:
         if path == before or path.startswith(before.rstrip("/") + "/"):
             rest = path[len(before) :].lstrip("/")

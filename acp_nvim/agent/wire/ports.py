@@ -21,16 +21,16 @@ class Handler(Protocol):
     def on_updates(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply decoded `session/update`s that arrived together in `size` bytes.
 
-        `Peer.reads_updates` requests this. A failing one must not keep the others from being
-        applied.
+        An update that fails must not prevent the others.
         """
 
     def on_request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any] | None:
-        """Start to answer a request. The awaitable returns the result (Struct, dict, Raw or None).
+        """Start to answer a request. Return an awaitable of the result.
 
-        Return None if `call.answer` is called later; `call.when_abandoned` then reports the end. It
-        may be an `async def`. The body of a plain function runs in wire order. A RequestError,
-        raised at once or when awaited, becomes the answer; any other error becomes a -32603 and a
+        The result is a Struct, dict, Raw or None. Return None instead of an awaitable if
+        `call.answer` is called later; `call.when_abandoned` then reports the end. The method may be
+        an `async def`, but only the body of a plain function runs in wire order. A RequestError,
+        raised at once or when awaited, becomes the answer. Any other error becomes a -32603 and a
         call of `on_error`.
         """
 
@@ -41,9 +41,7 @@ class Handler(Protocol):
         """Handle a protocol violation. The endpoint has sent an error response if one is due."""
 
     def on_error(self, error: Exception) -> None:
-        """Handle an unexpected error in a method of this handler or an `on_response`. Never
-        raise.
-        """
+        """Handle an unexpected error in this handler or in an `on_response`. Do not raise."""
 
 
 class PathTranslation(Protocol):
@@ -53,13 +51,11 @@ class PathTranslation(Protocol):
         """Return the events with the paths of this machine."""
 
     def outgoing(self, line: bytes, method: str) -> bytes:
-        """Return an outgoing line with the paths of the peer. ``method`` is the one that it calls
-        or answers.
-        """
+        """Return an outgoing line with the peer's paths. ``method`` is called or answered."""
 
 
 class FlowControl(Protocol):
-    """Pause of reading while too much waits to be shown (`nvim/flow.py`)."""
+    """Pauses of reading while too much waits to be shown (`nvim/flow.py`)."""
 
     async def room(self) -> float | None:
         """Wait until there is room. Return the number of seconds for which no redraw is needed."""

@@ -1,8 +1,8 @@
-"""Redaction of secrets in logged traffic, for logs that are attached to a report.
+"""Redaction of secrets in logged traffic, for logs that are attached to reports.
 
-A value is found by its place (in environments and headers, or after a telling name:
-`secret_names`), by the text around it (`secret_text`), by its shape (`secret_shapes`), and by being
-configured as secret. JSON inside strings is treated like any other.
+Secrets are configured values, values in environments and headers, and values found by their name
+(`secret_names`), the text around them (`secret_text`) or their shape (`secret_shapes`). JSON inside
+strings is treated like any other.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from acp_nvim.patterns import late
 
 REDACTED = "«redacted»"
 SESSION_TAIL = 8
-"""Characters kept of a session id: enough to tell sessions apart, too few to use one."""
+"""Number of characters shown of a session id: enough to tell sessions apart, too few to use one."""
 SHORTEST_SECRET = 4
-"""Shorter configured values are not searched for in text: they would match everywhere."""
+"""Minimum length of a value that is searched for in text. Shorter ones would match everywhere."""
 DEEPEST: Final = 8
 """Maximum depth of JSON inside strings. Deeper levels are redacted as a whole."""
 FEW_SESSIONS: Final = 20
@@ -47,27 +47,27 @@ _LAST_WORD = late(r"(?<!\S)\S++(?=(?: …\[\d+ bytes\])?\Z)")
 
 
 class Redactor:
-    """Redaction of decoded JSON and plain text.
+    """Redactor of decoded JSON and plain text.
 
-    Session ids found in JSON are shortened in later text too.
+    Session ids found in JSON are also shortened in later text.
     """
 
     def __init__(self, secrets: Iterable[str] = (), *, quick: bool = False) -> None:
-        """Set up. A `quick` one knows only the most common shapes and needs no loading."""
+        """A `quick` redactor knows only the most common shapes, which need no loading."""
         self._secrets = variants(secrets)
         self._sessions: set[str] = set()
         self._shapes = secret_shapes.own() if quick else secret_shapes.every()
         self._depth = 0
         self._short_texts: dict[str, str] = {}
-        """Results for short texts. Most recur, above all the names of members."""
+        """Results for short texts, most of which recur, such as the names of members."""
         self._in_key: set[str] = set()
-        """Streams whose current line is inside a private key."""
+        """Streams whose next line may be in a private key."""
 
     def learn(self, lines: Iterable[bytes]) -> None:
-        """Scan a whole log first.
+        """Scan a whole log before it is redacted.
 
-        Session ids are then found in earlier lines too, and shapes without a keyword in the log are
-        skipped.
+        Session ids are then also found in earlier lines, and shapes without a keyword in the log
+        are skipped.
         """
         self._shapes = self._shapes.among(self._found_sessions(lines))
 
@@ -83,7 +83,7 @@ class Redactor:
             self._short_texts.clear()
 
     def text(self, text: str) -> str:
-        """Return `text` without known secrets and strings that look like one."""
+        """Return `text` without known secrets and strings that look like secrets."""
         if len(text) > SHORT_TEXT:
             return self._redact_long_text(text)
         redacted = self._short_texts.get(text)
@@ -130,7 +130,8 @@ class Redactor:
     def line(self, text: str, stream: str, whole: bool = True) -> str:
         """Redact a line of a stream that is not JSON.
 
-        A private key spans several lines. The last word of a cut line may be part of a secret.
+        A private key spans several lines. The last word of a line that is not ``whole`` may be part
+        of a secret.
         """
         if stream in self._in_key:
             if "-----END" not in text and _BASE64_LINE.fullmatch(text):
@@ -143,7 +144,7 @@ class Redactor:
         return self.text(text)
 
     def _json(self, text: str) -> str | None:
-        """Return JSON text without its secrets, or None if it is not JSON."""
+        """Return JSON text without its secrets, or None if the text is not JSON."""
         try:
             value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -198,7 +199,7 @@ class Redactor:
         return self.value(value)
 
     def _redact_values(self, value: Any) -> Any:
-        """Redact the values of an environment or of headers, in any of their forms."""
+        """Redact the values of an environment or of headers, in any form."""
         if isinstance(value, dict):
             return {
                 key: self.value(member) if _is_harmless(key, member) else blank(member)
@@ -235,7 +236,7 @@ class Redactor:
 
 
 class SecretsOnly(Redactor):
-    """Redaction of known secret values only, for a user who wants to see the unmodified log."""
+    """Redactor of known secret values only, for a user who wants to see the whole log."""
 
     def text(self, text: str) -> str:
         return self._replace_known_secrets(text)
@@ -255,8 +256,8 @@ class SecretsOnly(Redactor):
 def variants(secrets: Iterable[str]) -> list[str]:
     """Return the spellings in which secret values can appear in a log.
 
-    These are: unchanged, escaped once or twice in JSON, in a URL, in base64, line by line, and
-    passwords of URLs alone.
+    A value may be unchanged, escaped once or twice in JSON, in a URL, in base64, or split into
+    lines. The password of a URL may appear alone.
     """
     every = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
     every |= {password for it in every if (password := _password(it)) is not None}
@@ -268,7 +269,7 @@ def variants(secrets: Iterable[str]) -> list[str]:
         spelled |= {quote(raw, safe=""), quote(raw)}
         if len(raw) >= 8:
             spelled.add(b64encode(raw).decode().rstrip("="))
-    # The longest first: one may be a prefix of another.
+    # The longest first, since one may be a prefix of another.
     return sorted(spelled, key=len, reverse=True)
 
 
@@ -319,7 +320,7 @@ def _is_secret_of(option: Any, item: Any) -> bool:
 
 
 def blank(value: Any) -> Any:
-    """Replace every string and number in a value. Names of variables and headers stay."""
+    """Replace every string and number in a value, but no names of variables and headers."""
     if isinstance(value, dict):
         return {
             k: v if k in ("name", "key") and isinstance(v, str) else blank(v)

@@ -1,6 +1,4 @@
-"""Names of secrets: JSON members, environment variables, headers, options of commands and
-parameters of URLs.
-"""
+"""Names of secrets, such as JSON members, environment variables, headers and URL parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from typing import Final, Literal
 from acp_nvim.patterns import late
 
 Strength = Literal["strong", "weak"] | None
-"""Strong: any value is a secret. Weak: only a text that looks like one."""
+"""Class of a name. Strong: any value is secret. Weak: only a text that looks secret is."""
 
 _CONTAINERS: Final = {"env", "environment", "environment_variables", "env_vars", "envs", "headers"}
 HARMLESS: Final = {
@@ -75,7 +73,7 @@ _LONGEST: Final = 100
 
 
 def is_container(name: str) -> bool:
-    """Return whether a member maps names to values that are secret unless the name is harmless."""
+    """Return whether a member maps names to values, all secret except those of harmless names."""
     plain = snake(name)
     return plain in _CONTAINERS or plain.endswith("_headers")
 
@@ -87,9 +85,7 @@ def snake(name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def strength(name: str) -> Strength:
-    """Return whether a value of this name is secret (strong), may be secret (weak), or is not
-    (None).
-    """
+    """Classify a name; return None if its values are not secret."""
     if len(name) > _LONGEST:
         return None
     words = [word.rstrip("0123456789") or word for word in snake(name).split("_") if word]
@@ -125,9 +121,7 @@ def _strength_of_last(name: str, words: list[str]) -> Strength:
 
 
 def is_secret(text: str) -> bool:
-    """Return whether the value of a weak name looks secret: long, without spaces, with letters and
-    digits.
-    """
+    """Return whether a text looks like a secret: one word that is long or has a digit."""
     if len(text) < 8 or any(char.isspace() for char in text):
         return False
     return any(char.isdigit() for char in text) or len(text) >= 20
@@ -137,7 +131,7 @@ _PLAIN_VALUES: Final = {"", "true", "false", "yes", "no", "none", "null", "auto"
 
 
 def secret_values(env: Mapping[str, str]) -> list[str]:
-    """Return the values in an environment with secret names. They must not be logged."""
+    """Return the values of an environment that must not be logged, because of their names."""
     return [
         value
         for name, value in env.items()

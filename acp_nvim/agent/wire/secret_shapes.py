@@ -1,6 +1,6 @@
 """Secrets recognized by their shape: gitleaks' rules (`gitleaks.toml`) and some additions.
 
-The rules are read when a log is saved or shown, not before.
+The rules are only read when a log is saved or shown.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 SHORTEST_GROUP: Final = 8
-"""A shorter group of a rule is a part of the secret, not the secret."""
+"""Minimum length of a group that is the whole secret. A shorter group is only a part of it."""
 
 BATCH: Final = 256 << 10
 RULES: Final = Path(__file__).with_name("gitleaks.toml")
@@ -64,14 +64,14 @@ _OWN: Final[dict[str, tuple[str, str]]] = {
     "square": ("sq0", r"(?<![A-Za-z0-9])sq0[a-z]{3}-[\w-]{22,}"),
     "twilio-sid-auth": ("ac", r"(?<![A-Za-z0-9])AC[0-9a-f]{32}:([0-9a-f]{32})"),
 }
-"""Name -> keyword and expression, as in gitleaks. Text without the keyword is not searched."""
+"""Keyword and expression by name, as in gitleaks. Text without the keyword is not searched."""
 
 
 class Shape:
-    """Shape of a secret. It is searched for only near one of its keywords."""
+    """Shape of a secret. It is only searched for in text with one of its keywords."""
 
     def __init__(self, regex: str, entropy: float = 0.0) -> None:
-        """Set up. `entropy` is the minimum for a secret of this shape."""
+        """`entropy` is the minimum entropy of a secret, in bits per character."""
         self.regex = regex
         self.entropy = entropy
 
@@ -101,7 +101,7 @@ class Shapes:
         return Shapes(found)
 
     def redact(self, text: str, mark: str) -> str:
-        """Return `text` with a mark in place of each string of such a shape."""
+        """Return `text` with a mark in place of each string that has one of the shapes."""
         lowered = text.lower()
         for keyword in self.keywords:
             if keyword in lowered:

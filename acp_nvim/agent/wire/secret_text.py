@@ -1,8 +1,8 @@
 """Secrets recognized by the text around them.
 
-Examples: `TOKEN=x`, `--password x`, `"apiKey": "x"`, `Authorization: …`,
-`https://user:password@host`, PEM, command lines. The time is linear in the length of the text: no
-repetition is tried from two positions.
+Examples are `TOKEN=x`, `--password x`, `"apiKey": "x"`, `Authorization: …`,
+`https://user:password@host`, PEM, and command lines. The time is linear in the length of the text,
+because no repetition is tried from two positions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from acp_nvim.patterns import late
 
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 FAR: Final = 16 << 10
-"""Maximum length of a quoted value in characters. It keeps the search linear."""
+"""Maximum length of a quoted value, in characters, which keeps the search linear."""
 
 # -- names with values ----------------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ _WORDS: Final = (
     *("token", "secret", "pass", "pwd", "key", "auth", "cred", "cookie", "bearer", "jwt", "dsn"),
     *("session", "sig", "pat", "otp", "userinfo", "webhook", "conn"),
 )
-"""Each name that `strength` knows contains one of these."""
+"""Parts of names. Each name that `strength` classifies contains one of them."""
 _NAME: Final = late(r"[\w.$-]++")
 _SEPARATOR: Final = late(
     r"(?:\\*+[\"'`]|\])?\s{0,4}(?::=|=>|->|={1,3}|:(?!//))\s{0,4}|>|(?<=\])\s{0,4}=\s{0,4}"
@@ -54,7 +54,7 @@ _CODE: Final = late(
     r"|unknown|true|false|Optional|SecretStr|String|char|Option|Vec|list|dict|text|redacted"
     r"|x{3,}|required|optional)(?![\w-])"
 )
-"""Source code, types, numbers and variable names in place of a value."""
+"""Source code, types, numbers and variable names, which are not values."""
 _REFERENCES: Final = (
     r"\Z|\$(?-i:[A-Z_][A-Z0-9_]*)\Z|\$(?:ENV)?\{[\w:.-]*\}\Z|<[^<>]{1,60}>\Z|\{\{[^{}]*\}\}\Z"
     r"|\{\w*\}\Z|%\(?\w{0,20}\)?s\Z|%\w{1,30}%\Z"
@@ -130,7 +130,7 @@ def lower(text: str) -> str:
 
 
 def _mark_pem_keys(text: str, mark: str) -> str:
-    """Mark PEM keys up to their end, or as far as the text looks like a key."""
+    """Mark PEM keys up to their end, or as long as the text looks like a key."""
     pieces, at = [], 0
     begins = [*_PEM.finditer(text)]
     ends = [end.start() for end in _PEM_END.finditer(text)]
@@ -156,7 +156,7 @@ def _urls(text: str, mark: str) -> str:
 def _databases(text: str, mark: str) -> str:
     """Mark user and password of database URLs.
 
-    The password is not always encoded, so the last `@` ends it.
+    The last `@` ends the password, since passwords are not always encoded.
     """
     pieces, at = [], 0
     for scheme in _SCHEMES.finditer(text):
@@ -217,7 +217,7 @@ def _is_in_name(char: str) -> bool:
 
 
 def _value(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | None:
-    """Return the span of a name's secret value, or None if name or value is not secret."""
+    """Return the span of a name's secret value, or None if it is not secret."""
     name, after = text[start : sep.start()].lstrip("$-"), sep.end()
     how = strength(name)
     if how is None:

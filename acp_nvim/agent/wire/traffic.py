@@ -1,8 +1,8 @@
-"""Traffic log of a connection for `:Acp log`: a ring bounded in bytes, cheap to write.
+"""Traffic log of a connection for `:Acp log`, with a maximum size in bytes.
 
-Pieces of the streams are stored unparsed: a flood of 64 KiB reads costs one append each. Lines,
-messages, pairs and latencies are computed when the log is opened. When the host is idle, entries
-are compressed (`pack`): JSON messages shrink many times.
+Writing is cheap: pieces of the streams are stored unparsed. Lines, messages and latencies are
+computed when the log is opened. When the host is idle, entries are compressed (`pack`), which
+shrinks JSON messages many times.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ Direction = Literal["in", "out", "err"]
 LIMIT_BYTES: Final = 8 << 20
 LINE_BYTES: Final = 64 << 10
 ENTRY_BYTES: Final = 150
-"""Overhead of an entry besides its bytes: a tuple, a float, an object header."""
+"""Overhead of an entry, in bytes: a tuple, a float, an object header."""
 BLOCK_BYTES: Final = 64 << 10
-"""Size of the entries that are compressed, and later dropped, as one block."""
+"""Size of the entries that are compressed, and later dropped, as one block, in bytes."""
 ERR_SHARE: Final = 8
-"""Stderr gets 1/n of the limit, so a chatty agent does not push out its own messages."""
+"""Divisor of the limit for the share of stderr, which then cannot displace messages."""
 
 
 Entry: TypeAlias = tuple[float, Direction, bytes]
-"""Time in seconds of the log's clock, stream, and a piece of that stream."""
+"""Time in seconds by the log's clock, stream, and a piece of the stream."""
 
 
 class Traffic:
-    """Log of one connection. `level` selects the lines shown; 'off' records nothing.
+    """Log of one connection.
 
-    `secrets` are values to remove from every redacted line.
+    `level` selects the lines shown; 'off' records nothing. `secrets` are values to remove from
+    every redacted line.
     """
 
     def __init__(
@@ -69,11 +70,13 @@ class Traffic:
 
     @property
     def size(self) -> int:
-        """Return the size of the log in bytes with its overhead. It is never above the limit."""
+        """Return the size of the log in bytes, with its overhead. It never exceeds the limit."""
         return self._wire.size + self._err.size
 
     def add(self, direction: Direction, data: bytes) -> None:
-        """Record the next piece of a stream, split anywhere. Lines are cut to `LINE_BYTES`."""
+        """Record the next piece of a stream, which may be split anywhere. Cut lines to
+        `LINE_BYTES`.
+        """
         if self.level == "off" or not data:
             return
         data = self._cutters[direction].feed(data)
@@ -82,12 +85,12 @@ class Traffic:
     def pack(self) -> bool:
         """Compress a block of recent entries. Return False if there is less than a block.
 
-        It takes well under a millisecond.
+        This takes well under a millisecond.
         """
         return self._wire.pack() or self._err.pack()
 
     def copy(self) -> Recorded:
-        """Return the present entries, for a worker thread that makes lines of them."""
+        """Return a snapshot of the entries, which a worker thread can turn into lines."""
         wire, err = self._wire, self._err
         parts = [(list(ring.blocks), list(ring.entries)) for ring in (wire, err)]
         return Recorded(parts, wire.torn | err.torn, self.level, tuple(self.secrets))
@@ -105,7 +108,7 @@ class Traffic:
 
 
 class _Block(Struct, frozen=True):
-    """Entries compressed together."""
+    """Compressed entries."""
 
     times: array[float]
     directions: tuple[Direction, ...]
@@ -114,7 +117,7 @@ class _Block(Struct, frozen=True):
     size: int
     """Size of the entries before compression."""
     torn: frozenset[Direction]
-    """Directions whose last line here continues in a later entry."""
+    """Directions whose last line continues in a later entry."""
 
     @classmethod
     def of(cls, entries: list[Entry], size: int) -> _Block:
@@ -148,8 +151,8 @@ class Recorded(Struct, frozen=True):
     def lines(self, *, redact: bool = False) -> Iterator[str]:
         """Yield the log as shown: one line per message.
 
-        Answers have their request's method and the milliseconds they took. Configured secrets are
-        never shown, whatever `redact` is.
+        Answers have the method of the request and their latency in milliseconds. Configured secrets
+        are never shown, whatever `redact` is.
         """
         redactor: Redactor | None = None
         if redact:
@@ -168,7 +171,7 @@ class Recorded(Struct, frozen=True):
         return redactor
 
     def messages(self) -> Iterator[Line]:
-        """Yield the transmitted lines, and those of stderr, in the order of their times."""
+        """Yield the transmitted lines and those of stderr, ordered by time."""
         torn = self.torn
         open_lines: dict[Direction, list[bytes]] = {"in": [], "out": [], "err": []}
         last = 0.0
@@ -202,7 +205,7 @@ def _time_of(entry: Entry) -> float:
 
 
 class _Ring:
-    """Entries up to a number of bytes. The oldest are dropped first."""
+    """Entries with a maximum size in bytes. The oldest are dropped first."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -211,7 +214,7 @@ class _Ring:
         """The oldest entries."""
         self.entries: deque[Entry] = deque()
         self.torn: frozenset[Direction] = frozenset()
-        """Directions whose first line here has lost its beginning."""
+        """Directions whose first line has lost its beginning."""
 
     def set_limit(self, limit: int) -> None:
         """Set the maximum number of bytes. The next entry drops the excess."""
@@ -221,7 +224,7 @@ class _Ring:
         when, direction, data = entry
         room = max(self.limit - ENTRY_BYTES, 0)
         cut = len(data) > room
-        if cut:  # one read may exceed the whole log, then its end is kept
+        if cut:  # a read may exceed the whole log; keep its end
             data = data[len(data) - room :]
         self.entries.append((when, direction, data))
         self.size += len(data) + ENTRY_BYTES
@@ -235,7 +238,7 @@ class _Ring:
     def pack(self) -> bool:
         """Compress a block of entries, if there are enough.
 
-        A small log is not compressed, because dropping a block would lose much of it.
+        A small log is not compressed, because dropping a block would remove too much of it.
         """
         if self.limit < 8 * BLOCK_BYTES:
             return False
@@ -265,9 +268,9 @@ class _Ring:
 
 
 class _Cutter:
-    """Cutting of one stream's lines to `LINE_BYTES`, with a mark at each cut.
+    """Cutter of one stream's lines to `LINE_BYTES`, with a mark at each cut.
 
-    The stream may arrive in any pieces.
+    The stream may be split anywhere.
     """
 
     def __init__(self) -> None:

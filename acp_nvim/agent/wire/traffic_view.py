@@ -1,4 +1,4 @@
-"""Lines of the log: direction, method and id, latency, content.
+"""Lines of the traffic log: direction, method and id, latency, content.
 
 09:30:01.250 -> session/prompt #3 1 KiB {"sessionId":…
 09:30:02.131 <- session/prompt #3 881 ms 60 B {"stopReason":"end_turn"}
@@ -20,7 +20,7 @@ from acp_nvim.render.text import format_size, one_line, visible
 Level = Literal["off", "error", "warn", "info", "debug", "trace"]
 
 SHOWN = 200
-"""Characters of a message's content shown at level 'info'."""
+"""Number of characters of a message's content shown at level 'info'."""
 ARROWS = {"in": "<-", "out": "->", "err": "2>"}
 CUT = "(cut, its secrets can't be told)"
 
@@ -33,7 +33,7 @@ _ID = late(rb'"id"\s*:\s*(-?\d+|"[^"\\]*")')
 
 
 class Line(Struct, frozen=True):
-    """Transmitted line. `whole` is False if its end has not arrived."""
+    """Transmitted line. `whole` is false if its end has not arrived."""
 
     time: float
     direction: str
@@ -60,7 +60,7 @@ class _Asked(Struct, frozen=True):
 def render(lines: Iterable[Line], level: Level, redactor: Redactor | None) -> Iterator[str]:
     """Yield log lines for `lines`.
 
-    Level 'error' shows only refusals, garbage and stderr; 'debug' shows all in full.
+    Level 'error' shows only refusals, unreadable lines and stderr; 'debug' shows all in full.
     """
     view = _View(level, redactor)
     for line in lines:
@@ -120,7 +120,7 @@ class _View:
             return UNREAD
 
     def _unreadable(self, line: Line) -> str | None:
-        """Show garbage unchanged, and a cut message by the method and id at its start."""
+        """Return an unreadable line as it is; for a cut message, the method and id at its start."""
         if not line.data.lstrip().startswith((b"{", b"[{", b'["')):
             return f"{ARROWS[line.direction][0]}! {self._text(line)}"
         start = _BEFORE_CONTENT.search(line.data)
@@ -148,7 +148,7 @@ class _View:
 
 
 def _size(data: bytes) -> str:
-    """Return the size of a message. That of a cut one is in the mark at its end."""
+    """Return the size of a message. A cut message has its size in the mark at its end."""
     cut = _CUT_SIZE.search(data[-40:])
     return format_size(int(cut.group(1)) if cut else len(data))
 

@@ -35,7 +35,9 @@ NOTES = "refs/notes/acp"
 async def blame(host: Host, args: Args) -> None:
     """Send the authors of the lines of a file, by its real path, to its buffer."""
     path = str(args["path"])
-    await host.workspace.persistence.adopt()  # include edits from the journals of killed processes
+    await (
+        host.workspace.persistence.adopt_writes()
+    )  # include edits from the journals of killed processes
     live = await host.workspace.files.buffers.read(Place(path, path))
     if not isinstance(live, BufferText):
         return
@@ -83,7 +85,7 @@ async def export(host: Host, args: Args) -> None:
     a note.
     """
     root = roots.root_of(str(args["cwd"]))
-    await host.workspace.persistence.adopt()
+    await host.workspace.persistence.adopt_writes()
     paths = await host.transcripts.ask("blamed_paths", clean_text(root))
     if paths is None:
         return

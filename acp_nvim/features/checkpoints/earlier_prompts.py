@@ -41,7 +41,7 @@ def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -
     numbered.continue_session(
         session, last, earlier, {number for number in known if number is not None}
     )
-    host.workspace.persistence.touch()
+    host.workspace.persistence.request_exchange()
 
 
 def _continued_session(host: Host, session: Session, agent_id: str, key: str) -> int | None:

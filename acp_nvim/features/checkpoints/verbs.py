@@ -35,7 +35,7 @@ def _session_of(host: Host, args: Args) -> Session | None:
 
 
 async def _show_checkpoints(host: Host, session: Session) -> None:
-    lines = await rewinding.rewind_of(host).listed(session)
+    lines = await rewinding.rewind_of(host).list_lines(session)
     host.screen.push("show", f"acp://checkpoints/{session.n}", "acpcheckpoints", lines)
 
 

@@ -16,7 +16,7 @@ from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.serving.consent import Consent, Project, QuestionTexts
 from acp_nvim.app import Host
 from acp_nvim.files.checkpoints import private_git
-from acp_nvim.files.checkpoints.private_git import ANY, GitError, PrivateGit
+from acp_nvim.files.checkpoints.private_git import ANY_EXIT_CODE, GitError, PrivateGit
 from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.verbs import Args, verb
@@ -115,7 +115,7 @@ def _merge_file(git: PrivateGit, name: str, home: Path) -> str:
         file.write_bytes(content)
         files.append(str(file))
     labels = [part for label in _NAMES.values() for part in ("-L", label)]
-    merged = git.run(["merge-file", "-p", "--diff3", *labels, *files], fine=ANY)
+    merged = git.run(["merge-file", "-p", "--diff3", *labels, *files], exit_codes=ANY_EXIT_CODE)
     return "".join(_blocks(merged.decode(errors="replace")))
 
 

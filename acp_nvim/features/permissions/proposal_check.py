@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 import anyio
 import msgspec
 
-from acp_nvim.agent.serving.proposed_edits import ProposedEdits, marks, source
+from acp_nvim.agent.serving.proposed_edits import ProposedEdits, diagnostic_marks, proposal_sources
 from acp_nvim.agent.settings import Settings
 from acp_nvim.nvim.async_calls import CallError
 from acp_nvim.session.questions.decisions import Decision
@@ -74,7 +74,7 @@ class ProposalCheck:
         """Start a check when the card of a permission is drawn whose edits are new or changed."""
         if not self._settings().review.diagnostics or decision.outcome is not None:
             return
-        made_of = source(session, decision)
+        made_of = proposal_sources(session, decision)
         last = self._checks.get(decision)
         if last is not None and list(map(id, last[0])) == list(map(id, made_of)):
             return
@@ -131,7 +131,7 @@ class ProposalCheck:
         decision.effects = found
         decision.redraw()
         session.change(decision.listed)
-        files = [{"path": it.path, "marks": marks(decision, it)} for it in proposals]
+        files = [{"path": it.path, "marks": diagnostic_marks(decision, it)} for it in proposals]
         self._push("propose_marks", decision.id, files)
 
 

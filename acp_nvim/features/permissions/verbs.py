@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from acp_nvim import wording
-from acp_nvim.agent.serving.proposed_edits import has_edits, marks, table
+from acp_nvim.agent.serving.proposed_edits import diagnostic_marks, has_edits, proposal_table
 from acp_nvim.app import Host
 from acp_nvim.host.questions import pending_question
 from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Option, Outcome
@@ -112,7 +112,7 @@ async def propose(host: Host, args: Args) -> None:
             line = wording.NOTE if why else wording.ONLY_A_PIECE
             host.echo("warn", line.format(file=file, note=why))
     options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
-    files = [{**table(one), "marks": marks(decision, one)} for one in found]
+    files = [{**proposal_table(one), "marks": diagnostic_marks(decision, one)} for one in found]
     host.screen.push("propose", decision.id, files, options)
 
 

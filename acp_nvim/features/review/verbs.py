@@ -13,7 +13,7 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.features.review import listed_edits
 from acp_nvim.files.bytes.file_format import clean
-from acp_nvim.files.checkpoints.store import names
+from acp_nvim.files.checkpoints.store import list_names
 from acp_nvim.files.review.review import Verdict
 from acp_nvim.nvim.notices import MAX_LINES
 from acp_nvim.verbs import Args, verb
@@ -84,7 +84,7 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
         notes = await workspace.review.hunk(verdict, _real_path(host, args), row, tick)
     else:
         await workspace.catch_up(running=verdict == "reject")  # do not accept edits not yet shown
-        await workspace.persistence.adopt()
+        await workspace.persistence.adopt_writes()
         entries = _entries(host, args)
         left = 0
         if verdict == "reject" and scope == "all":
@@ -124,7 +124,7 @@ async def _confirm_reject(host: Host, args: Args) -> list[Pending]:
         conversation = host.sessions.conversation(args.get("session") or None)
         cwd = conversation.session.cwd if conversation is not None else os.sep
         answers = (wording.OPTION_REJECT_TOO, wording.OPTION_LEAVE_PENDING)
-        question = wording.UNNAMED.format(files=names(open_, cwd, MAX_LINES))
+        question = wording.UNNAMED.format(files=list_names(open_, cwd, MAX_LINES))
         answer = await host.choose(question, answers, "reject")
         if answer is None:
             return []

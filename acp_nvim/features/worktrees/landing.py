@@ -22,8 +22,8 @@ from acp_nvim.features.worktrees.steps import Step
 from acp_nvim.features.worktrees.worktree_git import Change
 from acp_nvim.features.worktrees.worktrees import NAMED, Worktrees
 from acp_nvim.files.bytes.refusals import Refusal
-from acp_nvim.files.checkpoints.store import StoreError, names
-from acp_nvim.files.writes.file_writer import Refused, refused_why
+from acp_nvim.files.checkpoints.store import StoreError, list_names
+from acp_nvim.files.writes.file_writer import Refused, refusal_reason
 from acp_nvim.render.text import home_path
 from acp_nvim.session.questions.decisions import Decision, Option
 from acp_nvim.session.session import Session
@@ -93,7 +93,7 @@ class Landing:
                 return False
         unsaved = [path for path in await host.buffers.unsaved() if worktree.contains(path)]
         if unsaved:
-            files = names(sorted(unsaved), worktree.path, NAMED)
+            files = list_names(sorted(unsaved), worktree.path, NAMED)
             host.echo("warn", wording.NOT_LANDED_UNSAVED.format(files=files))
         return not unsaved
 
@@ -141,7 +141,7 @@ class Landing:
     def _report(self, worktree: Worktree, session: Session, landed: Sequence[str]) -> None:
         host = self._host
         if landed:
-            listed = names(landed, worktree.tree, NAMED)
+            listed = list_names(landed, worktree.tree, NAMED)
             tree = home_path(worktree.tree)
             session.notice("info", wording.LANDED.format(tree=tree, files=listed))
             host.run("review", {"path": landed[0]})
@@ -189,11 +189,11 @@ class Landing:
             else:
                 change_sets = self._host.workspace.change_sets
                 if (await change_sets.live_text(step.path)).text != step.text.after:
-                    await change_sets.carry_out(session, [step.text], knows=False)
+                    await change_sets.carry_out(session, [step.text], is_known=False)
             if step.executable is not None and (allowed or step.change.before is None):
                 await to_thread.run_sync(steps.set_executable, step.path, step.executable)
         except (Refusal, Refused) as error:
-            return refused_why(error)
+            return refusal_reason(error)
         return ""
 
     async def _accept_there(self, worktree: Worktree, done: Iterable[Change]) -> None:
@@ -299,7 +299,7 @@ class Landing:
             found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
             paths += [str(Path(worktree.path, change.path)) for change in found.changes]
         tops = [str(Path(worktree.path).parent) for worktree in worktrees]
-        files = names(paths, tops[0], NAMED) if paths else wording.PART_NOTHING_LEFT
+        files = list_names(paths, tops[0], NAMED) if paths else wording.PART_NOTHING_LEFT
         branches = ", ".join(worktree.branch for worktree in worktrees)
         question = wording.DROP_WORKTREE.format(branch=branches, files=files)
         answers = (wording.OPTION_REMOVE, wording.OPTION_KEEP_WORKTREE)

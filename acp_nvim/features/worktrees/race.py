@@ -103,14 +103,14 @@ async def _take(host: Host, session: Session, change: FileChange, first: int, la
     change_sets = host.workspace.change_sets
     try:
         wanted = partial_change(change, diff, first, last)
-        await change_sets.carry_out(session, [wanted], knows=False)
+        await change_sets.carry_out(session, [wanted], is_known=False)
     except Refusal as error:
         live = (await change_sets.live_text(change.path)).text
         if error.reason not in ("conflict", "failed") or live is None or change.after is None:
             raise
         present = msgspec.structs.replace(change, before=live)
         wanted = partial_change(present, line_hunks, first, last)
-        await change_sets.carry_out(session, [wanted], knows=False)
+        await change_sets.carry_out(session, [wanted], is_known=False)
 
 
 def partial_change(change: FileChange, compare: Compare, first: int, last: int) -> FileChange:

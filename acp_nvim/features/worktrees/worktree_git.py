@@ -24,8 +24,8 @@ from acp_nvim import wording
 from acp_nvim.features.worktrees.records import Worktree
 from acp_nvim.files.checkpoints import private_git
 from acp_nvim.files.checkpoints.private_git import (
-    CAREFUL,
-    USERS,
+    NO_PROGRAMS,
+    USER_UMASK,
     GitError,
     PrivateGit,
     Repository,
@@ -115,7 +115,7 @@ def free_branch(repository: Repository, title: str, env: Mapping[str, str]) -> s
             break
         short.append(word)
     name = PREFIX + ("-".join(short)[:WORDS] or "session")
-    list_refs = [*CAREFUL, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/acp"]
+    list_refs = [*NO_PROGRAMS, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/acp"]
     listed = call(list_refs, repository.top, private_git.environment(env))
     used: set[str] = set()
     for line in os.fsdecode(listed).casefold().split("\n"):
@@ -140,11 +140,11 @@ def add(
     branch = _new_branch(repository, commit, title, env)
     try:
         make = ["worktree", "add", "--no-checkout", "--", path, branch]
-        call([*CAREFUL, *make], repository.top, own, timeout=LONG_S, umask=USERS)
+        call([*NO_PROGRAMS, *make], repository.top, own, timeout=LONG_S, umask=USER_UMASK)
         with _private(private_git.find(path, env), env) as git:
             index = {"GIT_INDEX_FILE": git.repository.index}
             check_out = [*_CHECKOUT, "read-tree", "--reset", "-u", commit]
-            git.run(check_out, env=index, converting=True, umask=USERS)
+            git.run(check_out, env=index, converting=True, umask=USER_UMASK)
             names = git.run(["ls-files", "-z"], env=index).split(b"\0")
             return branch, len(git.filtered([os.fsdecode(name) for name in names if name]))
     except BaseException:
@@ -161,7 +161,7 @@ def discard(
     forget = ["worktree", "remove", "--force", "--force", "--", path]
     for args in (forget, ["update-ref", "-d", f"refs/heads/{branch}", commit]):
         with suppress(StoreError):
-            call([*CAREFUL, *args], repository.top, own)
+            call([*NO_PROGRAMS, *args], repository.top, own)
 
 
 def _new_branch(repository: Repository, commit: str, title: str, env: Mapping[str, str]) -> str:
@@ -171,7 +171,7 @@ def _new_branch(repository: Repository, commit: str, title: str, env: Mapping[st
         name = free_branch(repository, title, env)
         create = ["update-ref", f"refs/heads/{name}", commit, "0" * len(commit)]
         try:
-            call([*CAREFUL, *create], repository.top, own)
+            call([*NO_PROGRAMS, *create], repository.top, own)
         except GitError:
             if name == free_branch(repository, title, env):
                 raise
@@ -183,7 +183,11 @@ def left_behind(repository: Repository, commit: str, env: Mapping[str, str]) -> 
     """Return the uncommitted files, also untracked ones, relative to the top of the work tree."""
     with _private(repository, env) as git:
         git.copy_index()
-        git.run(["update-index", "-q", "--refresh"], fine=private_git.ANY, converting=True)
+        git.run(
+            ["update-index", "-q", "--refresh"],
+            exit_codes=private_git.ANY_EXIT_CODE,
+            converting=True,
+        )
         compare = ["diff-index", "--name-only", "-z", "--ignore-submodules=all", commit]
         found = git.run(compare, converting=True)
         found += git.run(["ls-files", "-z", "--others", "--exclude-standard"], converting=True)
@@ -201,14 +205,14 @@ def rename_branch(worktree: Worktree, title: str, env: Mapping[str, str]) -> str
         ["symbolic-ref", "HEAD", f"refs/heads/{name}"],
         ["update-ref", "-d", f"refs/heads/{worktree.branch}", tip],
     ):
-        call([*CAREFUL, *args], worktree.path, own)
+        call([*NO_PROGRAMS, *args], worktree.path, own)
     return name
 
 
 def _branch(path: str, own: Mapping[str, str]) -> str:
     """Return the branch of HEAD, or an empty text if HEAD is detached."""
-    ask = [*CAREFUL, "symbolic-ref", "--quiet", "--short", "HEAD"]
-    return os.fsdecode(call(ask, path, own, fine=(0, 1))).strip()
+    ask = [*NO_PROGRAMS, "symbolic-ref", "--quiet", "--short", "HEAD"]
+    return os.fsdecode(call(ask, path, own, exit_codes=(0, 1))).strip()
 
 
 def is_utf8(path: str) -> bool:
@@ -258,8 +262,8 @@ def _store(
 ) -> bytes:
     """Run git with the user's object directory, so new objects are the repository's."""
     own = {"GIT_OBJECT_DIRECTORY": git.repository.objects}
-    args = [*git.repository.sharing(), *args]
-    return git.run(args, given, fine=fine, env=own, converting=True, umask=USERS)
+    args = [*git.repository.sharing_arguments(), *args]
+    return git.run(args, given, exit_codes=fine, env=own, converting=True, umask=USER_UMASK)
 
 
 def _add_all(git: PrivateGit) -> list[Change]:
@@ -345,14 +349,14 @@ def record_landed(
         update = ["update-index", "--add", "--replace", "-z", "--index-info"]
         _store(git, update, os.fsencode(given))
         tree = _store(git, ["write-tree"]).decode().strip()
-    call([*CAREFUL, "update-ref", LANDED, tree], worktree.path, private_git.environment(env))
+    call([*NO_PROGRAMS, "update-ref", LANDED, tree], worktree.path, private_git.environment(env))
 
 
 def _landed(worktree: Worktree, env: Mapping[str, str]) -> str:
     """Return the tree of `LANDED`, or an empty text."""
-    ask = [*CAREFUL, "rev-parse", "--verify", "--quiet", LANDED]
+    ask = [*NO_PROGRAMS, "rev-parse", "--verify", "--quiet", LANDED]
     own = private_git.environment(env)
-    return call(ask, worktree.path, own, fine=(0, 1)).decode().strip()
+    return call(ask, worktree.path, own, exit_codes=(0, 1)).decode().strip()
 
 
 def _ancestor(
@@ -361,7 +365,7 @@ def _ancestor(
     """Return the tree of the common ancestor of the worktree and the user's tree."""
     users = private_git.head(private_git.find(worktree.tree, env), env)
     theirs = private_git.head(repository, env)
-    found = git.run(["merge-base", users, theirs], fine=(0, 1)) if users and theirs else b""
+    found = git.run(["merge-base", users, theirs], exit_codes=(0, 1)) if users and theirs else b""
     commit = found.decode().strip() or worktree.base
     return git.run(["rev-parse", "--verify", f"{commit}^{{tree}}"]).decode().strip()
 
@@ -387,7 +391,7 @@ def remove(worktree: Worktree, env: Mapping[str, str]) -> bool:
     _remove_files(worktree, own)
     if is_contained:
         drop = ["update-ref", "-d", f"refs/heads/{worktree.branch}", tip]
-        call([*CAREFUL, *drop], worktree.tree, own)
+        call([*NO_PROGRAMS, *drop], worktree.tree, own)
     return is_contained or not tip
 
 
@@ -402,7 +406,7 @@ def _remove_files(worktree: Worktree, own: Mapping[str, str]) -> None:
         Path(worktree.path).rename(moved)
         try:
             forget = ["worktree", "remove", "--force", "--", worktree.path]
-            call([*CAREFUL, *forget], worktree.tree, own)
+            call([*NO_PROGRAMS, *forget], worktree.tree, own)
         except StoreError:
             moved.rename(worktree.path)
             raise
@@ -413,15 +417,15 @@ def _remove_files(worktree: Worktree, own: Mapping[str, str]) -> None:
 
 def _tip(worktree: Worktree, own: Mapping[str, str]) -> str:
     """Return the commit of the worktree's branch, or an empty text if there is no such branch."""
-    ask = [*CAREFUL, "rev-parse", "--verify", "--quiet", f"refs/heads/{worktree.branch}"]
-    return call(ask, worktree.path, own, fine=(0, 1)).decode().strip()
+    ask = [*NO_PROGRAMS, "rev-parse", "--verify", "--quiet", f"refs/heads/{worktree.branch}"]
+    return call(ask, worktree.path, own, exit_codes=(0, 1)).decode().strip()
 
 
 def _contains(git: PrivateGit, commit: str, earlier: str) -> bool:
     """Return whether a commit is ``earlier`` or a descendant of it."""
     if not commit:
         return False
-    return git.run(["merge-base", commit, earlier], fine=(0, 1)).decode().strip() == earlier
+    return git.run(["merge-base", commit, earlier], exit_codes=(0, 1)).decode().strip() == earlier
 
 
 def _repository(worktree: Worktree, env: Mapping[str, str]) -> Repository:

@@ -21,7 +21,7 @@ from acp_nvim.features.worktrees.claims import Claims
 from acp_nvim.features.worktrees.records import Records, Worktree
 from acp_nvim.features.worktrees.setup_command import Setup
 from acp_nvim.files.bytes.paths import is_below
-from acp_nvim.files.checkpoints.store import StoreError, names
+from acp_nvim.files.checkpoints.store import StoreError, list_names
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.render.text import home_path
@@ -136,7 +136,9 @@ class Worktrees:
         self.records.save(msgspec.structs.replace(worktree, agent=session.agent, race=race))
         session.notice("info", wording.WORKTREE_MADE.format(path=home_path(worktree.path)))
         if made.left:
-            left = names([str(Path(worktree.tree, it)) for it in made.left], worktree.tree, NAMED)
+            left = list_names(
+                [str(Path(worktree.tree, it)) for it in made.left], worktree.tree, NAMED
+            )
             session.notice("warning", wording.WORKTREE_WITHOUT.format(files=left))
         if made.filtered:
             session.notice("warning", wording.WORKTREE_FILTERED.format(count=made.filtered))

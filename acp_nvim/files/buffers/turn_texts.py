@@ -95,7 +95,9 @@ class ReadTexts:
 
     async def _keep(self) -> None:
         new, self._new = self._new, {}
-        loose = set(await self._files.snapshots.loose(self._files.turns.roots(), list(new)))
+        loose = set(
+            await self._files.snapshots.outside_stores(self._files.turns.roots(), list(new))
+        )
         for path, text in new.items():
             file, live = self._files.tracked[path], self._files.buffers.get(path)
             if path not in loose:

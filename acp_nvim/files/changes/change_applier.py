@@ -33,7 +33,7 @@ from acp_nvim.files.changes.entered_change import EnteredChange, enter, kind_of,
 from acp_nvim.files.changes.naming import Naming
 from acp_nvim.files.changes.turn_start import TurnStarts
 from acp_nvim.files.changes.turns import Attribution, Turn
-from acp_nvim.files.checkpoints.rights import usual
+from acp_nvim.files.checkpoints.rights import usual_rights
 from acp_nvim.files.checkpoints.snapshots import FileChange
 from acp_nvim.files.checkpoints.store import UNKNOWN, GitContent, Unstored
 from acp_nvim.files.files import Files
@@ -83,7 +83,7 @@ class ChangeApplier:
         entered: dict[int, dict[str, Pending | None]] = {}
         for change in changes:
             if change.after is None and self._tracked.state(change.path).disk is not None:
-                rights = change.rights or (usual(True) if change.executable else None)
+                rights = change.rights or (usual_rights(True) if change.executable else None)
                 if rights or self._tracked.state(change.path).rights:
                     self._tracked[change.path].apply(Removed(rights))
             turn, at = await self._attribution.last(change.path)

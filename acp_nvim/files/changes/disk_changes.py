@@ -298,7 +298,9 @@ class DiskChanges:
         for change, at in zip(changes, dates, strict=True):
             if self._attribution.of(change.path, at) is not None:
                 marks = blob_mark(change.before), blob_mark(change.after)
-                noted = ContentChange(SAME, SAME) if change.same_bytes else ContentChange(*marks)
+                noted = (
+                    ContentChange(SAME, SAME) if change.has_same_bytes else ContentChange(*marks)
+                )
                 self._files.checkpoints.record_change(change.path, noted)
 
     async def before_write(self, path: str) -> None:

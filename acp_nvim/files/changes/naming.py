@@ -9,7 +9,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.edits.pending import Pending
 from acp_nvim.files.changes.turns import Turn
-from acp_nvim.files.checkpoints.store import names
+from acp_nvim.files.checkpoints.store import list_names
 from acp_nvim.files.files import Files
 
 
@@ -47,11 +47,11 @@ class Naming:
         lacking = turn.mentions.lacking
         unnamed = sorted(path for path in lacking if self._files.ledger.get(path))
         if unnamed:
-            files = names(unnamed, turn.session.cwd)
+            files = list_names(unnamed, turn.session.cwd)
             self._files.view.inform(turn.session, wording.UNNAMED.format(files=files))
             lacking.clear()
 
     def _mark(self, path: str, edit: bool, change: bool) -> None:
         """Mark the pending edit of a file, and its last change."""
         self._files.ledger.set_named(path, edit)
-        self._files.checkpoints.name(path, change)
+        self._files.checkpoints.set_named(path, change)

@@ -17,7 +17,7 @@ from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.folder_watch import FolderWatch
 from acp_nvim.files.changes.turns import Turn, Turns, roots_above
 from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
-from acp_nvim.files.checkpoints.store import names
+from acp_nvim.files.checkpoints.store import list_names
 from acp_nvim.files.ports import View
 
 TakeUp = Callable[[Sequence[FileChange]], Awaitable[None]]
@@ -68,7 +68,7 @@ class OuterTrees:
         paths = [path for path in found if not any(is_below(path, root) for root in turn.roots)]
         if paths:
             cwd = turn.session.cwd
-            message = wording.CHANGED_OUTSIDE.format(folder=cwd, files=names(paths, cwd))
+            message = wording.CHANGED_OUTSIDE.format(folder=cwd, files=list_names(paths, cwd))
             self._view.warn(turn.session, message)
 
     def close(self) -> None:

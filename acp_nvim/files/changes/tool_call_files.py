@@ -84,7 +84,7 @@ class ToolCallFiles:
     async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
         if not turn.ready.is_set():
             await to_thread.run_sync(read_contents, turn.early, paths)
-        await self._snapshots.note(turn.roots, paths)
+        await self._snapshots.add_named(turn.roots, paths)
 
     async def _scan_after_calls(self, turn: Turn) -> None:
         """Scan until no tool call has ended in the meantime; one task per turn."""

@@ -26,7 +26,7 @@ from acp_nvim.files.checkpoints.agent_changes import (
     combine_changes,
     mark,
 )
-from acp_nvim.files.checkpoints.left_out import was_there
+from acp_nvim.files.checkpoints.left_out import was_left_out
 from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
 from acp_nvim.files.checkpoints.store import (
     UNKNOWN,
@@ -217,7 +217,7 @@ class Checkpoints:
             if made:
                 add(made[-1].agent_changes, path, change)
 
-    def name(self, path: str, is_named: bool) -> None:
+    def set_named(self, path: str, is_named: bool) -> None:
         """Record whether an agent has named a file that changed on disk."""
         for made in self._made.values():
             if made and is_named:
@@ -312,7 +312,7 @@ class Checkpoints:
             for path, text in one.touched.items():
                 touched.setdefault(path, text)
         rest = [path for path in touched if path not in stored]
-        loose = await self._snapshots.loose(list(checkpoint.trees), rest)
+        loose = await self._snapshots.outside_stores(list(checkpoint.trees), rest)
         return {path: touched[path] for path in loose}
 
     async def _changes(
@@ -327,7 +327,7 @@ class Checkpoints:
         return [
             it
             for it in await self._snapshots.differences(root, now, then)
-            if not was_there(it.path, it.after, it.before)
+            if not was_left_out(it.path, it.after, it.before)
             and not any(is_below(it.path, other) for other in inner)
         ]
 

@@ -17,8 +17,8 @@ from acp_nvim import wording
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.files.checkpoints import private_git
 from acp_nvim.files.checkpoints.private_git import (
-    CAREFUL,
-    USERS,
+    NO_PROGRAMS,
+    USER_UMASK,
     GitError,
     Repository,
     call,
@@ -81,20 +81,20 @@ def write(commit: Commit, ref: str, note: bytes, env: Mapping[str, str]) -> None
     """
     repository = commit.repository
     user = private_git.environment(env)
-    ask = [*CAREFUL, "rev-parse", "--verify", "--quiet", ref]
-    before = call(ask, repository.top, user, fine=(0, 1)).decode().strip()
+    ask = [*NO_PROGRAMS, "rev-parse", "--verify", "--quiet", ref]
+    before = call(ask, repository.top, user, exit_codes=(0, 1)).decode().strip()
     with scratch(repository, env) as own:
         own |= _AUTHOR
         if before:
             call(["update-ref", ref, before], repository.top, own)
             _check(commit, ref, own)
-        keep = [*repository.sharing(), "hash-object", "-w", "--stdin"]
-        blob = call(keep, repository.top, own, note, umask=USERS).decode().strip()
+        keep = [*repository.sharing_arguments(), "hash-object", "-w", "--stdin"]
+        blob = call(keep, repository.top, own, note, umask=USER_UMASK).decode().strip()
         add = ["notes", f"--ref={ref}", "add", "--force", f"--reuse-message={blob}", commit.id]
-        call([*repository.sharing(), *add], repository.top, own, umask=USERS)
+        call([*repository.sharing_arguments(), *add], repository.top, own, umask=USER_UMASK)
         after = call(["rev-parse", ref], repository.top, own).decode().strip()
     none = "0" * len(commit.id)
-    move = [*CAREFUL, "update-ref", "-m", "acp.nvim: note", ref, after, before or none]
+    move = [*NO_PROGRAMS, "update-ref", "-m", "acp.nvim: note", ref, after, before or none]
     call(move, repository.top, user)
 
 

@@ -30,7 +30,7 @@ from acp_nvim.files.changes.git_tree import (
 )
 from acp_nvim.files.checkpoints import left_out, plain_tree, private_git
 from acp_nvim.files.checkpoints.left_out import LeftOut, Marks
-from acp_nvim.files.checkpoints.private_git import ANY, GitError, PrivateGit
+from acp_nvim.files.checkpoints.private_git import ANY_EXIT_CODE, GitError, PrivateGit
 from acp_nvim.files.checkpoints.store import (
     MAX_INDEX,
     Blob,
@@ -46,16 +46,16 @@ from acp_nvim.patterns import late
 
 ATTEMPTS: Final = 5
 """Number of attempts to add one file that changes while git reads it."""
-LEFT: Final = 20
+MAX_LEFT_COMMITS: Final = 20
 """Maximum number of commits that HEAD has left in which missing files are looked up."""
 _LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
 _NO_FILE: Final = "0" * 6
-_DIFFER: Final = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
-_REWRITTEN: Final = ":(exclude,attr:!filter !working-tree-encoding)"
+_DIFF_TREE: Final = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+_FILTERED_FILES: Final = ":(exclude,attr:!filter !working-tree-encoding)"
 """Pathspec of files that a filter or an encoding may convert."""
-_LINE_ENDS: Final = ":(exclude,attr:!text !crlf !eol !ident)"
+_LINE_END_FILES: Final = ":(exclude,attr:!text !crlf !eol !ident)"
 """Pathspec of files in which git may convert line ends or `$Id$`, which changes their length."""
-_RULES: Final = ".gitignore"
+_IGNORE_FILE: Final = ".gitignore"
 IGNORED: Final = Blob("", 0, "ignored by git")
 _UNREAD: Final = late(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
 
@@ -78,7 +78,7 @@ class GitStore:
         repository = find(self._root, os.environ)
         self._is_plain = repository.is_alone
         self._top = repository.top
-        self._resting: dict[str, plain_tree.Signature] | None = None
+        self._last_signatures: dict[str, plain_tree.Signature] | None = None
         """Signatures of the files before the last full scan; None if there are too many files."""
         # One for each process: git may have been killed while it wrote that of another process.
         self._index = home / f"index-{os.getpid()}"
@@ -104,26 +104,26 @@ class GitStore:
 
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
         """Scan all files, or only ``paths``. Raise StoreError."""
-        otherwise = [] if self._tree else self._start()
-        held = [] if self._tree else self._held()
+        otherwise = [] if self._tree else self._copy_user_index()
+        held = [] if self._tree else self._indexed_files()
         whole = paths is None or not self._tree
         resting = self._signatures() if whole else None
         room = Room()
         room.sort(
             self._choose_files(otherwise) if whole else map(self._path, self._inside(paths or ()))
         )
-        self._take(room)
-        before, self._tree = self._tree, self._tree_name()
-        changes = left_out.news(self.differences(before, self._tree)) if before else []
+        self._update_index(room)
+        before, self._tree = self._tree, self._write_tree()
+        changes = left_out.certain_changes(self.differences(before, self._tree)) if before else []
         missed = [path for path, blob in self._out.items() if blob.is_missed]
-        self._resting = resting
+        self._last_signatures = resting
         return Scan(self._tree, changes, missed, [*held, *room.fitting], self._nested)
 
     def is_unchanged(self) -> bool:
         """Return whether a scan would find nothing; always False for directories that are large or
         in a repository.
         """
-        return self._resting is not None and self._resting == self._signatures()
+        return self._last_signatures is not None and self._last_signatures == self._signatures()
 
     def _signatures(self) -> dict[str, plain_tree.Signature] | None:
         return plain_tree.signatures(self._root, self._own_folder) if self._is_plain else None
@@ -154,7 +154,9 @@ class GitStore:
         asked = b"".join(os.fsencode(name) + b"\0" for name in inside if name not in listed_paths)
         if not asked:
             return []
-        ignored = self._run(["check-ignore", "--no-index", "-z", "--stdin"], asked, fine=(0, 1))
+        ignored = self._run(
+            ["check-ignore", "--no-index", "-z", "--stdin"], asked, exit_codes=(0, 1)
+        )
         return [self._path(os.fsdecode(name)) for name in ignored.split(b"\0") if name]
 
     def differences(self, old: str, new: str) -> list[Change]:
@@ -163,7 +165,7 @@ class GitStore:
             return []
         (old, was_out), (new, is_out) = self._marks.parts(old), self._marks.parts(new)
         found = self._raw_differences(old, new)
-        if any(os.path.basename(it.path) == _RULES for it in found):  # noqa: PTH119
+        if any(os.path.basename(it.path) == _IGNORE_FILE for it in found):  # noqa: PTH119
             found = self._with_ignored(found, old, new)
         return left_out.differences(found, was_out, is_out)
 
@@ -187,7 +189,7 @@ class GitStore:
             return set()
         from tempfile import TemporaryDirectory
 
-        rules = [str(folder / _RULES) for folder in sorted(folders)]
+        rules = [str(folder / _IGNORE_FILE) for folder in sorted(folders)]
         listed = self._run(["ls-tree", "-z", "--full-tree", tree, "--", *rules], env=_LITERAL)
         with TemporaryDirectory(dir=self._home) as scratch:
             for mode, kind, oid, name in _tree(listed):
@@ -198,19 +200,19 @@ class GitStore:
             asked = b"".join(os.fsencode(self._name(path)) + b"\0" for path in paths)
             check = ["check-ignore", "--no-index", "-z", "--stdin"]
             there = {"GIT_WORK_TREE": scratch}
-            found = self._run(check, asked, fine=(0, 1), env=there).split(b"\0")
+            found = self._run(check, asked, exit_codes=(0, 1), env=there).split(b"\0")
         return {self._path(os.fsdecode(name)) for name in found if name}
 
     def _raw_differences(self, old: str, new: str) -> list[Change]:
         if old == new:
             return []
-        found = self._run([*_DIFFER, old, new])
+        found = self._run([*_DIFF_TREE, old, new])
         return [
             Change(self._path(name), _blob(modes[0], ids[0]), _blob(modes[1], ids[1]))
             for modes, ids, name in _raw(found)
         ]
 
-    def at(self, tree: str, path: str) -> Blob | None:
+    def blob_at(self, tree: str, path: str) -> Blob | None:
         """Return the blob of a file in a tree; None if the tree lacks it. Raise StoreError."""
         tree, out = self._marks.parts(tree)
         listed = self._run(
@@ -221,12 +223,14 @@ class GitStore:
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
         """Return stored bytes by absolute path, as in the work tree, without lost ones."""
-        empty = {path: b"" for path, blob in wanted if blob.fifo}
-        wanted = [(path, blob) for path, blob in wanted if not blob.fifo]
+        empty = {path: b"" for path, blob in wanted if blob.is_fifo}
+        wanted = [(path, blob) for path, blob in wanted if not blob.is_fifo]
         if not wanted:
             return empty
         asked = "".join(f"{blob.id}\n" for _, blob in wanted).encode()
-        answers = private_git.batch(self._run(["cat-file", "--batch", "--buffer"], asked, fine=ANY))
+        answers = private_git.batch(
+            self._run(["cat-file", "--batch", "--buffer"], asked, exit_codes=ANY_EXIT_CODE)
+        )
         found = zip((path for path, _ in wanted), answers, strict=False)
         return empty | {path: data for path, data in found if data is not None}
 
@@ -241,7 +245,7 @@ class GitStore:
 
         If the log of HEAD lacks that commit, return one move at the time of the log's last change.
         """
-        head, log = self.head(), Path(self._git.repository.moves)
+        head, log = self.head(), Path(self._git.repository.head_log)
         if not head:
             return []
         found = moves_after(log, commit)
@@ -260,7 +264,7 @@ class GitStore:
         found: dict[str, list[GitContent]] = {}
         if self._is_plain:
             return found
-        log = Path(self._git.repository.moves)
+        log = Path(self._git.repository.head_log)
         moves = read_moves(log, since)
         for is_agents, group in groupby(moves, by_agent):
             if is_agents:
@@ -268,7 +272,7 @@ class GitStore:
             run = list(group)
             contents = self.committed(paths, "", run[-1].new)
             missing = [path for path in paths if path not in contents]
-            for left in list(dict.fromkeys(move.old for move in run))[-LEFT:]:
+            for left in list(dict.fromkeys(move.old for move in run))[-MAX_LEFT_COMMITS:]:
                 contents |= self.committed(missing, left, run[-1].new) if missing else {}
             for path, data in contents.items():
                 found.setdefault(path, []).append(GitContent(data, run[-1].last))
@@ -301,7 +305,7 @@ class GitStore:
         since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
         try:
             found = _raw(
-                self._run([*_DIFFER, since, to or self.head(), "--", *listed], env=_LITERAL)
+                self._run([*_DIFF_TREE, since, to or self.head(), "--", *listed], env=_LITERAL)
             )
         except GitError:
             return {}  # that commit is gone
@@ -315,13 +319,15 @@ class GitStore:
             contents |= self._checked_out_contents(plain, Path(scratch, "out"), index)
             if filtered:
                 self._git.copy_index(Path(scratch, "index"))
-                contents |= self._clean({name: there[name] for name in filtered}, index)
+                contents |= self._unchanged_contents(
+                    {name: there[name] for name in filtered}, index
+                )
         by_path = {self._path(name): data for name, data in contents.items()}
         return {path: by_path[path] for path in paths if path in by_path}
 
     # ---- helpers
 
-    def _start(self) -> list[str]:
+    def _copy_user_index(self) -> list[str]:
         """Copy the user's index, whose stat cache saves reading unchanged files.
 
         Return the files whose blobs differ from their bytes. They are removed from the copy.
@@ -345,7 +351,7 @@ class GitStore:
             raise
         return names
 
-    def _held(self) -> list[str]:
+    def _indexed_files(self) -> list[str]:
         """Return the files in the copy of the user's index, and record its submodules."""
         if not self._index.exists():
             return []
@@ -356,12 +362,12 @@ class GitStore:
 
     def _converted_files(self) -> list[str]:
         """Return files whose blobs in the user's index differ from their bytes by a conversion."""
-        entries = self._tracked_files(_REWRITTEN)
+        entries = self._tracked_files(_FILTERED_FILES)
         names = {name for _, name in entries}
         lines = (
             self._tracked_files()
-            if self._git.repository.converts()
-            else self._tracked_files(_LINE_ENDS)
+            if self._git.repository.can_convert()
+            else self._tracked_files(_LINE_END_FILES)
         )
         asked = b"".join(oid + b"\n" for oid, _ in lines)
         check = ["cat-file", "--batch-check=%(objectsize)", "--buffer"]
@@ -396,11 +402,13 @@ class GitStore:
         run = self._git.run
         run(["update-index", "-z", "--index-info"], listed, env=index, converting=True)
         checkout = ["checkout-index", "-a", "-q", f"--prefix={out}/"]
-        run(checkout, fine=ANY, env=index, converting=True)
+        run(checkout, exit_codes=ANY_EXIT_CODE, env=index, converting=True)
         found = {name: _content(out / name) for name in blobs}
         return {name: data for name, data in found.items() if data is not None}
 
-    def _clean(self, blobs: Mapping[str, Blob], index: Mapping[str, str]) -> dict[str, bytes]:
+    def _unchanged_contents(
+        self, blobs: Mapping[str, Blob], index: Mapping[str, str]
+    ) -> dict[str, bytes]:
         """Return the bytes on disk of files that git considers equal to these blobs (by name)."""
         env = {**index, **_LITERAL}
         run = self._git.run
@@ -420,40 +428,44 @@ class GitStore:
         """Return ``others``, the files that may have changed, and those left out so far."""
         return sorted({*map(self._path, (*self._changed_files(), *others)), *self._out})
 
-    def _take(self, room: Room) -> None:
+    def _update_index(self, room: Room) -> None:
         links: dict[str, bool] = {}
         away = [
-            path for path in [*room.fitting, *room.out, *room.gone] if self._is_away(path, links)
+            path
+            for path in [*room.fitting, *room.left_out, *room.missing]
+            if self._is_behind_link(path, links)
         ]
-        for path in [*room.fitting, *room.gone, *away]:
+        for path in [*room.fitting, *room.missing, *away]:
             self._out.pop(path, None)
-        still_out = [path for path in room.out if path not in self._out and path not in away]
-        self._out |= {path: out for path, out in room.out.items() if path not in away}
-        folders = [path for path in room.gone if os.path.lexists(path)]
+        still_out = [path for path in room.left_out if path not in self._out and path not in away]
+        self._out |= {path: out for path, out in room.left_out.items() if path not in away}
+        folders = [path for path in room.missing if os.path.lexists(path)]
         lost = {*away, *still_out, *folders}
-        self._drop(sorted(lost))
-        self._take_in(sorted(self._name(path) for path in {*room.fitting, *room.gone} - lost))
+        self._remove_from_index(sorted(lost))
+        self._add_to_index(
+            sorted(self._name(path) for path in {*room.fitting, *room.missing} - lost)
+        )
 
-    def _is_away(self, path: str, links: dict[str, bool]) -> bool:
+    def _is_behind_link(self, path: str, links: dict[str, bool]) -> bool:
         """Return whether a file has left the work tree because a directory has become a link."""
         parent = os.path.dirname(path)  # noqa: PTH120
         if parent not in links:
             links[parent] = is_beyond_link(path)
         return links[parent]
 
-    def _drop(self, paths: Sequence[str]) -> None:
+    def _remove_from_index(self, paths: Sequence[str]) -> None:
         """Remove files from the index, whatever is at their paths."""
         if paths:
             given = b"".join(os.fsencode(self._name(path)) + b"\0" for path in paths)
             self._run(["update-index", "--force-remove", "-z", "--stdin"], given)
 
-    def _tree_name(self) -> str:
+    def _write_tree(self) -> str:
         """Write the index as a tree; return its name, with the mark of the files left out."""
         tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
         folders = self._closed.union(self._nested)
-        return self._marks.marked(tree, LeftOut(dict(self._out), folders))
+        return self._marks.name(tree, LeftOut(dict(self._out), folders))
 
-    def _take_in(self, names: Sequence[str], attempts: int = ATTEMPTS) -> None:
+    def _add_to_index(self, names: Sequence[str], attempts: int = ATTEMPTS) -> None:
         """Add files (relative to the top) to the index in their present state.
 
         If one of them vanishes or changes meanwhile, git refuses all. Each half is then added
@@ -468,8 +480,8 @@ class GitStore:
             if attempts == 1:
                 raise
             half = len(names) // 2
-            self._take_in(names[:half])
-            self._take_in(names[half:], attempts if half else attempts - 1)
+            self._add_to_index(names[:half])
+            self._add_to_index(names[half:], attempts if half else attempts - 1)
 
     def _changed_files(self) -> list[str]:
         """Return files that are new or differ from the index, relative to the top."""
@@ -523,11 +535,11 @@ class GitStore:
     def _run(
         self,
         args: Sequence[str],
-        given: bytes = b"",
-        fine: Container[int] = (0,),
+        stdin: bytes = b"",
+        exit_codes: Container[int] = (0,),
         env: Mapping[str, str] | None = None,
     ) -> bytes:
-        return self._git.run(args, given, fine=fine, env=env)
+        return self._git.run(args, stdin, exit_codes=exit_codes, env=env)
 
 
 def _directories(path: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Existing files that are not in a tree: large files, FIFOs, unreadable directories.
 
-So a path that a tree lacks may have existed. `Marks.marked` appends the name of a `LeftOut` to the
+So a path that a tree lacks may have existed. `Marks.name` appends the name of a `LeftOut` to the
 name of its tree.
 """
 
@@ -60,7 +60,7 @@ class Marks:
         self._home = home
         self._known: dict[str, LeftOut] = {"": LeftOut()}
 
-    def marked(self, tree: str, out: LeftOut) -> str:
+    def name(self, tree: str, out: LeftOut) -> str:
         """Return the name of a tree with these files left out. Raise StoreError."""
         if not out:
             return tree
@@ -111,14 +111,14 @@ def _mark_unknown_sides(change: Change, old: LeftOut, new: LeftOut) -> Change:
     return change
 
 
-def was_there(path: str, then: Blob | None, now: Blob | None) -> bool:
+def was_left_out(path: str, then: Blob | None, now: Blob | None) -> bool:
     """Return whether a file is unchanged and only missing in the old tree, which left it out."""
     if then is None or now is None or then.is_stored or not now.is_stored or not then.id:
         return False
     return then.id == signature_of(path)
 
 
-def news(changes: Iterable[Change]) -> list[Change]:
+def certain_changes(changes: Iterable[Change]) -> list[Change]:
     """Return the changes between two scans that are certain.
 
     A file that one of them could not read counts as unchanged.
@@ -127,5 +127,5 @@ def news(changes: Iterable[Change]) -> list[Change]:
         it
         for it in changes
         if not any(side and side.why == NOT_ENTERED for side in (it.before, it.after))
-        and not was_there(it.path, it.before, it.after)
+        and not was_left_out(it.path, it.before, it.after)
     ]

@@ -29,13 +29,13 @@ from acp_nvim.files.changes.git_tree import find_top
 from acp_nvim.files.checkpoints.store import OLDER, SKIPPED, StoreError
 
 TIMEOUT_S: Final = 30.0
-PRIVATE: Final = 0o077
+PRIVATE_UMASK: Final = 0o077
 """The umask of git: only the user may read its files."""
-USERS: Final = -1
+USER_UMASK: Final = -1
 """The umask of the user, for files in a work tree."""
-ANY: Final = range(256)
+ANY_EXIT_CODE: Final = range(256)
 _FLAGS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0"})
-_STAT: Final = {
+_STAT_OPTIONS: Final = {
     **dict.fromkeys(
         (
             *("core.filemode", "core.ignorecase", "core.precomposeunicode", "core.symlinks"),
@@ -48,21 +48,21 @@ _STAT: Final = {
 """Options of the user's repository that affect how files compare with its index, and their accepted
 values.
 """
-_CONVERSION: Final = {
+_CONVERSION_OPTIONS: Final = {
     "core.autocrlf": _FLAGS | {"input"},
     "core.eol": frozenset({"lf", "crlf", "native"}),
 }
 """Options that determine the line ends that git writes."""
-_SHARED: Final = {
+_SHARING_OPTION: Final = {
     "core.sharedrepository": frozenset(
         (*("umask", "group", "true", "1", "all", "world", "everybody", "2"), "0640", "0644")
     )
     | {"0660", "0664", "0666"},
 }
 """Option that determines who may read and write new objects."""
-_PATHS: Final = {"core.excludesfile": "ignore", "core.attributesfile": "attributes"}
+_PATH_OPTIONS: Final = {"core.excludesfile": "ignore", "core.attributesfile": "attributes"}
 """Options that name a file, with its default name below the user's `git` folder."""
-_OURS: Final = {
+_FIXED_OPTIONS: Final = {
     "core.bare": "false",
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
@@ -77,7 +77,7 @@ _OURS: Final = {
     "protocol.allow": "never",
     "submodule.recurse": "false",
 }
-CAREFUL: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+NO_PROGRAMS: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 AS_STORED: Final = "* -text -crlf !eol -ident !filter !working-tree-encoding\n"
 """Attributes that make git store the bytes of a file as they are on disk."""
 
@@ -92,7 +92,7 @@ class Repository(msgspec.Struct, frozen=True):
     top: str
     index: str
     objects: str
-    moves: str
+    head_log: str
     """The log of HEAD."""
     exclude: str
     attributes: str
@@ -101,15 +101,15 @@ class Repository(msgspec.Struct, frozen=True):
     is_alone: bool = False
     """Whether ``top`` is in no repository. The other paths are unused then."""
 
-    def sharing(self) -> tuple[str, str]:
+    def sharing_arguments(self) -> tuple[str, str]:
         """Return arguments of git that give new objects the repository's permissions.
 
-        Git then also needs the umask `USERS`.
+        Git then also needs the umask `USER_UMASK`.
         """
         shared = self.options.get("core.sharedrepository", "umask")
         return "-c", f"core.sharedRepository={shared}"
 
-    def converts(self) -> bool:
+    def can_convert(self) -> bool:
         """Return whether files without attributes may have other line ends than their blobs."""
         return self.options.get("core.autocrlf", "false") not in ("false", "no", "off", "0")
 
@@ -142,7 +142,7 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
     where = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--show-object-format"]
     for name in ("index", "objects", "logs/HEAD", "info/exclude", "info/attributes"):
         where += ["--git-path", name]
-    found = call([*CAREFUL, *where], directory, env, timeout=timeout)
+    found = call([*NO_PROGRAMS, *where], directory, env, timeout=timeout)
     lines = os.fsdecode(found).removesuffix("\n").split("\n")
     if len(lines) != len(Repository.__struct_fields__) - 2:
         raise StoreError(f"git does not say where the repository of {directory} is")
@@ -172,7 +172,7 @@ def find_or_placeholder(
         top=directory,
         index=os.devnull,
         objects=os.devnull,
-        moves=os.devnull,
+        head_log=os.devnull,
         exclude=os.devnull,
         attributes=os.devnull,
         object_format="sha1",
@@ -190,7 +190,7 @@ def count_entries(index: Path) -> int:
 
 def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> str:
     """Return the commit of HEAD; empty before the first one."""
-    args = [*CAREFUL, "rev-parse", "--verify", "--quiet", "HEAD"]
+    args = [*NO_PROGRAMS, "rev-parse", "--verify", "--quiet", "HEAD"]
     try:
         return call(args, repository.top, environment(env), timeout=timeout).decode().strip()
     except StoreError:
@@ -206,7 +206,7 @@ def list_files(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_
     with scratch(repository, env) as own:
         exclude = Path(own["GIT_DIR"]) / "exclude"
         _link_or_copy(repository.options["core.excludesfile"], exclude)
-        ask = [*CAREFUL, "ls-files", "-z", "--cached", "--others", "--deduplicate"]
+        ask = [*NO_PROGRAMS, "ls-files", "-z", "--cached", "--others", "--deduplicate"]
         ask.append("--exclude-per-directory=.gitignore")
         ask += [
             f"--exclude-from={path}"
@@ -246,18 +246,18 @@ def scratch(repository: Repository, env: Mapping[str, str]) -> Iterator[dict[str
 
 def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]:
     """Return the user's git options that have safe values; paths are absolute."""
-    good_values = {**_STAT, **_CONVERSION, **_SHARED}
-    names = [name.partition(".")[2] for name in (*good_values, *_PATHS)]
-    ask = [*CAREFUL, "config", "-z", "--get-regexp", rf"^core\.({'|'.join(names)})$"]
+    good_values = {**_STAT_OPTIONS, **_CONVERSION_OPTIONS, **_SHARING_OPTION}
+    names = [name.partition(".")[2] for name in (*good_values, *_PATH_OPTIONS)]
+    ask = [*NO_PROGRAMS, "config", "-z", "--get-regexp", rf"^core\.({'|'.join(names)})$"]
     options: dict[str, str] = {}
-    for item in call(ask, top, env, fine=(0, 1), timeout=timeout).split(b"\0"):
+    for item in call(ask, top, env, exit_codes=(0, 1), timeout=timeout).split(b"\0"):
         key, has_value, value = os.fsdecode(item).partition("\n")
         value = value if has_value else "true"
         good = good_values.get(key)
-        if key in _PATHS or (good is not None and value.lower() in good):
+        if key in _PATH_OPTIONS or (good is not None and value.lower() in good):
             options[key] = value
     folder = env.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111
-    for key, name in _PATHS.items():
+    for key, name in _PATH_OPTIONS.items():
         path = os.path.expanduser(options.get(key, f"{folder}/git/{name}"))  # noqa: PTH111
         options[key] = os.path.join(top, path) if path else os.devnull  # noqa: PTH118
     return options
@@ -308,7 +308,7 @@ class PrivateGit:
         }
         self._plain = self._make("plain")
         _put(self._plain / "info" / "attributes", AS_STORED.encode())
-        self._converting = self._make("converting", _CONVERSION)
+        self._converting = self._make("converting", _CONVERSION_OPTIONS)
         _link_or_copy(repository.attributes, self._converting / "info" / "attributes")
 
     def _make(self, name: str, further: Container[str] = ()) -> Path:
@@ -321,9 +321,9 @@ class PrivateGit:
         taken = {
             key: value
             for key, value in repository.options.items()
-            if key in _STAT or key in _PATHS or key in further
+            if key in _STAT_OPTIONS or key in _PATH_OPTIONS or key in further
         }
-        config = {**taken, **_OURS, "core.repositoryformatversion": "1"}
+        config = {**taken, **_FIXED_OPTIONS, "core.repositoryformatversion": "1"}
         config["extensions.objectformat"] = repository.object_format
         lines = [_line(key, value) for key, value in config.items()]
         _put(folder / "config", b"".join(map(os.fsencode, lines)))
@@ -351,33 +351,35 @@ class PrivateGit:
     def run(
         self,
         args: Sequence[str],
-        given: bytes = b"",
+        stdin: bytes = b"",
         *,
-        fine: Container[int] = (0,),
+        exit_codes: Container[int] = (0,),
         env: Mapping[str, str] | None = None,
         converting: bool = False,
-        umask: int = PRIVATE,
+        umask: int = PRIVATE_UMASK,
     ) -> bytes:
         """Run git at the top of the work tree and return its output. Raise StoreError."""
         return self.run_with_warnings(
-            args, given, fine=fine, env=env, converting=converting, umask=umask
+            args, stdin, exit_codes=exit_codes, env=env, converting=converting, umask=umask
         )[0]
 
     def run_with_warnings(
         self,
         args: Sequence[str],
-        given: bytes = b"",
+        stdin: bytes = b"",
         *,
-        fine: Container[int] = (0,),
+        exit_codes: Container[int] = (0,),
         env: Mapping[str, str] | None = None,
         converting: bool = False,
-        umask: int = PRIVATE,
+        umask: int = PRIVATE_UMASK,
     ) -> tuple[bytes, bytes]:
         """Run git like `run`; return its output and its warnings."""
         folder = self._converting if converting else self._plain
         env = {**self._env, "GIT_DIR": str(folder), **(env or {})}
         try:
-            done = _run_process(args, self.repository.top, env, given, fine, self._timeout, umask)
+            done = _run_process(
+                args, self.repository.top, env, stdin, exit_codes, self._timeout, umask
+            )
         except GitError:
             raise
         except StoreError:  # killed: its lock would block the next one
@@ -403,21 +405,21 @@ def call(
     args: Sequence[str],
     cwd: str,
     env: Mapping[str, str],
-    given: bytes = b"",
-    fine: Container[int] = (0,),
+    stdin: bytes = b"",
+    exit_codes: Container[int] = (0,),
     timeout: float = TIMEOUT_S,
-    umask: int = PRIVATE,
+    umask: int = PRIVATE_UMASK,
 ) -> bytes:
     """Return the output of git. Raise StoreError if it does not run, GitError if it fails."""
-    return _run_process(args, cwd, env, given, fine, timeout, umask).stdout
+    return _run_process(args, cwd, env, stdin, exit_codes, timeout, umask).stdout
 
 
 def _run_process(
     args: Sequence[str],
     cwd: str,
     env: Mapping[str, str],
-    given: bytes,
-    fine: Container[int],
+    stdin: bytes,
+    exit_codes: Container[int],
     timeout: float,
     umask: int,
 ) -> subprocess.CompletedProcess[bytes]:
@@ -427,7 +429,7 @@ def _run_process(
             ["git", *args],
             cwd=cwd,
             env=env,
-            input=given,
+            input=stdin,
             capture_output=True,
             timeout=timeout,
             check=False,
@@ -439,7 +441,7 @@ def _run_process(
         raise StoreError(wording.WHY_NO_GIT) from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StoreError(f"git {name}: {error}") from error
-    if done.returncode not in fine:
+    if done.returncode not in exit_codes:
         lines = done.stderr.decode(errors="replace").strip().split("\n")
         words = next((it for it in lines if it.startswith(("fatal:", "error:"))), lines[0])
         raise GitError(f"git {name}: {words or done.returncode}")

@@ -11,7 +11,7 @@ from acp_nvim.files.checkpoints.checkpoints import Checkpoint
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession
 
-LABEL: Final = 60
+MAX_LABEL: Final = 60
 """Maximum number of characters of a checkpoint's label, the beginning of its prompt."""
 
 
@@ -99,7 +99,7 @@ class PromptCheckpoints:
         states = {entry.path: self._files.tracked.state(entry.path) for entry in pending}
         return self._checkpoints.make(
             n,
-            words if len(words) <= LABEL else words[: LABEL - 1] + "…",
+            words if len(words) <= MAX_LABEL else words[: MAX_LABEL - 1] + "…",
             session.roots,
             await self._unsaved_texts(roots, unsaved),
             pending,

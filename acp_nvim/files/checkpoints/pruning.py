@@ -35,7 +35,7 @@ MAX_STORE_BYTES: Final = 512 * 1024 * 1024
 The contents of a larger store are moved to `OLDER`, and replace those there.
 """
 LOCK: Final = "lock"
-TRIES: Final = 300
+MAX_TRIES: Final = 300
 """Number of attempts to get a lock that another process holds exclusively for a moment."""
 PAUSE_S: Final = 0.01
 _TEMPORARY: Final = ("index-*", "git-*", "tmp*")
@@ -47,7 +47,7 @@ class StoreLock:
 
     def __init__(self, home: Path, pause: Callable[[float], None] = time.sleep) -> None:
         """Lock a store; create its directory if needed. Wait while another process prunes it."""
-        tries = TRIES
+        tries = MAX_TRIES
         while (handle := _take_shared_lock(home)) is None:
             tries -= 1
             if not tries:
@@ -72,7 +72,7 @@ def _take_shared_lock(home: Path) -> int | None:
     except FileNotFoundError:
         return None
     try:
-        if _is_free(handle):
+        if _try_lock(handle):
             _tidy(home)
         if sys.platform != "win32":
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -107,7 +107,7 @@ def _remove(store: Path) -> bool:
     except OSError:
         return False
     try:
-        if not _is_free(handle):
+        if not _try_lock(handle):
             return False
         shutil.rmtree(store, ignore_errors=True)
         return True
@@ -115,7 +115,7 @@ def _remove(store: Path) -> bool:
         os.close(handle)
 
 
-def _is_free(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     """Try to lock a store exclusively; return whether that succeeded."""
     if sys.platform == "win32":
         return False

@@ -37,12 +37,12 @@ from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.checkpoints.agent_changes import SAME, Content, ContentChange, follows, mark
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Plan, RestoreStep, Target
-from acp_nvim.files.checkpoints.rights import usual
+from acp_nvim.files.checkpoints.rights import usual_rights
 from acp_nvim.files.checkpoints.snapshots import present as content_of
 from acp_nvim.files.checkpoints.store import UNKNOWN, Unstored, blob_mark
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import BufferText
-from acp_nvim.files.writes.file_writer import Refused, refused_why
+from acp_nvim.files.writes.file_writer import Refused, refusal_reason
 
 ATTEMPTS: Final = 5
 
@@ -185,14 +185,16 @@ class Restoring:
         judged = choice.contents
         for step in in_order(choice.steps):
             path = step.target.path
-            await self._try(self._step(step, then, present, judged[path]), path, done, notes)
+            await self._try(
+                self._restore_step(step, then, present, judged[path]), path, done, notes
+            )
         for path, text in choice.touched.items():
             data = None if text is None else encode(text, self._format(path))
-            work = self._file(Target(path, data), then, judged[path])
+            work = self._restore_file(Target(path, data), then, judged[path])
             await self._try(work, path, done, notes)
         for path in choice.unsaved:
             before = None if path in done else judged[path]
-            await self._try(self._buffer(path, then, before), path, done, notes)
+            await self._try(self._restore_buffer(path, then, before), path, done, notes)
         self._files.pending_view.refresh(*done)
         for path in present.agent_changes.keys() - done:
             del present.agent_changes[path]
@@ -207,7 +209,7 @@ class Restoring:
             if await work:
                 done.add(path)
         except (Refused, Refusal) as error:
-            notes.append(_left_line(path, refused_why(error)))
+            notes.append(_left_line(path, refusal_reason(error)))
         except (Blocked, OSError) as error:
             notes.append(_left_line(path, getattr(error, "strerror", None) or str(error)))
 
@@ -215,7 +217,7 @@ class Restoring:
         live = self._files.buffers.get(path)
         return live.format if live else self._files.tracked.state(path).user_format or Format()
 
-    async def _step(
+    async def _restore_step(
         self, step: RestoreStep, then: Checkpoint, present: Checkpoint, judged: Content
     ) -> bool:
         """Restore one file of the trees; first save its present content if they lack it."""
@@ -226,9 +228,9 @@ class Restoring:
                 raise Refused(wording.WHY_WOULD_BE_LOST.format(reason=data.why))
             mode = 0o100755 if os.access(path, os.X_OK) else 0o100644
             present.late[path] = Target(path, data, mode)
-        return await self._file(step.target, then, judged)
+        return await self._restore_file(step.target, then, judged)
 
-    async def _file(self, target: Target, checkpoint: Checkpoint, judged: Content) -> bool:
+    async def _restore_file(self, target: Target, checkpoint: Checkpoint, judged: Content) -> bool:
         """Restore bytes and mode on disk, then the buffer, then the pending edits.
 
         Raise Refused if the content has changed since the restore was decided (``judged``).
@@ -240,9 +242,9 @@ class Restoring:
         if live is not None and live.is_modified:
             if live.text != judged:
                 raise Refused(wording.WHY_CHANGED)
-            changed = await to_thread.run_sync(_put, place, target, rights)
+            changed = await to_thread.run_sync(_write_target, place, target, rights)
         else:
-            changed = await to_thread.run_sync(_put_unchanged, place, target, rights, judged)
+            changed = await to_thread.run_sync(_write_if_unchanged, place, target, rights, judged)
         data = target.data if stat.S_ISREG(target.mode) else None
         try:
             buffer = live.format if live else None
@@ -262,14 +264,14 @@ class Restoring:
                 await self._files.buffers.set_format(place.real, live, file_format)
                 await self._files.buffers.read(place)
         entry = checkpoint.disk_entries.get(place.real, checkpoint.pending.get(place.real))
-        self._pend(place.real, text, checkpoint, entry)
+        self._restore_pending(place.real, text, checkpoint, entry)
         now = self._files.buffers.get(place.real)
         if now is not None and now.is_modified:
             self._files.ledger.split_from_disk(place.real)
             self._files.ledger.record_user_edit(place.real, now.text)
         return changed
 
-    def _pend(
+    def _restore_pending(
         self, path: str, text: Text | None, checkpoint: Checkpoint, entry: Pending | None
     ) -> None:
         """Restore the pending edits, and the formats to which a reject returns."""
@@ -306,7 +308,7 @@ class Restoring:
             live = found
         raise Refused(wording.WHY_BUFFER_STAYS)
 
-    async def _buffer(self, path: str, checkpoint: Checkpoint, judged: Content) -> bool:
+    async def _restore_buffer(self, path: str, checkpoint: Checkpoint, judged: Content) -> bool:
         """Restore unsaved edits; if there were none, reload the buffer from its file.
 
         ``judged`` is the content when the restore was decided; None if the file was restored since.
@@ -334,7 +336,7 @@ class Restoring:
         if outcome != "done":
             raise Refused(wording.WHY_BUFFER_OUTCOME.format(outcome=outcome))
         on_disk = self._disk_entry(path)
-        self._pend(path, text, checkpoint, checkpoint.pending.get(path))
+        self._restore_pending(path, text, checkpoint, checkpoint.pending.get(path))
         if unsaved:
             ledger = self._files.ledger
             ledger.disk_entries.set_both(path, on_disk, ledger.get(path))
@@ -347,14 +349,16 @@ class Restoring:
         return entry and disk_entry(entry, common if isinstance(common, Text) else None)
 
 
-def _put_unchanged(place: Place, target: Target, rights: Rights | None, judged: Content) -> bool:
+def _write_if_unchanged(
+    place: Place, target: Target, rights: Rights | None, judged: Content
+) -> bool:
     """Write the target if the file still has the content ``judged``. Raise Refused otherwise."""
     if content_of(place.real) != judged:
         raise Refused(wording.WHY_CHANGED)
-    return _put(place, target, rights)
+    return _write_target(place, target, rights)
 
 
-def _put(place: Place, target: Target, rights: Rights | None) -> bool:
+def _write_target(place: Place, target: Target, rights: Rights | None) -> bool:
     """Write or delete the file, and return whether that changed it. A new file gets ``rights``.
 
     Raise Blocked, Refusal, or OSError as `spot` does.
@@ -364,7 +368,7 @@ def _put(place: Place, target: Target, rights: Rights | None) -> bool:
         return _delete(path)
     if stat.S_ISREG(target.mode):
         return _write(place, target.data, rights, executable=bool(target.mode & 0o100))
-    if stat.S_ISLNK(target.mode) and _points_to(Path(path)) == target.data:
+    if stat.S_ISLNK(target.mode) and _link_target(Path(path)) == target.data:
         return False
     if obstacles.is_file(path):
         nofollow.remove(path)
@@ -388,12 +392,12 @@ def _delete(path: str) -> bool:
 
 
 def _write(place: Place, data: bytes, rights: Rights | None, *, executable: bool) -> bool:
-    rights = rights or usual(executable)
+    rights = rights or usual_rights(executable)
     info = nofollow.info(place.real)
     if info is None or not stat.S_ISREG(info.st_mode):
         obstacles.clear(place.real)
         info = None
-    same = info is not None and _holds(place.real, data)
+    same = info is not None and _has_content(place.real, data)
     if not same:
         disk.write(place, data, rights)
     mode = Rights.of(info).mode if info else rights.mode
@@ -403,12 +407,12 @@ def _write(place: Place, data: bytes, rights: Rights | None, *, executable: bool
     return not same or mode != wanted
 
 
-def _holds(path: str, data: bytes) -> bool:
+def _has_content(path: str, data: bytes) -> bool:
     with spot(path) as at, at.open() as file:
         return file.read() == data
 
 
-def _points_to(path: Path) -> bytes | None:
+def _link_target(path: Path) -> bytes | None:
     return os.fsencode(path.readlink()) if path.is_symlink() else None
 
 
@@ -441,7 +445,7 @@ def _special_marks(step: RestoreStep | None) -> tuple[str, str] | None:
     if step is None or not step.in_trees:
         return None
     now, then = step.now, step.then
-    if now and then and now.id == then.id and not now.fifo:
+    if now and then and now.id == then.id and not now.is_fifo:
         return SAME, SAME
-    special = any(blob and (blob.link or blob.fifo) for blob in (now, then))
+    special = any(blob and (blob.is_link or blob.is_fifo) for blob in (now, then))
     return (blob_mark(now), blob_mark(then)) if special else None

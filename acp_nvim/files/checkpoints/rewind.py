@@ -22,14 +22,14 @@ from acp_nvim.files.checkpoints.agent_changes import Content
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Plan
 from acp_nvim.files.checkpoints.prompt_checkpoints import PromptCheckpoints
 from acp_nvim.files.checkpoints.restore import Choice, Restoring, choose, expected_changes, question
-from acp_nvim.files.checkpoints.store import StoreError, names
+from acp_nvim.files.checkpoints.store import StoreError, list_names
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, BusyError, Claim
 from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.render.text import display_path, visible
 
 ANSWERS: Final = (wording.OPTION_RESTORE_TOO, wording.OPTION_KEEP)
-MOST: Final = 2 * 1024 * 1024
+MAX_DIFF_BYTES: Final = 2 * 1024 * 1024
 """Maximum number of bytes for a comparison by lines."""
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
 """Function that asks a question with these answers, and returns the index of the chosen one."""
@@ -60,7 +60,7 @@ class Rewind:
 
     # ---- listing
 
-    async def listed(self, session: AgentSession) -> list[str]:
+    async def list_lines(self, session: AgentSession) -> list[str]:
         """Return a line for each checkpoint of a session and the files changed since, newest first.
 
         Further lines give the reasons why directories were not stored.
@@ -73,7 +73,7 @@ class Rewind:
         width = max(len(checkpoint.label) for checkpoint in checkpoints)
         lines: list[str] = []
         for checkpoint in reversed(checkpoints):
-            lines += await self._line(session, checkpoint, now, width)
+            lines += await self._checkpoint_lines(session, checkpoint, now, width)
         return lines
 
     async def changes(self, session: AgentSession, n: int) -> list[str]:
@@ -87,14 +87,14 @@ class Rewind:
         found = await to_thread.run_sync(_diff_rows, checkpoint, present, plan, session.cwd)
         return found or [wording.UNCHANGED.format(n=n)]
 
-    async def _line(
+    async def _checkpoint_lines(
         self, session: AgentSession, checkpoint: Checkpoint, now: dict[str, str], width: int
     ) -> list[str]:
         at = time.strftime("%H:%M:%S", time.localtime(checkpoint.time))
         head = f"{checkpoint.n:3}  {at}  {checkpoint.label:<{width}}"
         try:
             paths = await self._checkpoints.since(checkpoint, now)
-            changed = names(paths, session.cwd)
+            changed = list_names(paths, session.cwd)
             became = f"{len(paths)} changed: {changed}" if paths else wording.PART_UNCHANGED
         except StoreError as error:
             became = str(error)
@@ -235,7 +235,9 @@ def _diff_rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str
     found: list[str] = []
     for path in sorted(then.keys() | present.unsaved.keys()):
         now = present.unsaved[path] if path in present.unsaved else _read(path)
-        found += _file(display_path(path, cwd), then[path] if path in then else _read(path), now)
+        found += _file_diff(
+            display_path(path, cwd), then[path] if path in then else _read(path), now
+        )
     lost = [f"{display_path(it.target.path, cwd)}: {it.why_not}" for it in plan.steps if it.why_not]
     return [*(f"# {visible(reason)}" for reason in (*plan.reasons, *lost)), *found]
 
@@ -252,7 +254,7 @@ def _read(path: str) -> Side:
         return None
 
 
-def _file(name: str, old: Side, new: Side) -> list[str]:
+def _file_diff(name: str, old: Side, new: Side) -> list[str]:
     """Return the diff of one file; nothing if it is unchanged."""
     if old == new:
         return []
@@ -272,7 +274,7 @@ def _text(side: Side) -> Text:
         return EMPTY
     if isinstance(side, Text):
         return side
-    if len(side) > MOST:
+    if len(side) > MAX_DIFF_BYTES:
         raise BinaryError("too large")
     return decode(side).text
 

@@ -23,7 +23,7 @@ class UnusualRights:
     def __init__(self) -> None:
         self._known: dict[str, Rights] = {}
         self._same: dict[Rights, Rights] = {}
-        self._usual = {usual(executable) for executable in (False, True)}
+        self._usual = {usual_rights(executable) for executable in (False, True)}
 
     def learn(self, paths: Iterable[str]) -> None:
         """Record the rights of files. Those of deleted files stay known."""
@@ -43,7 +43,7 @@ class UnusualRights:
         return self._known.get(path)
 
 
-def usual(executable: bool) -> Rights:
+def usual_rights(executable: bool) -> Rights:
     """Return the rights of a new file."""
     mode = 0o777 if executable else 0o666
     return Rights(mode & ~_UMASK, os.geteuid(), os.getegid())

@@ -33,7 +33,7 @@ from acp_nvim.files.checkpoints.store import (
     StoreError,
     Unstored,
     blob_mark,
-    names,
+    list_names,
     too_large,
 )
 
@@ -123,7 +123,7 @@ class Snapshots:
         self._real[root] = real = os.path.realpath(root)
         return real
 
-    def by_root(
+    def group_by_root(
         self, roots: Iterable[str], paths: Iterable[str]
     ) -> tuple[dict[str, list[str]], list[str]]:
         """Group files by the innermost directory that contains them; also return the rest."""
@@ -159,12 +159,12 @@ class Snapshots:
                         changes, others = [*changes, *found], [*others, *left]
                 done.update(fresh)
         elif roots:
-            for root, inside in self.by_root(roots, paths)[0].items():
+            for root, inside in self.group_by_root(roots, paths)[0].items():
                 found, left = await self._run_locked(root, self._scan, inside)
                 changes, others = [*changes, *found], [*others, *left]
         chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
         if chosen:
-            changes += await to_thread.run_sync(self._look_single, chosen)
+            changes += await to_thread.run_sync(self._scan_single, chosen)
         if rest is not None:
             rest += others
         return changes
@@ -201,15 +201,17 @@ class Snapshots:
         """Return the files in no store that are scanned by name."""
         return self._single
 
-    async def note(self, roots: Sequence[str], paths: Iterable[str]) -> None:
+    async def add_named(self, roots: Sequence[str], paths: Iterable[str]) -> None:
         """Read the files in no store that a tool call names, so that a scan can detect changes."""
-        rest = await self.loose(roots, [path for path in paths if path not in self._single])
+        rest = await self.outside_stores(
+            roots, [path for path in paths if path not in self._single]
+        )
         if rest:
             await to_thread.run_sync(self._read_single, rest)
 
-    async def loose(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
+    async def outside_stores(self, roots: Sequence[str], paths: Iterable[str]) -> list[str]:
         """Return the files that no store of these directories contains."""
-        kept, rest = self.by_root(roots, paths)
+        kept, rest = self.group_by_root(roots, paths)
         for root, inside in kept.items():
             if root in self._stores:
                 rest += await self._run_locked(root, self._skipped_files, inside)
@@ -219,10 +221,10 @@ class Snapshots:
         """Return whether the next scan of a file can detect a change of its content."""
         if path in self._single:
             return True
-        if not any(root in self._stores for root in self.by_root(roots, [path])[0]):
+        if not any(root in self._stores for root in self.group_by_root(roots, [path])[0]):
             return False
         size = await to_thread.run_sync(_size, path)
-        return size <= limits.MAX_FILE_BYTES and not await self.loose(roots, [path])
+        return size <= limits.MAX_FILE_BYTES and not await self.outside_stores(roots, [path])
 
     def is_single(self, path: str) -> bool:
         """Return whether a file is scanned by name, since it is in no store."""
@@ -268,10 +270,10 @@ class Snapshots:
             return UNKNOWN_CONTENT
         root = max(inside, key=len)
         try:
-            blob = await to_thread.run_sync(self._store(root).at, trees[root], path)
+            blob = await to_thread.run_sync(self._store(root).blob_at, trees[root], path)
             if blob is None:
-                return UNKNOWN_CONTENT if await self.loose([root], [path]) else None
-            if not blob.is_stored or blob.link or blob.fifo:
+                return UNKNOWN_CONTENT if await self.outside_stores([root], [path]) else None
+            if not blob.is_stored or blob.is_link or blob.is_fifo:
                 return UNKNOWN_CONTENT
             found = await self.contents(root, [(path, blob)])
         except StoreError:
@@ -311,7 +313,7 @@ class Snapshots:
             except StoreError:  # a commit is gone
                 return {}
 
-        for root, inside in self.by_root(roots, paths)[0].items():
+        for root, inside in self.group_by_root(roots, paths)[0].items():
             if root in self._stores:
                 found |= await self._run_locked(root, ask, inside)
         return found
@@ -379,7 +381,7 @@ class Snapshots:
         if root in self._quiet:
             return
         if len(scan.nested) > MAX_NESTED:
-            left = names(scan.nested[MAX_NESTED:], root)
+            left = list_names(scan.nested[MAX_NESTED:], root)
             limit = f"more than {MAX_NESTED} repositories"
             self._warn(wording.MANY_REPOSITORIES.format(limit=limit, left=left))
         known = self._left_out.get(root, set())
@@ -387,7 +389,7 @@ class Snapshots:
         self._left_out[root] = set(scan.left_out)
         if fresh:
             most = f"{limits.MAX_FILE_BYTES >> 20} MiB a file"
-            self._warn(wording.OVER_LIMITS.format(limit=most, files=names(fresh, root)))
+            self._warn(wording.OVER_LIMITS.format(limit=most, files=list_names(fresh, root)))
 
     def _open(self, root: str) -> GitStore | None:
         if root in self._stores or root in self._reasons:
@@ -436,7 +438,7 @@ class Snapshots:
             except OSError as error:
                 self._warn(wording.NOT_KEPT.format(file=path, reason=error.strerror))
 
-    def _look_single(self, paths: Iterable[str]) -> list[FileChange]:
+    def _scan_single(self, paths: Iterable[str]) -> list[FileChange]:
         changes: list[FileChange] = []
         for path in paths:
             before = self._single[path]
@@ -477,7 +479,7 @@ def _size(path: str) -> int:
 
 def _is_file(blob: Blob | None) -> bool:
     """Return whether this is a file, stored or not."""
-    return blob is not None and not blob.link and not blob.fifo
+    return blob is not None and not blob.is_link and not blob.is_fifo
 
 
 def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
@@ -490,17 +492,19 @@ def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChang
         if change.before is not None and before is None:
             continue
         after = present(change.path)
-        if isinstance(after, bytes) and (link := _link(change.before, contents.get(change.path))):
+        if isinstance(after, bytes) and (
+            link := _replaced_link(change.before, contents.get(change.path))
+        ):
             found.append(FileChange(change.path, None, after, link=link))
             continue
-        if before != after or not change.same_bytes:  # otherwise it has changed back
+        if before != after or not change.has_same_bytes:  # otherwise it has changed back
             executable = change.before is not None and bool(change.before.mode & 0o100)
             found.append(FileChange(change.path, before, after, executable))
     return found
 
 
-def _link(blob: Blob | None, target: bytes | None) -> Link | None:
-    if blob is None or not blob.link or target is None:
+def _replaced_link(blob: Blob | None, target: bytes | None) -> Link | None:
+    if blob is None or not blob.is_link or target is None:
         return None
     return Link(blob.mode, target, blob_mark(blob))
 
@@ -508,7 +512,7 @@ def _link(blob: Blob | None, target: bytes | None) -> Link | None:
 def _side_before(blob: Blob | None, data: bytes | None) -> Side:
     if blob is None or _is_file(blob):
         return Unstored(blob.why) if blob and not blob.is_stored else data
-    return Unstored("a symbolic link" if blob.link else "a FIFO", blob_mark(blob))
+    return Unstored("a symbolic link" if blob.is_link else "a FIFO", blob_mark(blob))
 
 
 def present(path: str) -> bytes | Unstored | None:

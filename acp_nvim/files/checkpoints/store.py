@@ -72,12 +72,12 @@ class Blob(msgspec.Struct, frozen=True):
         return not self.is_stored and self.why not in (SOCKET, DEVICE)
 
     @property
-    def link(self) -> bool:
+    def is_link(self) -> bool:
         """Return whether the content is the target of a symbolic link."""
         return stat.S_IFMT(self.mode) == stat.S_IFLNK
 
     @property
-    def fifo(self) -> bool:
+    def is_fifo(self) -> bool:
         """Return whether this is a FIFO, which has no content."""
         return stat.S_IFMT(self.mode) == stat.S_IFIFO
 
@@ -108,7 +108,7 @@ class Change(msgspec.Struct, frozen=True):
     after: Blob | None
 
     @property
-    def same_bytes(self) -> bool:
+    def has_same_bytes(self) -> bool:
         """Return whether only the mode differs."""
         return (self.before and self.before.id) == (self.after and self.after.id)
 
@@ -147,8 +147,8 @@ class Room:
 
     def __init__(self) -> None:
         self.fitting: dict[str, os.stat_result] = {}
-        self.out: dict[str, Blob] = {}
-        self.gone: list[str] = []
+        self.left_out: dict[str, Blob] = {}
+        self.missing: list[str] = []
 
     def sort(self, paths: Iterable[str]) -> None:
         """Sort files (absolute paths).
@@ -166,14 +166,14 @@ class Room:
             info = os.lstat(path)
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
-                self.gone.append(path)
+                self.missing.append(path)
             else:
-                self.out[path] = UNREADABLE
+                self.left_out[path] = UNREADABLE
             return
         if stat.S_ISDIR(info.st_mode):
-            self.gone.append(path)
+            self.missing.append(path)
         elif out := blob_if_left_out(path, info):
-            self.out[path] = out
+            self.left_out[path] = out
         else:
             self.fitting[path] = info
 
@@ -183,7 +183,7 @@ class Room:
             left -= info.st_size
             if left < 0:
                 left += info.st_size
-                self.out[path] = Blob(signature(info), 0, NO_ROOM)
+                self.left_out[path] = Blob(signature(info), 0, NO_ROOM)
                 del self.fitting[path]
 
 
@@ -270,7 +270,7 @@ def signature_of(path: str) -> str | None:
         return None
 
 
-def names(paths: Sequence[str], root: str, most: int = MAX_NAMES) -> str:
+def list_names(paths: Sequence[str], root: str, most: int = MAX_NAMES) -> str:
     """List some paths relative to the root; count the rest."""
     listed = [os.path.relpath(path, root) for path in paths[:most]]
     if len(paths) > most:

@@ -25,23 +25,23 @@ if sys.platform != "win32":
     import fcntl
 
 MODE: Final = 0o600
-NOTES: Final = "writes."
+NOTES_PREFIX: Final = "writes."
 """Prefix of notes files (`write_notes.py`)."""
 SLACK: Final = 1024 * 1024
 """Number of superseded bytes from which the file is rewritten, if there are more than bytes in use.
 """
 
 
-class News(msgspec.Struct, frozen=True):
+class NewRecords(msgspec.Struct, frozen=True):
     """Records that a read found for the first time."""
 
     batches: list[bytes] = []
-    fresh: bool = False
+    is_replaced: bool = False
     """Whether the file has been replaced, so that these are all of its records."""
-    damaged: bool = False
+    is_damaged: bool = False
     is_cut: bool = False
     """Whether the file is now shorter, or readable less far, than it once was."""
-    removed: bool = False
+    is_removed: bool = False
     """Whether the file was removed. Its values stay in effect."""
 
 
@@ -53,10 +53,10 @@ class JournalFile:
         self.path = folder / "journal"
         self.marker = folder / "pending"
         self._lock = -1
-        self._reading = -1
+        self._read_handle = -1
         """The file as last read. It is kept open so that no other file gets its inode."""
         self._offset = 0
-        self._least = 0
+        self._rewritten_size = 0
         """Size after the last rewrite, in bytes."""
         self._is_damaged = False
         """Whether the next write replaces the file."""
@@ -95,42 +95,42 @@ class JournalFile:
         try:
             info = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
-            return self._reading >= 0
-        if self._reading < 0 or not _is_at(self._reading, self.path):
+            return self._read_handle >= 0
+        if self._read_handle < 0 or not _is_at(self._read_handle, self.path):
             return True
         return info.st_size != self._offset
 
-    def read(self, *, locked: bool) -> News:
+    def read(self, *, locked: bool) -> NewRecords:
         """Return the records that other processes added since the last call.
 
         With ``locked``, no process is writing, so a killed process left any incomplete record.
         """
         noted = self._noted_size()
-        was_there = self._reading >= 0
-        fresh = not was_there or not _is_at(self._reading, self.path)
+        was_there = self._read_handle >= 0
+        fresh = not was_there or not _is_at(self._read_handle, self.path)
         if fresh:
             self._stop_reading()
             try:
-                self._reading = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+                self._read_handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
             except (FileNotFoundError, NotADirectoryError):
-                return News(removed=was_there)
-        size = os.fstat(self._reading).st_size
+                return NewRecords(is_removed=was_there)
+        size = os.fstat(self._read_handle).st_size
         if size < self._offset:
             fresh, self._offset = True, 0
-        data = _read(self._reading, self._offset, size)
+        data = _read(self._read_handle, self._offset, size)
         batches, lost, end = read_records(data)
         if fresh:
             # A long file is rewritten by the next process that opens it.
-            self._least = size if was_there else 0
+            self._rewritten_size = size if was_there else 0
         torn = end < len(data) and (locked or (fresh and not batches))
         is_cut = self._offset + end < noted
         self._offset = size if locked else self._offset + end
-        return News(batches, fresh, lost > 0 or torn, is_cut=is_cut)
+        return NewRecords(batches, fresh, lost > 0 or torn, is_cut=is_cut)
 
     def _stop_reading(self) -> None:
-        if self._reading >= 0:
-            os.close(self._reading)
-        self._reading, self._offset, self._is_damaged = -1, 0, False
+        if self._read_handle >= 0:
+            os.close(self._read_handle)
+        self._read_handle, self._offset, self._is_damaged = -1, 0, False
 
     # -- writing, with the lock held
     # ------------------------------------------------------------------
@@ -138,12 +138,12 @@ class JournalFile:
     @property
     def is_new(self) -> bool:
         """Return whether the last `read` found no file or a damaged one."""
-        return self._reading < 0 or self._is_damaged
+        return self._read_handle < 0 or self._is_damaged
 
     @property
     def is_long(self) -> bool:
         """Return whether much of the file is superseded."""
-        return self._offset > 2 * self._least + SLACK
+        return self._offset > 2 * self._rewritten_size + SLACK
 
     def append(self, batch: bytes) -> None:
         """Append a batch of records; leave the file unchanged if the disk is full."""
@@ -151,11 +151,11 @@ class JournalFile:
         with os.fdopen(handle, "wb", buffering=0) as file:
             size = os.fstat(handle).st_size
             try:
-                _fill(handle, frame(batch))
+                _write_all(handle, frame(batch))
             except OSError:
                 file.truncate(size)
                 raise
-        self._offset = os.fstat(self._reading).st_size
+        self._offset = os.fstat(self._read_handle).st_size
 
     def replace(self, batches: Sequence[bytes]) -> None:
         """Replace all records atomically."""
@@ -166,7 +166,7 @@ class JournalFile:
         try:
             handle = os.open(fresh, flags, MODE)
             with os.fdopen(handle, "wb", buffering=0) as file:
-                _fill(file.fileno(), data)
+                _write_all(file.fileno(), data)
                 os.fsync(file.fileno())
             if self.marker.exists():
                 self._note_size(0)
@@ -176,21 +176,21 @@ class JournalFile:
                 fresh.unlink()
             raise
         self._stop_reading()
-        self._reading = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-        self._offset = self._least = len(data)
+        self._read_handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        self._offset = self._rewritten_size = len(data)
 
     def has_notes(self) -> bool:
         """Return whether any process, running or dead, has left notes."""
-        return any(self.folder.glob(f"{NOTES}*"))
+        return any(self.folder.glob(f"{NOTES_PREFIX}*"))
 
     def remove(self) -> None:
         """Remove the journal, which has no values."""
-        self.mark(pending=False)
+        self.set_pending(pending=False)
         with suppress(FileNotFoundError, NotADirectoryError):
             self.path.unlink()
         self._stop_reading()
 
-    def mark(self, *, pending: bool) -> None:
+    def set_pending(self, *, pending: bool) -> None:
         """Create or remove the file `pending`, which has the number of complete bytes."""
         if pending:
             private_files.directory(self.folder)
@@ -221,7 +221,7 @@ class JournalFile:
         """
         aside = self.folder / time.strftime("journal.%Y%m%d-%H%M%S")
         if readable and _try_link(self.path, aside):
-            self._offset, self._is_damaged = os.fstat(self._reading).st_size, True
+            self._offset, self._is_damaged = os.fstat(self._read_handle).st_size, True
         else:
             self._stop_reading()
             self.path.replace(aside)
@@ -257,7 +257,7 @@ def _read(handle: int, start: int, end: int) -> bytes:
     return b"".join(parts)
 
 
-def _fill(handle: int, data: bytes) -> None:
+def _write_all(handle: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(handle, view) :]

@@ -48,21 +48,21 @@ T = TypeVar("T")
 
 DELAY_S: Final = 0.003
 """Delay of a write, in seconds, so that the answer to an agent's request is sent first."""
-SHARE: Final = 4.0
+PAUSE_RATIO: Final = 4.0
 """Ratio of the pause after a write to the duration of the write. `PAUSE_S` limits the pause."""
 PAUSE_S: Final = 0.5
-KEPT_S: Final = 0.5
+MAX_SCREEN_WAIT_S: Final = 0.5
 """Maximum time that the screen waits for the journal, in seconds.
 
 After a timeout it waits again only once the journal is up to date.
 """
 RETRY_S: Final = 5.0, 300.0
 """First and longest pause before a failed write is tried again."""
-CLAIM_S: Final = 3.0
+MAX_CLAIM_S: Final = 3.0
 """Maximum time that a decision waits for another Neovim, in seconds."""
-WAIT_S: Final = 0.005, 0.1
+LOCK_PAUSE_S: Final = 0.005, 0.1
 """First and longest pause between two attempts to get the lock."""
-TOGETHER: Final = 20
+FILES_AT_ONCE: Final = 20
 """Number of files that are compared and then shown together."""
 
 
@@ -99,7 +99,7 @@ class Persistence:
         """Whether the screen stopped waiting because of a timeout."""
         self._failing = set[str]()
         """Roots whose journals could not be read or written the last time."""
-        self._followed = set[str]()
+        self._watched = set[str]()
         self._is_closing = False
 
     # -- begin and end
@@ -109,7 +109,7 @@ class Persistence:
         """Start to use journals below `stdpath('data')/acp`; ``instance`` names this Neovim."""
         if self._data is None:
             self._data = data
-            self.keys.belong_to(instance)
+            self.keys.set_instance(instance)
             self._tasks.start_soon(self._run)
 
     def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:
@@ -130,7 +130,7 @@ class Persistence:
         if replica.file.has_notes() or any(kind == WRITES for kind, _ in keys):
             self._writes_of(replica).read_old_notes()
         for key in in_order(keys):
-            self._state.receive(replica, key)
+            self._state.apply(replica, key)
         paths = [name for kind, name in keys if kind == FILE]
         if again:
             paths += set(self._state.restore_buffers(replica)) - set(paths)
@@ -140,9 +140,9 @@ class Persistence:
             replica.own[FILE, path] = self._state.file_value(path)
         if root in self._writes_under_way:
             paths += set(self._writes_under_way[root].unrecorded_paths()) - set(paths)
-        self._settle(replica)
+        self._finish_reading(replica)
         if keys:
-            self._follow(replica)
+            self._watch(replica)
         self._show_sessions()
         paths.sort(key=lambda path: path != first)
         return paths
@@ -155,34 +155,34 @@ class Persistence:
                     keys += replica.read(locked=True)
                 finally:
                     replica.file.unlock()
-            if keys or not replica.damaged:
+            if keys or not replica.is_damaged:
                 return keys
-            replica.settle()
+            replica.finish_reading()
             self._problem(wording.JOURNAL_DAMAGED.format(path=replica.set_aside()))
         except NewerVersionError:
-            self._leave(replica)
+            self._ignore(replica)
         except OSError as error:
             self._on_failure(replica.root, error)
         return []
 
-    def _leave(self, replica: Replica) -> None:
+    def _ignore(self, replica: Replica) -> None:
         """Stop using a journal of a newer version."""
         self._state.ignored.add(replica.root)
         del self._state.replicas[replica.root]
         replica.file.close()
         self._problem(wording.JOURNAL_NEWER.format(path=replica.file.path))
 
-    def _settle(self, replica: Replica) -> None:
-        if replica.settle():
+    def _finish_reading(self, replica: Replica) -> None:
+        if replica.finish_reading():
             self._problem(wording.RECORDS_DAMAGED.format(path=replica.set_aside()))
-            self.touch()
+            self.request_exchange()
 
-    def touch(self) -> None:
+    def request_exchange(self) -> None:
         """Request an exchange."""
         self._due.set()
 
     async def wait_written(self) -> None:
-        """Wait until the journal has the writes of this process's agents, up to `KEPT_S`.
+        """Wait until the journal has the writes of this process's agents, up to `MAX_SCREEN_WAIT_S`.
 
         A pending edit is shown only after that, so that it survives if Neovim is killed.
         """
@@ -193,7 +193,7 @@ class Persistence:
         is_due = self._due.is_set
         if is_due:
             self._hurry.set()
-        with anyio.move_on_after(KEPT_S) as waiting:
+        with anyio.move_on_after(MAX_SCREEN_WAIT_S) as waiting:
             await (self._written if is_due else self._writing).wait()
         self._is_late = waiting.cancelled_caught
 
@@ -211,7 +211,7 @@ class Persistence:
             self._writing.set()
             self._is_late = self._is_late and self._files.ledger.has_unpublished
             retry = min(2 * retry, longest) if self._failing else RETRY_S[0]
-            await self._pause(min(PAUSE_S, SHARE * (anyio.current_time() - began)))
+            await self._pause(min(PAUSE_S, PAUSE_RATIO * (anyio.current_time() - began)))
 
     async def _pause(self, seconds: float) -> None:
         """Pause, unless a caller of `wait_written` is waiting."""
@@ -221,7 +221,7 @@ class Persistence:
     async def close(self) -> None:
         """Write all remaining changes and close the journals, at the end of this process."""
         self._is_closing = True
-        with anyio.move_on_after(CLAIM_S):
+        with anyio.move_on_after(MAX_CLAIM_S):
             await self.exchange()
         for replica in self._state.replicas.values():
             try:
@@ -251,7 +251,7 @@ class Persistence:
                     async with self._hold_journal(replica):
                         pass
                 except BusyError:
-                    self.touch()
+                    self.request_exchange()
 
     async def _is_due(self, replica: Replica) -> bool:
         """Return whether there are changes to read or to write."""
@@ -271,7 +271,7 @@ class Persistence:
         Yield the earlier pending edits of files that other Neovims have changed. Raise BusyError if
         another Neovim holds the lock.
         """
-        return self._claim({root for path in paths if (root := self._state.home(path))})
+        return self._claim({root for path in paths if (root := self._state.root_of(path))})
 
     def claim_workspaces(
         self, directories: Iterable[str]
@@ -298,7 +298,7 @@ class Persistence:
             is_left = replica.root in self._state.ignored
             is_locked = not is_left and await self._try(replica, self._lock)
             try:
-                seen = await self._try(replica, self._take_news) if is_locked else None
+                seen = await self._try(replica, self._apply_changes) if is_locked else None
                 yield seen or {}
                 if is_locked and replica.root not in self._state.ignored:
                     await self._try(replica, self._publish)
@@ -306,20 +306,20 @@ class Persistence:
                 replica.file.unlock()
 
     async def _lock(self, replica: Replica) -> bool:
-        pause, longest = WAIT_S
-        until = anyio.current_time() + CLAIM_S
+        pause, longest = LOCK_PAUSE_S
+        until = anyio.current_time() + MAX_CLAIM_S
         while not replica.file.try_lock():
             if anyio.current_time() > until:
                 raise BusyError
             await anyio.sleep(pause)
             pause = min(2 * pause, longest)
-        self._follow(replica)
+        self._watch(replica)
         return True
 
-    def _follow(self, replica: Replica) -> None:
+    def _watch(self, replica: Replica) -> None:
         """Watch the journal's folder, which exists by now, for changes by other processes."""
-        if replica.root not in self._followed:
-            self._followed.add(replica.root)
+        if replica.root not in self._watched:
+            self._watched.add(replica.root)
             self._others.follow(replica.root, str(replica.file.folder))
 
     async def _try(self, replica: Replica, work: Callable[[Replica], Awaitable[T]]) -> T | None:
@@ -351,7 +351,7 @@ class Persistence:
 
         At the end of the context, the write is in the ledger or was not made.
         """
-        replica = self._state.replicas.get(self._state.home(path))
+        replica = self._state.replicas.get(self._state.root_of(path))
         if replica is None:
             return nullcontext(lambda *_: None)
         return self._writes_of(replica).note_write(session, path)
@@ -379,27 +379,27 @@ class Persistence:
             if kind == FILE:
                 self._files.ledger.mark_published(path, value.entry)
 
-    async def _take_news(self, replica: Replica) -> EarlierEdits:
+    async def _apply_changes(self, replica: Replica) -> EarlierEdits:
         if not replica.file.has_news():
             return {}
         try:
             keys = await to_thread.run_sync(partial(replica.read, locked=True))
         except NewerVersionError:
-            self._leave(replica)
+            self._ignore(replica)
             return {}
         paths = [name for kind, name in keys if kind == FILE]
         async with self._live.hold(*paths):
             seen = {path: self._files.ledger.get(path) for path in paths}
             rejects = list(self._files.ledger.rejects)
             for key in in_order(keys):
-                self._state.receive(replica, key)
+                self._state.apply(replica, key)
             fresh = [level for level in self._files.ledger.rejects if level not in rejects]
             self._keep_unsaved(seen, {one.before.path for level in fresh for one in level})
             with self._files.pending_view.together():
                 for path in paths if not self._is_closing else ():
-                    await self._apply_news(replica, path)
+                    await self._apply_change(replica, path)
                 self._files.pending_view.refresh(*paths)
-        self._settle(replica)
+        self._finish_reading(replica)
         self._show_sessions()
         return seen
 
@@ -410,7 +410,7 @@ class Persistence:
             if was and buffer and buffer.is_modified and self._files.ledger.get(path) is None:
                 self._files.ledger.keep_in_buffer(path, was)
 
-    async def _apply_news(self, replica: Replica, path: str) -> None:
+    async def _apply_change(self, replica: Replica, path: str) -> None:
         """Apply the changes of other processes to this process's text of a file.
 
         The result is not written again, unless that parked edits or caused a conflict.
@@ -434,35 +434,40 @@ class Persistence:
         known = self._files.ledger.files()
         self._files.view.pending([entry.path for entry in known])
         await to_thread.run_sync(_summaries, known)
-        for at in range(0, len(paths), TOGETHER):
-            some = paths[at : at + TOGETHER]
+        for at in range(0, len(paths), FILES_AT_ONCE):
+            some = paths[at : at + FILES_AT_ONCE]
             with self._files.pending_view.together():
                 for path in some:
                     await self._catch_up(path)
                 self._files.pending_view.refresh(*some)
         self._files.trees.known.update(trees)
         self._files.pending_view.refresh(*marked)
-        self.touch()
+        self.request_exchange()
 
     async def _catch_up(self, path: str) -> None:
-        root = self._state.home(path)
+        root = self._state.root_of(path)
         async with self._locks[root], self._live.hold(path):
             if root in self._writes_under_way:
                 await self._writes_under_way[root].adopt(path)
             await self._live.sync(path)
-            await self._settle_conflict(path)
+            await self._end_conflict(path)
 
-    async def adopt(self) -> None:
+    async def adopt_writes(self) -> None:
         """Enter all writes that were interrupted when an earlier process was killed."""
         for root, writes in list(self._writes_under_way.items()):
             for path in list(writes.unrecorded):
                 async with self._locks[root], self._live.hold(path):
                     await writes.adopt(path)
 
-    async def _settle_conflict(self, path: str) -> None:
+    async def _end_conflict(self, path: str) -> None:
         """End a conflict if the user's save has made buffer and file equal again."""
         entry, live = self._files.ledger.get(path), self._files.buffers.get(path)
-        if entry is None or not entry.is_conflict or live is None or not self._is_apart(path):
+        if (
+            entry is None
+            or not entry.is_conflict
+            or live is None
+            or not self._has_conflict_base(path)
+        ):
             return
         try:
             stored = await to_thread.run_sync(
@@ -474,7 +479,7 @@ class Persistence:
             self._files.tracked[path].apply(ConflictOver())
             self._files.ledger.resolve_conflict(path, stored)
 
-    def _is_apart(self, path: str) -> bool:
+    def _has_conflict_base(self, path: str) -> bool:
         """Return whether buffer and file of a path are in conflict."""
         return self._files.tracked.state(path).conflict_base is not msgspec.UNSET
 
@@ -487,7 +492,7 @@ class Persistence:
     def _show_sessions(self) -> None:
         """Show the checkpoints of other Neovims' sessions."""
         for session in self._sessions():
-            if not self.keys.is_ours(self.keys.key(session.n)):
+            if not self.keys.is_own(self.keys.key(session.n)):
                 self._prompts.resume(session)
 
 

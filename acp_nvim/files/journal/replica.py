@@ -26,7 +26,7 @@ from acp_nvim.files.changes.git_tree import Mark
 from acp_nvim.files.checkpoints import serialize as snapshots
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint
 from acp_nvim.files.checkpoints.store import MAX_AGE_S
-from acp_nvim.files.journal.journal import JournalFile, News
+from acp_nvim.files.journal.journal import JournalFile, NewRecords
 from acp_nvim.files.ports import SessionInfo
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ WRITES = "writes"
 BUFFER = "buffer"
 """Kind of the edits in an unsaved buffer, named by Neovim and path, for that Neovim's next host."""
 
-ALONG: Final = (SESSION, TITLES, HEAD, TREE, WRITES, BUFFER)
+PASSIVE_KINDS: Final = (SESSION, TITLES, HEAD, TREE, WRITES, BUFFER)
 """Kinds whose changes alone cause no write, since two Neovims may disagree about them for a while.
 """
 
@@ -99,7 +99,7 @@ class BufferValue(NamedTuple):
     with_unsaved_writes: Pending | None
 
     @property
-    def published(self) -> Pending | None:
+    def published_entry(self) -> Pending | None:
         """Return the entry that was written for other processes."""
         return self.with_unsaved_writes or self.disk
 
@@ -144,7 +144,7 @@ class Replica:
         """Values that this process last wrote or read."""
         self.stored: Values = {}
         """Values in the file."""
-        self.damaged = False
+        self.is_damaged = False
         self.is_cut = False
         """Whether the last `read` found less than was complete once.
 
@@ -161,10 +161,10 @@ class Replica:
         """Read new records; return the keys whose values have changed. Raise NewerVersionError."""
         news = self.file.read(locked=locked)
         self.is_cut = news.is_cut
-        self.damaged = self.damaged or news.damaged or (locked and news.is_cut)
-        if news.removed:
+        self.is_damaged = self.is_damaged or news.is_damaged or (locked and news.is_cut)
+        if news.is_removed:
             self.own, self.stored, self._writer = {}, {}, None  # write everything again
-        if not news.fresh and not news.batches:
+        if not news.is_replaced and not news.batches:
             return []
         keys = self._feed(news)
         version = self._reader.value(META, b"version", int)
@@ -172,8 +172,8 @@ class Replica:
             raise NewerVersionError(str(version))
         return [key for key in keys if key[0] != META]
 
-    def _feed(self, news: News) -> list[Key]:
-        if not news.fresh:
+    def _feed(self, news: NewRecords) -> list[Key]:
+        if not news.is_replaced:
             return [(kind, from_bytes(name)) for kind, name in self._reader.feed(news.batches)]
         self._writer = None  # it relies on texts that the file may lack
         self._reader = Reader()
@@ -186,7 +186,7 @@ class Replica:
         try:
             return self._decode(key)
         except LostValueError:
-            self.damaged = True
+            self.is_damaged = True
             return None
 
     def record(self, key: Key, value: Any) -> None:
@@ -196,9 +196,9 @@ class Replica:
         else:
             self.stored[key] = value
 
-    def settle(self) -> bool:
+    def finish_reading(self) -> bool:
         """Finish reading changes; return whether any were lost."""
-        lost, self.damaged = self.damaged or self._reader.finish(), False
+        lost, self.is_damaged = self.is_damaged or self._reader.finish(), False
         return lost
 
     def set_aside(self) -> Path:
@@ -261,10 +261,10 @@ class Replica:
 
     def differs(self, now: Mapping[Key, Any]) -> bool:
         """Return whether there are changes that other processes need."""
-        if any(key not in now and key[0] not in ALONG for key in self.own):
+        if any(key not in now and key[0] not in PASSIVE_KINDS for key in self.own):
             return True
         return any(
-            key not in self.own or (key[0] not in ALONG and _differ(self.own[key], value))
+            key not in self.own or (key[0] not in PASSIVE_KINDS and _differ(self.own[key], value))
             for key, value in now.items()
         )
 
@@ -279,9 +279,11 @@ class Replica:
         after = {**self.stored, **changed}
         for key in removed:
             after.pop(key, None)
-        self.file.mark(pending=is_pending(after.values()) or is_pending(self.stored.values()))
-        self._put(changed, removed, after)
-        self.file.mark(pending=is_pending(after.values()))
+        self.file.set_pending(
+            pending=is_pending(after.values()) or is_pending(self.stored.values())
+        )
+        self._write_changes(changed, removed, after)
+        self.file.set_pending(pending=is_pending(after.values()))
         self.own, self.stored = (dict(now), after) if after else ({}, after)
 
     def close(self) -> None:
@@ -292,7 +294,7 @@ class Replica:
         finally:
             self.file.close()
 
-    def _put(self, changed: Values, gone: Iterable[Key], after: Values) -> None:
+    def _write_changes(self, changed: Values, gone: Iterable[Key], after: Values) -> None:
         if not _has_undoable(after):
             after.clear()
         try:
@@ -313,14 +315,14 @@ class Replica:
         """Rewrite the file, with the value of each key as one batch."""
         for key in _outdated_checkpoints(after):
             del after[key]
-        batches = self._all(after)
+        batches = self._encode_all(after)
         while sum(map(len, batches)) > MAX_BYTES and (oldest := _oldest(after)):
             for key in oldest:
                 del after[key]
-            batches = self._all(after)
+            batches = self._encode_all(after)
         self.file.replace(batches)
 
-    def _all(self, after: Values) -> list[bytes]:
+    def _encode_all(self, after: Values) -> list[bytes]:
         self._writer = writer = Writer()
         writer.set(META, b"version", VERSION)
         writer.set(META, b"root", to_bytes(self.root))

@@ -21,7 +21,7 @@ class SessionKeys:
         self._numbers: dict[str, int] = {}
         self._keys: dict[int, str] = {}
 
-    def belong_to(self, instance: str) -> None:
+    def set_instance(self, instance: str) -> None:
         """Set the name of this run of Neovim."""
         self.instance = instance
 
@@ -41,7 +41,7 @@ class SessionKeys:
             self._numbers[key], self._keys[found] = found, key
         return self._numbers[key]
 
-    def learn(self, key: str, info: SessionInfo) -> None:
+    def add_info(self, key: str, info: SessionInfo) -> None:
         """Record the description of another Neovim's session."""
         self.infos[key] = info
 
@@ -51,10 +51,10 @@ class SessionKeys:
         found = [key for key, info in self.infos.items() if (info.agent, info.id) == same]
         return [self.number(key) for key in found]
 
-    def is_ours(self, key: str) -> bool:
+    def is_own(self, key: str) -> bool:
         return key.rpartition(".")[0] == self.instance
 
-    def described(
+    def descriptions(
         self, numbers: Iterable[int], sessions: Iterable[AgentSession]
     ) -> dict[str, SessionInfo]:
         """Return the descriptions of these sessions for other Neovims, by key."""
@@ -62,7 +62,7 @@ class SessionKeys:
         found: dict[str, SessionInfo] = {}
         for n in numbers:
             key, session = self.key(n), ours.get(n)
-            if not self.is_ours(key):
+            if not self.is_own(key):
                 found[key] = self.infos.get(key, UNKNOWN)
             elif session is not None:
                 found[key] = info_of(session)

@@ -89,7 +89,7 @@ class SharedState:
     # -- to the journal
     # -------------------------------------------------------------------------------
 
-    def home(self, path: str) -> str:
+    def root_of(self, path: str) -> str:
         """Return the root whose journal stores a file.
 
         That is the root whose journal already has the file, otherwise the innermost one, even if
@@ -112,24 +112,24 @@ class SharedState:
         """Return the present values of a workspace."""
         ledger = self._files.ledger
         edits, values = ledger.all_edits(), Values()
-        stored_paths = {file.path for file in self._files.tracked if _is_kept(file.state)}
+        stored_paths = {file.path for file in self._files.tracked if _has_stored_state(file.state)}
         for path in [*edits, *(stored_paths - edits.keys())]:
-            if self.home(path) == root:
+            if self.root_of(path) == root:
                 value = self._value(path, edits.get(path, FileEdits()))
                 if value != NOTHING:
                     values[FILE, path] = value
         titles = self._files.titles.items()
         values |= {(TITLES, it): titled for it, titled in titles if (FILE, it) in values}
         for path in ledger.disk_entries:
-            if self.home(path) == root:
-                values[BUFFER, self._own(path)] = BufferValue(
+            if self.root_of(path) == root:
+                values[BUFFER, self._buffer_name(path)] = BufferValue(
                     ledger.tracked_entry(path),
                     ledger.disk_entries.get(path),
                     ledger.disk_entries.with_unsaved_writes(path),
                 )
         for level in ledger.rejects:
-            if self.home(level[0].before.path) == root:
-                values[REJECT, self._name(level)] = level
+            if self.root_of(level[0].before.path) == root:
+                values[REJECT, self._value_name(level)] = level
         values |= self._checkpoints(root)
         if not values:
             return values
@@ -142,7 +142,7 @@ class SharedState:
             for kind, name in values
             if kind in (CHECKPOINT, UNDO)
         }
-        described = self._keys.described(numbers, self._sessions())
+        described = self._keys.descriptions(numbers, self._sessions())
         return values | {(SESSION, key): info for key, info in described.items()}
 
     def file_value(self, path: str) -> FileValue:
@@ -171,7 +171,7 @@ class SharedState:
                 if self._session_root(n) == root:
                     copies = self._freeze(checkpoints, frozen)
                     for checkpoint, frozen_copy in zip(checkpoints, copies, strict=True):
-                        name = f"{self._keys.key(n)}:{self._name(checkpoint)}"
+                        name = f"{self._keys.key(n)}:{self._value_name(checkpoint)}"
                         values[kind, name] = frozen_copy
         self._frozen = {**self._frozen, **frozen}
         return values
@@ -196,11 +196,11 @@ class SharedState:
             frozen[id(checkpoint)] = known._replace(was_moving=at >= settled)
             yield known.copy
 
-    def _own(self, path: str = "") -> str:
+    def _buffer_name(self, path: str = "") -> str:
         """Return the name of this Neovim's buffer of a file."""
         return f"{self._keys.instance}:{path}"
 
-    def _name(self, value: Any, name: str = "") -> str:
+    def _value_name(self, value: Any, name: str = "") -> str:
         """Return the name of a reject or checkpoint in the journal.
 
         The first call sets it: to ``name`` for a value by another process, else to a unique name.
@@ -215,32 +215,34 @@ class SharedState:
     # -- from the journal
     # -----------------------------------------------------------------------------
 
-    def receive(self, replica: Replica, key: Key) -> None:
+    def apply(self, replica: Replica, key: Key) -> None:
         """Apply a value that another process has changed."""
         kind, name = key
         value = replica.value(key)
         if kind == FILE:
-            self._take_file(replica, name, value or NOTHING)
+            self._apply_file(replica, name, value or NOTHING)
         elif kind == TITLES:
-            self._take_titles(name, value)
+            self._apply_titles(name, value)
         elif kind == REJECT:
-            self._take_reject(name, value)
+            self._apply_reject(name, value)
         elif kind in (CHECKPOINT, UNDO):
-            self._take_checkpoint(kind, name, value, replica.own.get(key))
+            self._apply_checkpoint(kind, name, value, replica.own.get(key))
         elif value is not None:
-            self._take_plain(kind, name, value)
+            self._apply_plain(kind, name, value)
         replica.record(key, value)
         if value is None:
             replica.own.pop(key, None)
         elif kind in (CHECKPOINT, UNDO):
             replica.own[key] = _copy(value)
-        elif kind not in (FILE, WRITES) and (kind != BUFFER or name.startswith(self._own())):
+        elif kind not in (FILE, WRITES) and (
+            kind != BUFFER or name.startswith(self._buffer_name())
+        ):
             replica.own[key] = value
 
-    def _take_plain(self, kind: str, name: str, value: Any) -> None:
+    def _apply_plain(self, kind: str, name: str, value: Any) -> None:
         """Apply a value of a kind that this process never changes."""
         if kind == SESSION:
-            self._keys.learn(name, value)
+            self._keys.add_info(name, value)
         elif kind == HEAD:
             self._commits.heads.setdefault(name, value)
         elif kind == TREE:
@@ -253,7 +255,7 @@ class SharedState:
         """
         ledger, restored = self._files.ledger, list[str]()
         for (kind, name), value in replica.stored.items():
-            path = name.removeprefix(self._own())
+            path = name.removeprefix(self._buffer_name())
             if kind != BUFFER or path == name or value.published != ledger.get(path):
                 continue
             entry, undo_entry = value.entry_and_undo_entry
@@ -262,11 +264,11 @@ class SharedState:
             restored.append(path)
         return restored
 
-    def _take_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
+    def _apply_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
         ledger = self._files.ledger
         key, mine, before = (FILE, path), ledger.get(path), ledger.before_unpublished(path)
         if path in ledger.disk_entries and theirs.entry is not None:
-            self._take_file_on_disk(replica, path, theirs)
+            self._apply_file_on_disk(replica, path, theirs)
         elif before is None or mine is None:
             self._install(path, theirs)
             replica.own[key] = self.file_value(path)
@@ -274,7 +276,7 @@ class SharedState:
             self._install(path, theirs._replace(entry=merge_pending(before, mine, theirs.entry)))
             replica.own[key] = theirs
 
-    def _take_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
+    def _apply_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
         """Apply the edits of a file on disk whose buffer in this Neovim has unsaved changes."""
         ledger = self._files.ledger
         mine, before = ledger.get(path), ledger.before_unpublished(path)
@@ -297,35 +299,35 @@ class SharedState:
         if value.formats != self.file_value(path).formats:
             self._files.tracked[path].apply(Received(*value.formats))
 
-    def _take_titles(self, path: str, titled: TitledText | None) -> None:
+    def _apply_titles(self, path: str, titled: TitledText | None) -> None:
         if titled is None:
             self._files.titles.pop(path, None)
         else:
             self._files.titles[path] = titled
 
-    def _take_reject(self, name: str, level: list[Reject] | None) -> None:
+    def _apply_reject(self, name: str, level: list[Reject] | None) -> None:
         ledger = self._files.ledger
-        rejects = [it for it in ledger.rejects if self._name(it) != name]
+        rejects = [it for it in ledger.rejects if self._value_name(it) != name]
         if level:
-            self._name(level, name)
+            self._value_name(level, name)
             rejects.append(level)
         ledger.replace_rejects(rejects)
 
-    def _take_checkpoint(
+    def _apply_checkpoint(
         self, kind: str, name: str, made: Checkpoint | None, before: Checkpoint | None
     ) -> None:
         """Apply a checkpoint. ``before`` is its value that this process last wrote or read."""
         session_key, _, checkpoint_name = name.partition(":")
         lists = self._files.checkpoints.lists()[kind == UNDO]
         checkpoints = lists.setdefault(self._keys.number(session_key), [])
-        known = next((it for it in checkpoints if self._name(it) == checkpoint_name), None)
+        known = next((it for it in checkpoints if self._value_name(it) == checkpoint_name), None)
         if made is None:
             checkpoints[:] = [it for it in checkpoints if it is not known]
         elif known is None:
-            self._name(made, checkpoint_name)
+            self._value_name(made, checkpoint_name)
             checkpoints.append(made)
         else:
-            _grow(known, made, before or known)
+            _merge_checkpoint(known, made, before or known)
             self._frozen.pop(id(known), None)
 
 
@@ -356,7 +358,7 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
     return msgspec.structs.replace(checkpoint, **fields)
 
 
-def _grow(checkpoint: Checkpoint, other: Checkpoint, before: Checkpoint) -> None:
+def _merge_checkpoint(checkpoint: Checkpoint, other: Checkpoint, before: Checkpoint) -> None:
     """Add another process's data on the same checkpoint.
 
     Parts that have not changed here since ``before`` become equal to the other's. Otherwise two
@@ -385,7 +387,7 @@ def _overlaps(some: str, other: str) -> bool:
     return some == other or is_below(some, other) or is_below(other, some)
 
 
-def _is_kept(state: FileState) -> bool:
+def _has_stored_state(state: FileState) -> bool:
     """Return whether the state of a file has to be stored even if it has no pending edits."""
     known = state.user_format or state.agent_format or state.rights
     return known is not None or state.conflict_base is not msgspec.UNSET

@@ -17,7 +17,7 @@ from acp_nvim.files.checkpoints.store import StoreError
 from acp_nvim.files.files import Files
 from acp_nvim.files.review.live_texts import LiveTexts
 
-HEARD_NS: Final = 200_000_000
+MAX_DELAY_NS: Final = 200_000_000
 """Maximum time between the start of a tool call and the agent's message about it.
 
 The author of a commit is determined only after this time.
@@ -47,7 +47,7 @@ class Commits:
 
     async def _check_root(self, root: str) -> None:
         known, pending = self.heads.get(root), [it.path for it in self._files.ledger.files()]
-        paths = self._snapshots.by_root([root], pending)[0].get(root, [])
+        paths = self._snapshots.group_by_root([root], pending)[0].get(root, [])
         try:
             head, moves = await self._snapshots.head_moves(root, known)
             runs = await self._users_commits(moves) if paths else []
@@ -65,9 +65,9 @@ class Commits:
 
         Wait for the message about an agent's tool call if it may be under way.
         """
-        age = time.time_ns() - moves[-1].last if moves else HEARD_NS
-        if self._files.turns.is_working and 0 <= age < HEARD_NS:
-            await anyio.sleep((HEARD_NS - age) / 1e9)
+        age = time.time_ns() - moves[-1].last if moves else MAX_DELAY_NS
+        if self._files.turns.is_working and 0 <= age < MAX_DELAY_NS:
+            await anyio.sleep((MAX_DELAY_NS - age) / 1e9)
         runs = [(by_agent, list(run)) for by_agent, run in groupby(moves, self._is_by_agent)]
         return [
             (run[0].old, run[-1].new)
@@ -76,7 +76,7 @@ class Commits:
         ]
 
     def _is_by_agent(self, move: HeadMove) -> bool:
-        return self._files.turns.may_have_committed(move.first, move.last, HEARD_NS)
+        return self._files.turns.may_have_committed(move.first, move.last, MAX_DELAY_NS)
 
     def _on_commit(self, path: str, data: bytes | None) -> None:
         live = self._files.buffers.get(path)

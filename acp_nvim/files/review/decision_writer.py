@@ -24,7 +24,7 @@ from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import BufferText
 from acp_nvim.files.review.live_texts import LiveTexts
-from acp_nvim.files.writes.file_writer import FileWriter, Refused, refused_why
+from acp_nvim.files.writes.file_writer import FileWriter, Refused, refusal_reason
 
 
 class DecisionWriter:
@@ -103,7 +103,7 @@ class DecisionWriter:
         try:
             await self._apply(step, entry)
         except (Refused, Refusal) as error:
-            return False, [*notes, wording.LEFT.format(file=name, reason=refused_why(error))]
+            return False, [*notes, wording.LEFT.format(file=name, reason=refusal_reason(error))]
         if step.before != step.after:  # recorded, not as the user's own change
             live = self._files.buffers.get(step.path)
             after = live.text if live and step.after is not None else step.after
@@ -128,7 +128,7 @@ class DecisionWriter:
     async def _present_text(self, step: Restoration) -> Text | None:
         """Return the present text of a file whose step has failed."""
         try:
-            return await self._live.text(step.path, gone=step.before is None)
+            return await self._live.text(step.path, is_deleted=step.before is None)
         except Refusal:  # the path has become a link or a directory
             return step.before
 
@@ -141,7 +141,7 @@ class DecisionWriter:
         ):
             return
         is_removed = (entry is not None and entry.live is None) or _replaces_link(step, now)
-        present = await self._live.text(step.path, gone=is_removed)
+        present = await self._live.text(step.path, is_deleted=is_removed)
         if present != step.before:
             raise Refused(wording.WHY_CHANGED)
         live = self._files.buffers.get(step.path)

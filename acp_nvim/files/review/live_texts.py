@@ -68,7 +68,7 @@ class LiveTexts:
                 self._settle_reread(path)
                 async with self.hold(path):
                     await self.sync(path)
-                    await self._settle(path)
+                    await self._record_replacement(path)
             if any(self._files.trees.moved(path)[0] for path in to_read):
                 await self.sync_all(scan)
             self._view.flush()
@@ -88,7 +88,7 @@ class LiveTexts:
         if self._tracked.state(path).unsettled:
             self._tracked[path].apply(Unsettled(False))
 
-    async def _settle(self, path: str) -> None:
+    async def _record_replacement(self, path: str) -> None:
         """Record the text that replaced a discarded buffer text as a new base for agents."""
         if not self._bases.is_discarded(path):
             return
@@ -146,14 +146,16 @@ class LiveTexts:
             return
         moved, branch = await to_thread.run_sync(self._files.trees.moved, path)
         if (moved or path in self.restored or is_same) and not is_typed:
-            self._tree_changed(path, text, branch, replaced=moved)
+            self._enter_tree_change(path, text, branch, replaced=moved)
         else:
             self._ledger.record_user_edit(path, text)
             self._ledger.unpark(path, text)
         self.restored.discard(path)
         self._view.refresh(path)
 
-    def _tree_changed(self, path: str, text: Text | None, branch: str, *, replaced: bool) -> None:
+    def _enter_tree_change(
+        self, path: str, text: Text | None, branch: str, *, replaced: bool
+    ) -> None:
         """Process a text that git, another program or the user of an earlier Neovim has written."""
         ledger = self._ledger
         entry = ledger.get(path)
@@ -183,16 +185,16 @@ class LiveTexts:
 
     # ---- texts
 
-    async def text(self, path: str, *, gone: bool = False) -> Text | None:
+    async def text(self, path: str, *, is_deleted: bool = False) -> Text | None:
         """Return the text of a file from buffer or disk; None if there is no file. Raise Refusal.
 
-        If an agent has deleted the file (``gone``), a directory or link in its place is no file.
+        If an agent has deleted it (``is_deleted``), a directory or link in its place is no file.
         """
         place = Place(path, path)
         found = await self._buffers.read(place)
         if isinstance(found, BufferText):
-            return await self._buffer_text(path, found, gone=gone)
-        if (gone or self._is_gone(path)) and await to_thread.run_sync(_is_replaced, path):
+            return await self._buffer_text(path, found, is_deleted=is_deleted)
+        if (is_deleted or self._is_deleted(path)) and await to_thread.run_sync(_is_replaced, path):
             return None
         limit = self._files.options().message_bytes
         formats = found.fileencodings, found.fileformats
@@ -207,16 +209,16 @@ class LiveTexts:
             return None
 
     async def _buffer_text(
-        self, path: str, found: BufferText, *, gone: bool = False
+        self, path: str, found: BufferText, *, is_deleted: bool = False
     ) -> Text | None:
         """Return the text of a buffer; None for a clean one whose file is deleted."""
         there = found.is_modified or await to_thread.run_sync(Path(path).exists)
-        if there and (gone or self._is_gone(path)) and not found.is_modified:
+        if there and (is_deleted or self._is_deleted(path)) and not found.is_modified:
             there = await to_thread.run_sync(obstacles.is_file, path)
         now = self._buffers.get(path) or found  # the user may have typed in the meantime
         return now.text if there else None
 
-    def _is_gone(self, path: str) -> bool:
+    def _is_deleted(self, path: str) -> bool:
         """Return whether an agent has deleted the file and the deletion is undecided."""
         entry = self._ledger.get(path)
         return entry is not None and entry.live is None

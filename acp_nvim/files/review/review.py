@@ -162,10 +162,12 @@ class Review:
             paths = [entry.path for entry in entries]
             if verdict == "accept":
                 return await self._accept(paths, changed) if paths else []
-            free, notes = self._free(paths, scope)
+            free, notes = self._rejectable(paths, scope)
             return [*notes, *(await self._reject(free) if free else ())]
 
-    def _free(self, paths: Sequence[str], scope: AbstractSet[str]) -> tuple[list[str], list[str]]:
+    def _rejectable(
+        self, paths: Sequence[str], scope: AbstractSet[str]
+    ) -> tuple[list[str], list[str]]:
         """Return the files that can be rejected, and notes on the others.
 
         A file cannot be rejected if a folder with a user's file is in its place.

@@ -68,11 +68,11 @@ class UserEdits:
             case Typed(after, is_undo):
                 self._on_typed(path, after, is_undo)
             case Reread(_, after, is_undo):
-                self._reread(path, after, is_undo)
+                self._on_reread(path, after, is_undo)
             case Unloaded(before, unsaved):
                 self._on_discarded(path, before, unsaved)
             case Outdated():
-                self._look_later(path)
+                self._read_later(path)
 
     def _on_typed(self, path: str, after: Text, is_undo: bool = False) -> None:
         """Process a change of the buffer by the user."""
@@ -92,7 +92,7 @@ class UserEdits:
             self._view.refresh_later(path)
             self.news.set()
 
-    def _reread(self, path: str, after: Text, is_undo: bool) -> None:
+    def _on_reread(self, path: str, after: Text, is_undo: bool) -> None:
         """Process a new read of the file by Neovim.
 
         Either an agent changed the file, or the user discarded unsaved changes.
@@ -125,7 +125,7 @@ class UserEdits:
             path, ChangeKind.DECIDED if unsaved and before is not None else ChangeKind.REPLACED
         )
 
-    def _look_later(self, path: str) -> None:
+    def _read_later(self, path: str) -> None:
         """Read the buffer of a known file again, later."""
         ledger = self._ledger
         known = ledger.tracked_entry(path) is not None or path in ledger.disk_entries

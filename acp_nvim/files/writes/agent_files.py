@@ -39,7 +39,7 @@ class Amendments(Protocol[S_contra]):
     """The user's changes to proposed edits, applied to the agent's writes."""
 
     def apply(self, session: S_contra, real: str, text: Text) -> Text:
-        """Return the text to write instead of ``text``. It may be called again for the same write."""
+        """Return the text to write instead of ``text``. A write may call this more than once."""
         ...
 
     def on_written(self, session: S_contra, real: str) -> None:
@@ -83,7 +83,7 @@ class AgentFiles(Generic[S]):
         self._options = files.options
         self._disk_changes = disk_changes
         self._persistence = persistence
-        self._amends = amends
+        self._amendments = amends
         self._on_location = on_location
         self.guard = PathGuard(files.options, ask)
 
@@ -134,20 +134,20 @@ class AgentFiles(Generic[S]):
         where, why = await self.guard.allow(session, "write", path)
         if path.endswith("/"):
             raise Refusal("directory", where.path, "names a directory")
-        if why != "secret" and self._options().secret and await self._holds_key(where):
+        if why != "secret" and self._options().secret and await self._has_key(where):
             await self.guard.question(session, "write", where, "secret")
         await self._write(session, where, parse(content), answer=answer)
 
     async def merge_change(
-        self, session: S, where: Place, base: Text | None, text: Text, *, knows: bool
+        self, session: S, where: Place, base: Text | None, text: Text, *, is_known: bool
     ) -> WrittenFile | None:
         """Merge a change that the user has allowed into the live text; None if nothing changes.
 
-        If ``base`` is None, the file must not exist. With ``knows``, the agent counts as knowing
+        If ``base`` is None, the file must not exist. With ``is_known``, the agent counts as knowing
         the change, whatever it last read of the file. Otherwise the change counts as the user's.
         """
         seen = self._bases.last_seen(session.key, where.real)
-        return await self._write(session, where, text, AllowedChange(base, seen, knows))
+        return await self._write(session, where, text, AllowedChange(base, seen, is_known))
 
     async def _write(
         self,
@@ -169,23 +169,23 @@ class AgentFiles(Generic[S]):
                         session.key,
                         where,
                         content,
-                        partial(self._amends.apply, session),
+                        partial(self._amendments.apply, session),
                         on_write,
                         partial(unread.base, session),
                         allowed,
                     ).run()
             if completed is None or not completed.failure:
                 answer()
-            written = None if completed is None else self._enter(session, file, completed)
-            self._amends.on_written(session, where.real)
+            written = None if completed is None else self._record(session, file, completed)
+            self._amendments.on_written(session, where.real)
             if completed is not None and completed.failure:
                 raise Refusal("failed", where.path, completed.failure)
             return written
 
-    def _enter(self, session: S, file: TrackedFile, completed: CompletedWrite) -> WrittenFile:
+    def _record(self, session: S, file: TrackedFile, completed: CompletedWrite) -> WrittenFile:
         """Enter a completed write in the ledger and the checkpoints, and show it."""
         files, path, before, after = self._files, file.path, completed.before, completed.after
-        agents = self._amends.agent_text(session, path)
+        agents = self._amendments.agent_text(session, path)
         self._on_location(session, path, completed.line)
         turn = files.turns.get(session)
         if turn is not None:
@@ -221,7 +221,7 @@ class AgentFiles(Generic[S]):
                 return await self._text(where)
         return await self._text(where)
 
-    async def _holds_key(self, where: Place) -> bool:
+    async def _has_key(self, where: Place) -> bool:
         """Return whether the text to be overwritten contains a private key."""
         try:
             text = await self._text_after_writes(where)

@@ -118,7 +118,7 @@ class AgentWrite:
 
         Return None if there is nothing to change.
         """
-        completed = await self._make()
+        completed = await self._merge_and_write()
         path, allowed, agents = self._where.real, self._allowed, self._agents_text
         if allowed is None:
             self._bases.record_write(self._session, path, self._base, agents, self._present)
@@ -131,7 +131,7 @@ class AgentWrite:
             self._bases.record_change(path, self._present, ChangeKind.TYPED, before)
         return completed
 
-    async def _make(self) -> CompletedWrite | None:
+    async def _merge_and_write(self) -> CompletedWrite | None:
         live = await self._buffers.read(self._where)
         if isinstance(live, BufferText):
             self._is_new = live.is_absent

@@ -25,7 +25,7 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession
 from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.files.writes.agent_files import AgentFiles, WrittenFile
-from acp_nvim.files.writes.file_writer import FileWriter, Refused, refused_why
+from acp_nvim.files.writes.file_writer import FileWriter, Refused, refusal_reason
 
 S = TypeVar("S", bound=AgentSession)
 
@@ -116,20 +116,20 @@ class ChangeSets(Generic[S]):
             raise Refusal("conflict", path, "it has changed; try again")
 
     async def carry_out(
-        self, session: S, changes: Sequence[FileChange], *, knows: bool
+        self, session: S, changes: Sequence[FileChange], *, is_known: bool
     ) -> list[WrittenFile]:
         """Make all changes or none; return the changed files.
 
-        ``knows`` is as in `AgentFiles.merge_change`. Raise Refusal, which names files that could
+        ``is_known`` is as in `AgentFiles.merge_change`. Raise Refusal, which names files that could
         not be restored. A cancellation takes effect afterwards.
         """
         written: list[WrittenFile] = []
         with anyio.CancelScope(shield=True):
-            written += await self._carry_out(session, changes, knows)
+            written += await self._carry_out(session, changes, is_known)
         return written
 
     async def _carry_out(
-        self, session: S, changes: Sequence[FileChange], knows: bool
+        self, session: S, changes: Sequence[FileChange], is_known: bool
     ) -> list[WrittenFile]:
         await self.check(changes)
         places = [path for it in changes for path in (it.path, it.origin) if path is not None]
@@ -138,23 +138,27 @@ class ChangeSets(Generic[S]):
         written: list[WrittenFile] = []
         for step in _in_order(changes):
             try:
-                written_file = await self._make(session, step, knows)
+                written_file = await self._make_change(session, step, is_known)
             except (Refusal, Refused) as error:
                 unrestored = await self._undo_steps(reversed(done), pending)
-                raise Refusal("failed", step.path, f"{refused_why(error)}{unrestored}") from error
+                raise Refusal(
+                    "failed", step.path, f"{refusal_reason(error)}{unrestored}"
+                ) from error
             if written_file is not None:
                 written.append(written_file)
                 done.append(msgspec.structs.replace(step, after=written_file.after))
         return written
 
-    async def _make(self, session: S, step: FileChange, knows: bool) -> WrittenFile | None:
+    async def _make_change(
+        self, session: S, step: FileChange, is_known: bool
+    ) -> WrittenFile | None:
         if step.origin is not None:
             await self._move(session, step.origin, step.path, step.before)
             return WrittenFile(step.path, step.before, step.after)
         where = Place(step.path, step.path)
         if step.after is not None:
             return await self._agent_files.merge_change(
-                session, where, step.before, step.after, knows=knows
+                session, where, step.before, step.after, is_known=is_known
             )
         await self._delete(session, step.path, step.before)
         return WrittenFile(step.path, step.before, None)
@@ -212,7 +216,7 @@ class ChangeSets(Generic[S]):
                 ):
                     await self._undo_step(step, pending)
             except (Refusal, Refused) as error:
-                unrestored.append(f"{step.path} ({refused_why(error)})")
+                unrestored.append(f"{step.path} ({refusal_reason(error)})")
             self._files.pending_view.refresh(*paths)
         return f"; changed all the same: {', '.join(unrestored)}" if unrestored else ""
 

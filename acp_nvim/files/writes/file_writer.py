@@ -86,7 +86,7 @@ class FileWriter:
             )
             if isinstance(live, NotLoaded):
                 disk_format = file_format or present or Format()
-                await self._put_on_disk(place, before, after, disk_format, live)
+                await self._write_to_disk(place, before, after, disk_format, live)
                 return
             if before is not None and live.text != before:
                 raise Refused(wording.WHY_CHANGED)
@@ -130,7 +130,7 @@ class FileWriter:
     async def _write(
         self, place: Place, live: BufferText, after: Text, fresh: bool, exists: bool
     ) -> WriteResult:
-        """Try once, waiting while the buffer is busy. The outcome is ``moved`` if it has changed."""
+        """Try once, and wait while the buffer is busy. The outcome is ``done`` or ``moved``."""
         options = self._files.options()
         hunks = restore_raw(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         lacking = unencodable(hunks, live.format.encoding)
@@ -155,7 +155,7 @@ class FileWriter:
             raise Refused(written.reason)
         return written
 
-    async def _put_on_disk(
+    async def _write_to_disk(
         self,
         place: Place,
         before: Text | None,
@@ -179,7 +179,7 @@ class FileWriter:
         self._files.tracked[place.real].apply(Holds(after, file_format))
 
 
-def refused_why(error: Refused | Refusal) -> str:
+def refusal_reason(error: Refused | Refusal) -> str:
     """Return the reason without the path, in one line."""
     return error.why if isinstance(error, Refusal) else str(error)
 

@@ -22,7 +22,7 @@ from acp_nvim.edits.log import frame, read_records
 from acp_nvim.edits.records import from_bytes
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes import private_files
-from acp_nvim.files.journal.journal import NOTES
+from acp_nvim.files.journal.journal import NOTES_PREFIX
 from acp_nvim.files.ports import PromptName, SessionInfo
 
 MAX_BYTES: Final = 1024 * 1024
@@ -32,7 +32,7 @@ _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 
 def path_of(folder: Path, owner: str) -> Path:
     """Return the notes file of one process."""
-    return folder / f"{NOTES}{owner}"
+    return folder / f"{NOTES_PREFIX}{owner}"
 
 
 class NotedHunk(msgspec.Struct, frozen=True, array_like=True):
@@ -51,8 +51,8 @@ class NotedHunk(msgspec.Struct, frozen=True, array_like=True):
         start, near = row - len(self.above), [*self.above, *self.new, *self.below]
         return start >= 0 and lines[start : start + len(near)] == near
 
-    def places(self, lines: Sequence[bytes], starts: Mapping[bytes, Sequence[int]]) -> list[int]:
-        """Return all rows at which a text has the new lines. ``starts`` are the rows of each line."""
+    def find_rows(self, lines: Sequence[bytes], starts: Mapping[bytes, Sequence[int]]) -> list[int]:
+        """Return all rows of the new lines in a text. ``starts`` are the rows of each line."""
         first = next(iter((*self.above, *self.new, *self.below)), b"")
         rows = (start + len(self.above) for start in starts.get(first, ()))
         return [row for row in rows if self.is_at(row, lines)]
@@ -91,7 +91,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         starts: dict[bytes, list[int]] = {}
         for row, line in enumerate(lines):
             starts.setdefault(line, []).append(row)
-        places = [hunk.places(lines, starts) for hunk in self.hunks]
+        places = [hunk.find_rows(lines, starts) for hunk in self.hunks]
         rows = [found[0] for found in places if len(found) == 1]
         return rows if len(rows) == len(places) and rows == sorted(rows) else []
 
@@ -109,7 +109,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         return Text(tuple(lines), eol) if lines else EMPTY
 
 
-def noted_hunk(before: Text, after: Text, hunk: Hunk) -> NotedHunk:
+def make_noted_hunk(before: Text, after: Text, hunk: Hunk) -> NotedHunk:
     """Return a hunk between two texts in the form of a note."""
     first, last = hunk.new_start, hunk.new_end
     return NotedHunk(
@@ -197,7 +197,7 @@ def old_notes(folder: Path) -> list[OldNotes]:
     """
     if sys.platform == "win32":
         return []
-    paths = sorted(folder.glob(f"{NOTES}*"))
+    paths = sorted(folder.glob(f"{NOTES_PREFIX}*"))
     return [found for path in paths if (found := _take_over(path)) is not None]
 
 
@@ -211,7 +211,7 @@ def _take_over(path: Path) -> OldNotes | None:
         return None
     batches, _, _ = read_records(os.pread(handle, os.fstat(handle).st_size, 0))
     notes = [note for it in batches for note in _decode(it)]
-    return OldNotes(path.name.removeprefix(NOTES), notes, path, handle)
+    return OldNotes(path.name.removeprefix(NOTES_PREFIX), notes, path, handle)
 
 
 def _decode(batch: bytes) -> list[WriteNote]:

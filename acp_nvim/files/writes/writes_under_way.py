@@ -26,7 +26,7 @@ from acp_nvim.files.writes.write_notes import (
     OldNotes,
     WriteNote,
     WriteNotes,
-    noted_hunk,
+    make_noted_hunk,
     old_notes,
     path_of,
 )
@@ -95,11 +95,11 @@ class WritesUnderWay:
             len(after.lines),
             before is not None and before.eol,
             after.eol,
-            [noted_hunk(before or EMPTY, after, hunk) for hunk in hunks],
+            [make_noted_hunk(before or EMPTY, after, hunk) for hunk in hunks],
             self._files.authors.prompt(session),
         )
         try:
-            self._replica.file.mark(pending=True)  # otherwise no process looks for the note
+            self._replica.file.set_pending(pending=True)  # otherwise no process looks for the note
             self._notes.add(note)
         except OSError as error:
             self._on_failure(self._replica.root, error)
@@ -127,12 +127,12 @@ class WritesUnderWay:
         if self._notes.number == coverage.number:
             self._notes.clear()
         else:
-            self._replica.file.mark(pending=True)
+            self._replica.file.set_pending(pending=True)
         if coverage.has_old_writes and self._old_notes:
             for notes in self._old_notes:
                 notes.remove()
             self._old_notes = []
-            self._replica.file.mark(pending=is_pending(values.values()))
+            self._replica.file.set_pending(pending=is_pending(values.values()))
 
     # -- notes of dead processes
     # ----------------------------------------------------------------------
@@ -145,7 +145,7 @@ class WritesUnderWay:
             self._on_failure(self._replica.root, error)
         for notes in self._old_notes:
             for note in notes.notes:
-                self._keys.learn(note.session, note.info)
+                self._keys.add_info(note.session, note.info)
 
     def unrecorded_paths(self) -> list[str]:
         """Return the files of noted writes that the journal does not contain."""
@@ -154,10 +154,10 @@ class WritesUnderWay:
             for note in old.notes:
                 if note.number > recorded:
                     self.unrecorded.setdefault(from_bytes(note.path), []).append(note)
-        self._drop_marks()
+        self._drop_note_numbers()
         return list(self.unrecorded)
 
-    def _drop_marks(self) -> None:
+    def _drop_note_numbers(self) -> None:
         """Let the next write of the journal remove the numbers of processes without notes."""
         replica = self._replica
         owners = {one.owner for one in self._old_notes}

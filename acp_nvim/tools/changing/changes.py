@@ -80,7 +80,7 @@ class Changes:
         async with self._permissions.ask(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
-            written = await self._change_sets.carry_out(session, wanted, knows=knows)
+            written = await self._change_sets.carry_out(session, wanted, is_known=knows)
         return _result(session, wanted, written)
 
     async def ask_and_run(
@@ -110,7 +110,7 @@ class Changes:
                 )
             if forbidden := self._permissions.forbidden(session, found):
                 raise ToolError(forbidden)
-            written += await self._change_sets.carry_out(session, found, knows=False)
+            written += await self._change_sets.carry_out(session, found, is_known=False)
         if not found:
             return ToolResult("done; no file was changed", {"files": []}, summary="no file changed")
         return _result(session, found, written)

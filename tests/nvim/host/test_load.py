@@ -294,7 +294,7 @@ def test_events_are_sent_in_portions() -> None:
 def test_questions_over_the_limit_are_cancelled_with_one_notice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clients, "MOST_ASKED", 10)
+    monkeypatch.setattr(clients, "MAX_QUESTIONS", 10)
     asking = AskingSession()
     for n in range(15):
         asking.ask(n)
