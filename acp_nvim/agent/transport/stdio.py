@@ -356,7 +356,7 @@ class _Pipes(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self.stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
-        # A pipe holds no more. Memory for a larger read would be mapped and released each time.
+        # The size of a pipe. Memory for larger reads would be mapped and released each time.
         cast(Any, self._transport.get_pipe_transport(STDOUT)).max_size = AT_ONCE
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:

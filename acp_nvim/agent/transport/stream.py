@@ -8,9 +8,9 @@ import anyio
 import anyio.lowlevel
 
 AT_ONCE = 64 << 10
-"""Number of bytes from which `ByteQueue.get` adds no more pieces: enough for one loop iteration."""
+"""Number of bytes from which `ByteQueue.get` stops adding pieces: enough for one iteration."""
 READ_AHEAD = 1 << 20
-"""Number of unread bytes from which no more is read from a peer, which then has to wait."""
+"""Number of unread bytes from which reading from a peer pauses, so that the peer has to wait."""
 LAST_S = 0.5
 """Maximum time that `Outbox.flush` waits for unsent messages, in seconds."""
 
@@ -120,7 +120,7 @@ class Outbox:
         return self._waiting.popleft()
 
     def end(self) -> None:
-        """Release the callers of `flush`, since no more messages will be sent."""
+        """Release the callers of `flush`, since no further message will be sent."""
         self._flushed.set()
 
     async def flush(self) -> None:

@@ -68,8 +68,8 @@ class FileChange(msgspec.Struct, frozen=True):
     """Changed file (absolute real path); a side is None if there is no file.
 
     Both sides are equal if the file had other content in between, which the store has seen.
-    ``executable`` and ``rights`` describe the file before; None stands for the rights of a new
-    file. ``link`` is the link that the file replaced.
+    ``executable`` and ``rights`` describe the file before; ``rights`` is None if they are those of
+    a new file. ``link`` is the link that the file replaced.
     """
 
     path: str

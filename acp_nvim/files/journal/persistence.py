@@ -182,7 +182,7 @@ class Persistence:
         self._due.set()
 
     async def wait_written(self) -> None:
-        """Wait until the journal has the writes of this process's agents, up to `MAX_SCREEN_WAIT_S`.
+        """Wait until the journal has the writes of own agents, at most `MAX_SCREEN_WAIT_S`.
 
         A pending edit is shown only after that, so that it survives if Neovim is killed.
         """

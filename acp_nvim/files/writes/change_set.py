@@ -33,7 +33,7 @@ S = TypeVar("S", bound=AgentSession)
 class FileChange(msgspec.Struct, frozen=True):
     """Change of a file (real path): its text before (None: no file) and after (None: deleted).
 
-    With ``origin``, the file is moved from that path, where it has the text ``before``.
+    With ``origin``, the file is moved from that path and has the text ``before`` there.
     """
 
     path: str

@@ -96,7 +96,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         return rows if len(rows) == len(places) and rows == sorted(rows) else []
 
     def text_before(self, text: Text, rows: Sequence[int]) -> Text | None:
-        """Return a text as it was before this write, whose hunks are at ``rows``.
+        """Return the text before this write, whose hunks are at ``rows`` in ``text``.
 
         Return None if the write created the file.
         """
