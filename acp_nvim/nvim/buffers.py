@@ -5,8 +5,9 @@ Each operation is one Lua call. A read sends the text only if its changedtick is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +15,7 @@ from anyio import to_thread
 
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.files.bytes.disk import contains_saved
+from acp_nvim.files.bytes.disk import contains_saved, saved_bytes
 from acp_nvim.files.bytes.file_format import Format, clean
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.ports import BufferChange, BufferText, NotLoaded, Save, WriteResult
@@ -83,15 +84,21 @@ class NvimBuffers:
             want["modified"] = True
         if change.rights is not None:
             want["rights"] = msgspec.structs.asdict(change.rights)
-        outcome, why, saved, answer, stamp, gone = await self._write(live, change.hunks, want)
+        writing = self._begin_write(live, change.hunks, want)
+        # Neovim needs some milliseconds, in which the text and bytes to expect are computed.
+        requested = Text(tuple(apply(live.raw.lines, change.hunks)), change.eol)
+        expected = None if change.verify is None else saved_bytes(requested, live.format)
+        outcome, why, saved, answer, stamp, gone = _outcome(await writing)
         if answer is None:
             return WriteResult(outcome, why)
         if outcome == "done":
-            requested = Text(tuple(apply(live.raw.lines, change.hunks)), change.eol)
             after = _text(answer, requested)
             is_verified = True
             if change.verify is not None and stamp is not None:  # events meanwhile are newer
-                is_verified = await to_thread.run_sync(contains_saved, change.verify, after, stamp)
+                is_same = after.raw is requested and after.format == live.format
+                encoded = expected if is_same else None
+                verify = partial(contains_saved, change.verify, after, stamp, encoded)
+                is_verified = await to_thread.run_sync(verify)
             text = after.text if after.raw is requested else clean(requested)
             return WriteResult("done", "", saved, after, is_verified, gone, text)
         return WriteResult(outcome, why, False, await self._restore_lines(live, _text(answer)))
@@ -143,13 +150,10 @@ class NvimBuffers:
         self._expected = number
         self._announced = sorted({*self._announced, *self._session_roots.get(n, ())})
 
-    async def _write(
+    def _begin_write(
         self, live: BufferText, hunks: Sequence[Hunk], want: dict[str, Any]
-    ) -> tuple[Any, Any, Any, Any, Any, bool]:
-        rows = _rows(hunks)
-        answer = await self._bridge.call(MODULE, "write", live.bufnr, live.tick, rows, want)
-        outcome, why, saved, snapshot, stamp, gone = [*answer, *[None] * 5][:6]
-        return outcome, why or "", bool(saved), snapshot, stamp, bool(gone)
+    ) -> Awaitable[Any]:
+        return self._bridge.call(MODULE, "write", live.bufnr, live.tick, _rows(hunks), want)
 
     async def _restore_lines(self, before: BufferText, now: BufferText) -> BufferText:
         """Write the old lines into a buffer if an undo did not restore them."""
@@ -158,8 +162,14 @@ class NvimBuffers:
             return now
         eol = before.raw.eol
         want = {"eol": eol, "empty": before.raw == EMPTY, "modified": before.is_modified}
-        answer = (await self._write(now, hunks, want))[3]
+        answer = _outcome(await self._begin_write(now, hunks, want))[3]
         return now if answer is None else _text(answer, before.raw)
+
+
+def _outcome(answer: list[Any]) -> tuple[Any, Any, Any, Any, Any, bool]:
+    """Return outcome, reason, whether it is saved, snapshot, stamp, and whether it is gone."""
+    outcome, why, saved, snapshot, stamp, gone = [*answer, *[None] * 5][:6]
+    return outcome, why or "", bool(saved), snapshot, stamp, bool(gone)
 
 
 def _fileencodings(file_format: Format) -> str:

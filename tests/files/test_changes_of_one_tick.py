@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,34 @@ async def test_a_second_change_within_one_tick_is_found(
         change_in_the_same_tick(path, "TEN\n")
         assert await look([], [str(path)]) == {str(path)}
         change_in_the_same_tick(path, "ELF\n")
+        await workspace.decide("reject")
+        assert path.read_text() == "one\n"
+        await workspace.end()
+
+
+async def test_a_file_is_scanned_before_a_write_only_if_its_signature_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk, "GRAIN_NS", 0)
+    async with fake_workspace(tmp_path) as workspace:
+        path = workspace.work / "a.txt"
+        path.write_text("one\n")
+        await workspace.begin()
+        await workspace.write(path, "two\n")
+        changes = workspace.core.disk
+        await changes.scan([], [str(path)])
+        scan, scanned = changes.scan, list[object]()
+
+        async def record(roots: Any, paths: Any = None, **options: Any) -> set[str]:
+            scanned.append(paths)
+            return await scan(roots, paths, **options)
+
+        monkeypatch.setattr(changes, "scan", record)
+        await changes.before_write(str(path))
+        assert scanned == []
+        path.write_text("three\n")
+        await changes.before_write(str(path))
+        assert scanned == [[str(path)]]
         await workspace.decide("reject")
         assert path.read_text() == "one\n"
         await workspace.end()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +20,7 @@ from acp_nvim.files.bytes.file_format import (
     codec_of,
     decode,
     decode_as,
-    encode,
+    encodable,
 )
 from acp_nvim.files.bytes.nofollow import LinkError, NotRegularError, Rights, SizeError
 from acp_nvim.files.bytes.paths import Place
@@ -111,12 +110,15 @@ def _why(place: Place, error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def contains_saved(place: Place, live: BufferText, saved_as: str) -> bool:
+def contains_saved(
+    place: Place, live: BufferText, saved_as: str, encoded: bytes | None = None
+) -> bool:
     """Return whether the file contains the text of its buffer after a save.
 
-    ``saved_as`` is the file's signature right after the save. The result is also True if the file
-    has changed since, cannot be read, or has an encoding for which Python has no codec: none of
-    these is a failed write.
+    ``saved_as`` is the file's signature right after the save. ``encoded`` is the text as
+    `saved_bytes` returns it, if the caller has it already. The result is also True if the file has
+    changed since, cannot be read, or has an encoding for which Python has no codec: none of these
+    is a failed write.
     """
     if codec_of(live.format.encoding) is None or signature_of(place.real) != saved_as:
         return True
@@ -124,7 +126,16 @@ def contains_saved(place: Place, live: BufferText, saved_as: str) -> bool:
         data = read(place, None)
     except Refusal:
         return True
-    return signature_of(place.real) != saved_as or (data is not None and _is_text(data, live))
+    if data is not None and (data == encoded or _is_text(data, live)):
+        return True
+    return signature_of(place.real) != saved_as
+
+
+def saved_bytes(raw: Text, file_format: Format) -> bytes | None:
+    """Return the bytes of a saved buffer, or None if its encoding lacks a character."""
+    if file_format.binary:
+        return str(raw).encode("utf-8", "surrogateescape")
+    return encodable(raw, file_format)
 
 
 def _is_text(data: bytes, live: BufferText) -> bool:
@@ -133,11 +144,10 @@ def _is_text(data: bytes, live: BufferText) -> bool:
     Both the encoded and the decoded form are compared: a text can have several encodings, and some
     bytes decode to no text.
     """
+    if saved_bytes(live.raw, live.format) == data:
+        return True
     if live.format.binary:
-        return str(live.raw).encode("utf-8", "surrogateescape") == data
-    with suppress(UnicodeEncodeError):
-        if encode(live.raw, live.format) == data:
-            return True
+        return False
     try:
         return decode_as(data, live.format).text == live.text
     except BinaryError:

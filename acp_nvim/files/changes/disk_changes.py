@@ -307,10 +307,12 @@ class DiskChanges:
         """Process an agent's own changes on disk before its write through the editor. Otherwise
         they would count as the earlier text.
         """
-        if self._tracked.state(path).disk is not UNSET:
+        state = self._tracked.state(path)
+        if state.disk is UNSET:
+            if self.turns and changed_at(path) >= self.turns.began():
+                await self.scan(self.turns.roots(), [path])
+        elif self._lock.locked() or state.postponed or state.compared != signature_of(path):
             await self.scan([], [path])
-        elif self.turns and await to_thread.run_sync(changed_at, path) >= self.turns.began():
-            await self.scan(self.turns.roots(), [path])
 
     def close(self) -> None:
         self._watch.close()

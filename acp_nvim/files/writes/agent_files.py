@@ -173,9 +173,7 @@ class AgentFiles(Generic[S]):
                         on_write,
                         partial(unread.base, session),
                         allowed,
-                    ).run()
-            if completed is None or not completed.failure:
-                answer()
+                    ).run(answer)
             written = None if completed is None else self._record(session, file, completed)
             self._amendments.on_written(session, where.real)
             if completed is not None and completed.failure:

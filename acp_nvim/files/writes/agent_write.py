@@ -113,12 +113,15 @@ class AgentWrite:
         self._is_new = False
         self._is_fresh = False
 
-    async def run(self) -> CompletedWrite | None:
+    async def run(self, answer: Callable[[], None]) -> CompletedWrite | None:
         """Make the change, and record it as known to the agent.
 
-        Return None if there is nothing to change.
+        Return None if there is nothing to change. ``answer`` is called as soon as the file has the
+        text, before the change is recorded, since the agent waits for it.
         """
         completed = await self._merge_and_write()
+        if completed is None or not completed.failure:
+            answer()
         path, allowed, agents = self._where.real, self._allowed, self._agents_text
         if allowed is None:
             self._bases.record_write(self._session, path, self._base, agents, self._present)
