@@ -89,10 +89,10 @@ end
 ---@param width integer cells
 ---@return { [1]: string, [2]: string? }[]
 local function draw_first_line(first, head, more, width)
-  local refusal = text_width(head) > width and head:match(' · refused: .*$')
-  if refusal then return draw_refused_line(first, head, refusal, width) end
-  if text_width(head) > width then -- the sign before the title shows the status too
-    head = head:match('^(.*) · [%l ]+$') or head
+  if text_width(head) > width then
+    local refusal = head:match(' · refused: .*$')
+    if refusal then return draw_refused_line(first, head, refusal, width) end
+    head = head:match('^(.*) · [%l ]+$') or head -- the sign before the title shows the status too
     local tail = end_of_line(head)
     local fits = text_width(head) <= width or text_width(tail) + TITLE > width
     if tail ~= '' and not fits then return shorten(first, head, tail, width) end
@@ -136,7 +136,7 @@ end
 ---@param first integer line
 ---@return { [1]: string, [2]: string? }[] chunks
 function M.of(first)
-  local width = require('acp.ui.win').text_columns(api.nvim_get_current_win())
+  local width = require('acp.features.chat.marks').text_columns(api.nvim_get_current_win())
   local gathered = title(first, vim.v.foldend)
   if gathered then return gathered_line(gathered, width) end
   local head = api.nvim_buf_get_lines(0, first - 1, first, false)[1]

@@ -4,7 +4,6 @@
 local M = {}
 
 local api = vim.api
-local text_columns = require('acp.ui.win').text_columns
 local ns = api.nvim_create_namespace('acp.chat')
 
 ---@alias acp.RowHighlights any[] column, end column (bytes) and group of each span of a row
@@ -13,7 +12,7 @@ local concealment, margin = require('acp.ui.conceal'), require('acp.features.cha
 
 local chats = {} ---@type table<integer, acp.Chat> by buffer
 local drawn ---@type acp.Chat chat of the window that is being drawn
-local window = 0
+local window, columns = 0, nil ---@type integer, integer? window being drawn, cells of its text
 local others = nil ---@type integer? namespace of another plugin that draws its Markdown
 local cursor, conceallevel = -1, 0 -- row whose marks are shown, and 'conceallevel' of the window
 
@@ -74,11 +73,21 @@ end
 ---@return integer
 local function level(row) return row == cursor and 0 or conceallevel end
 
+--- Return the width of the text area of a window. While the window is drawn, it is computed once,
+--- since Neovim needs longer for it than for a row.
+---@return integer cells
+function M.text_columns(win)
+  local text_columns = require('acp.ui.win').text_columns
+  if win ~= window then return text_columns(win) end
+  columns = columns or text_columns(win)
+  return columns
+end
+
 --- Draw a rule over the whole width of the window, unless the row shows its marks.
 local function rule(bufnr, row)
   if level(row) == 0 then return end
   api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
-    virt_text = { { ('─'):rep(text_columns(window)), 'AcpRule' } },
+    virt_text = { { ('─'):rep(M.text_columns(window)), 'AcpRule' } },
     virt_text_pos = 'overlay',
     ephemeral = true,
   })
@@ -87,7 +96,7 @@ end
 --- Show the keys that answer a question on the row below its card.
 ---@param id integer|string
 local function legend(bufnr, row, id)
-  local keys = require('acp.base.signals').emit('question_keys', id, text_columns(window) - 3)
+  local keys = require('acp.base.signals').emit('question_keys', id, M.text_columns(window) - 3)
   api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
     virt_text = { { '  ' .. (keys or ''), 'AcpMuted' } },
     virt_text_pos = 'overlay',
@@ -139,7 +148,8 @@ api.nvim_set_decoration_provider(ns, {
   on_win = function(_, win, bufnr, first, last)
     local chat = chats[bufnr]
     if chat then
-      drawn, window, others = chat, win, concealment.others(bufnr)
+      drawn, others = chat, concealment.others(bufnr)
+      window, columns = win, nil
       cursor = win == api.nvim_get_current_win() and bare_row(win) or -1
       conceallevel = vim.wo[win].conceallevel
       if others and not chat.others then
