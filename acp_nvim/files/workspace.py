@@ -22,7 +22,7 @@ from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.changes.git_tree import moves_of
 from acp_nvim.files.changes.tool_call_files import ToolCallFiles
 from acp_nvim.files.changes.turn_start import ANNOUNCED_S, EarlyScans, TurnStart
-from acp_nvim.files.changes.turns import HEARD_NS, Turn
+from acp_nvim.files.changes.turns import HEARD_NS, Turn, real_roots
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint, targets
 from acp_nvim.files.checkpoints.prompt_checkpoints import PromptCheckpoints
 from acp_nvim.files.checkpoints.pruning import prune
@@ -117,7 +117,7 @@ class Workspace(Generic[S]):
     async def _settle(self) -> None:
         self._settling = False
         for session in self.files.sessions():
-            await self.disk.settle([Place(root, root).real for root in session.roots])
+            await self.disk.settle(real_roots(session))
 
     def on_other_save(self, path: str) -> None:
         """Handle a save of a buffer's text, or of a part of it, to another file."""
@@ -163,7 +163,7 @@ class Workspace(Generic[S]):
 
     async def _prepare(self, session: AgentSession) -> None:
         await self.disk.scan(session.roots)
-        roots = [Place(root, root).real for root in session.roots]
+        roots = real_roots(session)
         await self.commits.check(roots)
         await self.disk.outer.prepare(roots)
 
@@ -306,16 +306,16 @@ class Workspace(Generic[S]):
         if checkpoint is not None:
             checkpoint.complete(turn.trees, snapshots.reasons(roots))
             self.persistence.request_exchange()
-        self._tasks.start_later(self._tidy, turn.session)
+        self._tasks.start_later(self._tidy, turn.roots)
         if turn.outer:
             self._tasks.start_later(self._look_around, turn)
 
     async def _look_around(self, turn: Turn) -> None:
         await self.disk.outer.scan(turn, is_over=False)
 
-    async def _tidy(self, session: AgentSession) -> None:
+    async def _tidy(self, roots: Sequence[str]) -> None:
         """Do work that no prompt waits for."""
-        await self.commits.check(Place(root, root).real for root in session.roots)
+        await self.commits.check(roots)
         if not self._pruned:
             self._pruned = True
             await to_thread.run_sync(prune, self.files.home.all())
@@ -368,13 +368,13 @@ class Workspace(Generic[S]):
             if checkpoint is not None:
                 checkpoint.ends.append(time.time())
                 self.persistence.request_exchange()
-            await self.commits.check(Place(root, root).real for root in session.roots)
+            await self.commits.check(real_roots(session))
         finally:
             self.disk.leave(session)
 
     async def refresh(self, sessions: Iterable[S]) -> None:
         """Look for commits and edits by other programs."""
-        roots = {Place(root, root).real for session in sessions for root in session.roots}
+        roots = {root for session in sessions for root in real_roots(session)}
         await self.sync_all()  # first, since a commit is compared with the present texts
         await self.commits.check(sorted(roots))
 

@@ -214,10 +214,15 @@ class DiskChanges:
         state, turns = self._tracked.state(path), self.turns.round
         if not isinstance(state.disk, Text) or state.postponed is not None:
             return False
-        is_same, signature = await to_thread.run_sync(_compare_text, path, state)
-        if is_same:
-            self._tracked[path].apply(Scanned((turns, signature)))
-        return is_same
+        signature, file = signature_of(path), self._tracked[path]
+        if state.compared != signature:
+            settled = is_settled(path, signature)
+            if not await to_thread.run_sync(_has_text, path, state):
+                return False
+            if settled and file.state.disk is state.disk:
+                file.apply(Compared(signature))
+        file.apply(Scanned((turns, signature)))
+        return True
 
     def can_skip_scan(self, turn: Turn) -> bool:
         """Return whether the last scan can serve as the one before this turn.
@@ -311,7 +316,7 @@ class DiskChanges:
         if state.disk is UNSET:
             if self.turns and changed_at(path) >= self.turns.began():
                 await self.scan(self.turns.roots(), [path])
-        elif self._lock.locked() or state.postponed or state.compared != signature_of(path):
+        elif self._lock.locked() or not await self.is_as_known(path):
             await self.scan([], [path])
 
     def close(self) -> None:
@@ -321,7 +326,7 @@ class DiskChanges:
     async def check_unchanged(self, path: str, roots: Sequence[str]) -> bool:
         """Process changes of a file; return whether its text is known to be unchanged."""
         if self._tracked.state(path).disk is not UNSET:
-            return path not in await self.scan([], [path])
+            return await self.is_as_known(path) or path not in await self.scan([], [path])
         is_detectable = await self._snapshots.can_detect_change(roots, path)
         return path not in await self.scan(roots, [path]) and is_detectable
 
@@ -418,13 +423,11 @@ def _compare_known(
     return changes, found
 
 
-def _compare_text(path: str, state: FileState) -> tuple[bool, str | None]:
-    """Return whether a file contains its known text, and its signature before it was read."""
-    signature = signature_of(path)
+def _has_text(path: str, state: FileState) -> bool:
+    """Return whether a file contains its known text."""
     with suppress(OSError):
-        is_same = state.compared == signature or bytes_of(path) == state.disk_bytes()
-        return is_same, signature
-    return False, signature
+        return bytes_of(path) == state.disk_bytes()
+    return False
 
 
 def _signatures_of(paths: Sequence[str]) -> dict[str, str | None]:

@@ -249,7 +249,9 @@ class Turns:
         """
         if not self._turns:
             self.round += 1
-        turn = self._turns.setdefault(session.n, Turn(session))
+        turn = self._turns.get(session.n)
+        if turn is None:
+            turn = self._turns[session.n] = Turn(session)
         turn.prompts += 1
         return turn
 

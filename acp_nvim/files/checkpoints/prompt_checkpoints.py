@@ -6,7 +6,8 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 from acp_nvim.edits.text import Text
-from acp_nvim.files.bytes.paths import Place, is_below
+from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.files.changes.turns import real_roots
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession
@@ -93,7 +94,7 @@ class PromptCheckpoints:
         unsaved: Mapping[str, Text] | None = None,
     ) -> Checkpoint:
         """Return a checkpoint of the present state, without adding it to the session's list."""
-        roots = [Place(root, root).real for root in session.roots]
+        roots = real_roots(session)
         words = " ".join(label.split())
         pending = self._files.ledger.files()
         states = {entry.path: self._files.tracked.state(entry.path) for entry in pending}

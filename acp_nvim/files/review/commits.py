@@ -46,8 +46,9 @@ class Commits:
                 await self._check_root(root)
 
     async def _check_root(self, root: str) -> None:
-        known, pending = self.heads.get(root), [it.path for it in self._files.ledger.files()]
-        paths = self._snapshots.group_by_root([root], pending)[0].get(root, [])
+        known, paths = self.heads.get(root), [it.path for it in self._files.ledger.files()]
+        if paths:
+            paths = self._snapshots.group_by_root([root], paths)[0].get(root, [])
         try:
             head, moves = await self._snapshots.head_moves(root, known)
             runs = await self._users_commits(moves) if paths else []
