@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
 from pathlib import Path
-
-import pytest
 
 from acp_nvim.wording import CHANGED_BY_BOTH
 from tests.support.fake_workspace import FakeWorkspace
@@ -18,13 +15,6 @@ TWO = TEXT.replace("line 2\n", "two\n").replace("line 10\n", "ten\n")
 PENDING = {
     "a.txt": ("modified", False, [(("line 2",), ("two",)), (("line 10",), ("ten",))]),
 }
-
-
-@pytest.fixture
-async def started(tmp_path: Path) -> AsyncIterator[Neovims]:
-    found = Neovims(tmp_path)
-    yield found
-    found.kill_all()
 
 
 async def worked(started: Neovims, name: str = "work") -> Path:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
-
-import pytest
+from collections.abc import Sequence
 
 from acp_nvim.edits.text import Text
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, pending_by_path
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))
-
-
-@pytest.fixture
-async def started(tmp_path: Path) -> AsyncIterator[Neovims]:
-    found = Neovims(tmp_path)
-    yield found
-    found.kill_all()
 
 
 async def exchange(*neovims: FakeWorkspace) -> None:

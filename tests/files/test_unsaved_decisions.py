@@ -6,7 +6,6 @@ if the buffer is discarded.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,6 @@ OLD = "".join(f"line {n}\n" for n in range(1, 13))
 TWO = OLD.replace("line 2\n", "two\n").replace("line 10\n", "ten\n")
 HUNKS = [(("line 2",), ("two",)), (("line 10",), ("ten",))]
 NOT_SAVED = "a.txt: rejected in the buffer, not saved yet"
-
-
-@pytest.fixture
-async def started(tmp_path: Path) -> AsyncIterator[Neovims]:
-    found = Neovims(tmp_path)
-    yield found
-    found.kill_all()
 
 
 class Typed:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from acp_nvim.edits.text import Text
@@ -15,13 +12,6 @@ OLD = "".join(f"line {n}\n" for n in range(1, 13))
 TWO = OLD.replace("line 2\n", "two\n").replace("line 10\n", "ten\n")
 REJECTED = TWO.replace("two\n", "line 2\n") + "mine\n"
 HUNKS = [(("line 2",), ("two",)), (("line 10",), ("ten",))]
-
-
-@pytest.fixture
-async def started(tmp_path: Path) -> AsyncIterator[Neovims]:
-    found = Neovims(tmp_path)
-    yield found
-    found.kill_all()
 
 
 async def rejected(started: Neovims) -> FakeWorkspace:

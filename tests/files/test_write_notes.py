@@ -5,7 +5,6 @@ The next Neovim attributes exactly that write to the agent.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import msgspec
@@ -23,13 +22,6 @@ LINES = [f"line {n}" for n in range(1, 13)]
 TEXT = "\n".join(LINES) + "\n"
 TWO = TEXT.replace("line 2\n", "two\n").replace("line 10\n", "ten\n")
 HUNKS = [(("line 2",), ("two",)), (("line 10",), ("ten",))]
-
-
-@pytest.fixture
-async def started(tmp_path: Path) -> AsyncIterator[Neovims]:
-    found = Neovims(tmp_path)
-    yield found
-    found.kill_all()
 
 
 @pytest.fixture

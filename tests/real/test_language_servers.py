@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.real import npm
 from tests.real.kit import INSTALLED
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
@@ -87,13 +86,7 @@ CONFIG_TS = {"compilerOptions": {"strict": True, "lib": ["es2020", "dom"], "type
 def programs() -> Path:
     """Return the folder with the servers' programs, and install them if necessary."""
     found = PLACE / "node_modules" / ".bin"
-    if not (found / "typescript-language-server").exists():
-        npm = shutil.which("npm")
-        if npm is None:
-            pytest.skip("npm is not on PATH")
-        PLACE.mkdir(parents=True, exist_ok=True)
-        quiet = ["--no-audit", "--no-fund", "--silent", "--prefix", str(PLACE)]
-        subprocess.run([npm, "install", *quiet, *PACKAGES], check=True, timeout=280)
+    npm.install(PLACE, PACKAGES, found / "typescript-language-server")
     return found
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.real import npm
 from tests.real.kit import INSTALLED
 from tests.support.served_tools import ECHO, RELAY, serve_tools
 
@@ -31,13 +30,7 @@ PACKAGES = (
 def programs() -> Path:
     """Return the folder with the programs, and install them if necessary."""
     found = PLACE / "node_modules" / ".bin"
-    if not (found / "mcp-inspector").exists():
-        npm = shutil.which("npm")
-        if npm is None:
-            pytest.skip("npm is not on PATH")
-        PLACE.mkdir(parents=True, exist_ok=True)
-        quiet = ["--no-audit", "--no-fund", "--silent", "--prefix", str(PLACE)]
-        subprocess.run([npm, "install", *quiet, *PACKAGES], check=True, timeout=200)
+    npm.install(PLACE, PACKAGES, found / "mcp-inspector")
     return found
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 import trustme
 
 from acp_nvim.agent.transport.base import TransportError
+from tests.real import npm
 from tests.real.kit import INSTALLED
 from tests.support.editor import Editor
 from tests.support.remote_client import reached
@@ -66,13 +66,7 @@ def python_sdk(*more: str) -> RemoteServer:
 def typescript() -> Path:
     """Return the example server of the TypeScript SDK."""
     program = PLACE / "node_modules/@agentclientprotocol/sdk/dist/examples/http-server.js"
-    if not program.exists():
-        npm = shutil.which("npm")
-        if npm is None:
-            pytest.skip("npm is not on PATH")
-        PLACE.mkdir(parents=True, exist_ok=True)
-        quiet = ["--no-audit", "--no-fund", "--silent", "--prefix", str(PLACE)]
-        subprocess.run([npm, "install", *quiet, *PACKAGES], check=True, timeout=200)
+    npm.install(PLACE, PACKAGES, program)
     return program
 
 

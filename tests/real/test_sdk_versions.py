@@ -6,13 +6,13 @@ in its own environment.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.real import npm
 from tests.real.kit import INSTALLED
 from tests.support.editor import ROOT, Editor
 from tests.support.traffic import Traffic
@@ -34,13 +34,7 @@ PYTHON_SDK = "agent-client-protocol==1.0.0rc3"
 def node() -> Path:
     """Return Node.js with the TypeScript SDK."""
     program = PLACE / "node_modules/.bin/node"
-    if not SDK.exists() or not program.exists():
-        npm = shutil.which("npm")
-        if npm is None:
-            pytest.skip("npm is not on PATH")
-        PLACE.mkdir(parents=True, exist_ok=True)
-        quiet = ["--no-audit", "--no-fund", "--silent", "--prefix", str(PLACE)]
-        subprocess.run([npm, "install", *quiet, *PACKAGES], check=True, timeout=200)
+    npm.install(PLACE, PACKAGES, SDK, program)
     return program
 
 

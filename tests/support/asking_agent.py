@@ -37,6 +37,15 @@ class Asking:
             id,
         )
 
+    def assert_asks(self, id: str, call: dict[str, Any]) -> None:
+        """Ask, assert that no rule answers, and refuse as the user."""
+        before = self.outcomes()
+        self.ask(id, call)
+        assert self.outcomes() == before
+        self.editor.answer("Acp deny")
+        self.answered(*before, "reject")
+        self.editor.wait("#require('acp').state().sessions[1].permissions == 0")
+
     def take_back(self, id: str) -> None:
         self.agent.ask("takes_back", id)
 

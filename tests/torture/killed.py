@@ -21,12 +21,11 @@ import os
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from acp_nvim.edits.text import Text
-from tests.torture import remembered
+from tests.torture import histories, remembered
 from tests.torture.changes import Clock
 from tests.torture.killed_process import END, MEET, Acted, Done, Failed, Started, State, live
 from tests.torture.reborn import FILES
@@ -259,18 +258,5 @@ def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
     return ""
 
 
-def main(words: Sequence[str]) -> int:
-    """Run histories from a seed on and return the number of failures."""
-    first, steps, count = (int(word) for word in [*words[:3], str(STEPS), "1"][:3])
-    failed = 0
-    for seed in range(first, first + count):
-        why = run(seed, "both" in words, steps)
-        if why:
-            failed += 1
-            print(seed, "FAILED", why[-6000:], sep="\n", flush=True)
-    print(f"{count} histories, {failed} failed")
-    return failed
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(histories.main(run, STEPS))

@@ -17,14 +17,11 @@ from __future__ import annotations
 import os
 import random
 import sys
-import tempfile
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import anyio
 
 from acp_nvim.edits.text import EMPTY, Text, parse
 from acp_nvim.files.bytes.refusals import Refusal
@@ -32,6 +29,7 @@ from acp_nvim.files.journal import journal
 from acp_nvim.files.review.review import Verdict
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, pending_by_path, writers
+from tests.torture import histories
 from tests.torture.changes import Clock, changed
 
 STEPS = 25
@@ -405,30 +403,9 @@ async def history(root: Path, seed: int, both: bool, steps: int = STEPS) -> None
 
 
 def run(seed: int, both: bool = False) -> str:
-    """Run one history in its own directory and return the failure, or ""."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
-        try:
-            anyio.run(history, Path(os.path.realpath(root)), seed, both)
-        except (AssertionError, BaseExceptionGroup) as error:
-            found: BaseException = error
-            while isinstance(found, BaseExceptionGroup):
-                found = found.exceptions[0]
-            return str(found) or repr(found)
-    return ""
-
-
-def main(words: Sequence[str]) -> int:
-    """Run histories from a seed on and return the number of failures."""
-    first, count = (int(word) for word in [*words, "1"][:2])
-    failed = 0
-    for seed in range(first, first + count):
-        why = run(seed, "both" in words)
-        if why:
-            failed += 1
-            print(seed, "FAILED", why[-3000:], sep="\n", flush=True)
-    print(f"{count} histories, {failed} failed")
-    return failed
+    """Run one history and return the failure, or ""."""
+    return histories.run_async(history, seed, both)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(histories.main(run))

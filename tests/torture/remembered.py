@@ -31,6 +31,7 @@ from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Entry, Message
 from tests.support.chat_histories import PIECES, Chat
 from tests.support.stored_history import StoredHistory, begin
+from tests.torture import histories
 
 STEPS = 40
 PROMPTS = 10_000
@@ -212,18 +213,5 @@ def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
     return ""
 
 
-def main(words: Sequence[str]) -> int:
-    """Run histories from a seed on and return the number of failures."""
-    first, steps, count = (int(word) for word in [*words[:3], "40", "1"][:3])
-    failed = 0
-    for seed in range(first, first + count):
-        why = run(seed, "both" in words, steps)
-        if why:
-            failed += 1
-            print(seed, "FAILED", why[-3000:], sep="\n", flush=True)
-    print(f"{count} histories, {failed} failed")
-    return failed
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(histories.main(run, STEPS))

@@ -25,7 +25,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from tests.support.killed_host import HOST_PID, kill_host, wait_host
 from tests.support.lua import lua_chunk
 from tests.support.rpc import EditorError
 from tests.support.waiting import until as waited
+from tests.torture import histories
 from tests.torture.unsent_model import Talk, Waiting, Words
 
 STEPS = 14
@@ -462,18 +463,5 @@ def run(seed: int, both: bool = False, steps: int = STEPS) -> str:
     return ""
 
 
-def main(words: Sequence[str]) -> int:
-    """Run histories from a seed on and return the number of failures."""
-    first, steps, count = (int(word) for word in [*words[:3], str(STEPS), "1"][:3])
-    failed = 0
-    for seed in range(first, first + count):
-        why = run(seed, "both" in words, steps)
-        if why:
-            failed += 1
-            print(seed, "FAILED", why[-5000:], sep="\n", flush=True)
-    print(f"{count} histories, {failed} failed")
-    return failed
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(histories.main(run, STEPS))

@@ -102,12 +102,15 @@ def test_closing_a_terminal_or_a_call_goes_back_to_the_chat(
 
 
 @pytest.mark.parametrize("where", ["composer", "chat"])
-def test_a_new_session_replaces_the_one_that_the_user_is_in(chat: Editor, where: str) -> None:
+@pytest.mark.parametrize("command", ["Acp new", "AcpPrompt! say more"])
+def test_a_new_session_replaces_the_one_that_the_user_is_in(
+    chat: Editor, command: str, where: str
+) -> None:
     chat.keys(":AcpPrompt<CR>")
     chat.wait("vim.fn.mode() == 'i'")
     chat.keys("half a prompt<Esc>" + ("<C-w>k" if where == "chat" else ""))
     chat.wait("vim.bo.filetype == ...", f"acp{where}")
-    chat.keys(":Acp new<CR>")
+    chat.keys(f":{command}<CR>")
     chat.wait("vim.fn.bufwinid('acp://chat/2') > 0")
     assert shown(chat) == ["a.txt", "acp://chat/2", "acp://composer/2"]
     assert chat.lua("return vim.fn.bufname()") == f"acp://{where}/2"
@@ -128,20 +131,6 @@ def test_a_new_session_from_the_code_takes_the_place_of_the_chat(
     chat.keys(":Acp new<CR>")
     chat.wait("vim.fn.bufwinid('acp://chat/3') > 0")
     assert shown(chat)[:3] == ["a.txt", "acp://chat/1", "acp://chat/3"]
-
-
-@pytest.mark.parametrize("where", ["composer", "chat"])
-def test_a_prompt_to_a_new_session_replaces_the_one_that_the_user_is_in(
-    chat: Editor, where: str
-) -> None:
-    chat.keys(":AcpPrompt<CR>")
-    chat.wait("vim.fn.mode() == 'i'")
-    chat.keys("half a prompt<Esc>" + ("<C-w>k" if where == "chat" else ""))
-    chat.wait("vim.bo.filetype == ...", f"acp{where}")
-    chat.keys(":AcpPrompt! say more<CR>")
-    chat.wait("vim.fn.bufwinid('acp://chat/2') > 0")
-    assert shown(chat) == ["a.txt", "acp://chat/2", "acp://composer/2"]
-    assert chat.lines("acp://composer/1") == ["half a prompt"]
 
 
 WRAPPED = "say Wrapped " + " ".join(f"{'x' * n} till.py :Acp /skip" for n in range(1, 30))

@@ -60,15 +60,6 @@ def allowed(asking: Asking, id: str, call: dict[str, Any]) -> None:
     asking.answered(*before, "allow")
 
 
-def asked(asking: Asking, id: str, call: dict[str, Any]) -> None:
-    before = asking.outcomes()
-    asking.ask(id, call)
-    assert asking.outcomes() == before
-    asking.editor.answer("Acp deny")
-    asking.answered(*before, "reject")
-    asking.editor.wait("#require('acp').state().sessions[1].permissions == 0")
-
-
 def rules(editor: Editor) -> list[str]:
     editor.cmd("Acp rules")
     editor.wait("vim.fn.bufexists('acp://rules') == 1")
@@ -86,11 +77,11 @@ def test_a_kept_command_is_allowed_exactly_as_shown(asking: Asking) -> None:
         "make test; rm x",
         "make",
     ):
-        asked(asking, line, run(line))
-    asked(asking, "newline", run("make test\nrm x"))
-    asked(asking, "directory", run("make test", cwd=f"{asking.editor.work}/sub"))
-    asked(asking, "variables", run("make test", env={"A": "b"}))
-    asked(asking, "kind", {**run("make test"), "kind": "other"})
+        asking.assert_asks(line, run(line))
+    asking.assert_asks("newline", run("make test\nrm x"))
+    asking.assert_asks("directory", run("make test", cwd=f"{asking.editor.work}/sub"))
+    asking.assert_asks("variables", run("make test", env={"A": "b"}))
+    asking.assert_asks("kind", {**run("make test"), "kind": "other"})
     asking.end()
 
 
@@ -106,11 +97,11 @@ def test_a_kept_edit_is_for_one_path(asking: Asking) -> None:
     allowed(asking, "same link", edit(link))
     link.unlink()
     link.symlink_to(editor.work / "b.txt")
-    asked(asking, "other target", edit(link))
-    asked(asking, "case", edit(editor.work / "A.txt"))
-    asked(asking, "dots", edit(f"{editor.work}/sub/../a.txt"))
-    asked(asking, "delete", {**edit(path), "kind": "delete"})
-    asked(asking, "with a command", edit(path, rawInput={"command": "make test"}))
+    asking.assert_asks("other target", edit(link))
+    asking.assert_asks("case", edit(editor.work / "A.txt"))
+    asking.assert_asks("dots", edit(f"{editor.work}/sub/../a.txt"))
+    asking.assert_asks("delete", {**edit(path), "kind": "delete"})
+    asking.assert_asks("with a command", edit(path, rawInput={"command": "make test"}))
     asking.end()
 
 
@@ -129,14 +120,14 @@ def test_a_kept_edit_is_for_one_path(asking: Asking) -> None:
 )
 def test_no_rule_is_offered_for_what_always_asks(asking: Asking, call: dict[str, Any]) -> None:
     always(asking, "one", call, "Keep this rule")
-    asked(asking, "again", call)
+    asking.assert_asks("again", call)
     assert picker_questions(asking.editor) == []
     asking.end()
 
 
 def test_a_declined_offer_keeps_nothing(asking: Asking) -> None:
     always(asking, "one", run("make test"), "No")
-    asked(asking, "again", run("make test"))
+    asking.assert_asks("again", run("make test"))
     asking.end()
 
 
@@ -160,7 +151,7 @@ def test_a_key_takes_a_rule_away(asking: Asking) -> None:
     editor.wait("vim.bo.filetype == 'acprules'")
     editor.keys("d")
     editor.wait_message("The rule is gone")
-    asked(asking, "again", run("make test"))
+    asking.assert_asks("again", run("make test"))
     asking.end()
 
 
@@ -204,7 +195,7 @@ def test_another_neovim_of_the_project_follows_a_rule_at_once(edit: Callable[...
     for editor in (first, second):
         install_picker(editor)
     one, other = Asking(first), Asking(second)
-    asked(other, "before", run("make test"))
+    other.assert_asks("before", run("make test"))
     keep(one, "one", run("make test"), "run make test")
     allowed(other, "after", run("make test"))
     keep(other, "two", run("make all"), "run make all")

@@ -38,16 +38,6 @@ def trusted(asking: Asking, id: str, call: dict[str, Any]) -> None:
     )
 
 
-def asked(asking: Asking, id: str, call: dict[str, Any]) -> None:
-    """Assert that the user is asked about a call, and refuse it."""
-    before = asking.outcomes()
-    asking.ask(id, call)
-    assert asking.outcomes() == before
-    asking.editor.answer("Acp deny")
-    asking.answered(*before, "reject")
-    asking.editor.wait("#require('acp').state().sessions[1].permissions == 0")
-
-
 def edit(path: Path | str, **more: Any) -> dict[str, Any]:
     diff = {"type": "diff", "path": str(path), "oldText": "one\n", "newText": "ONE\n"}
     return {"title": f"Edit {path}", "kind": "edit", "content": [diff], **more}
@@ -67,20 +57,20 @@ def test_trust_in_edits(asking: Asking) -> None:
     editor.wait_screen("trust edits")
     trusted(asking, "inside", edit(path))
     trusted(asking, "relative", edit("sub/../a.txt"))
-    asked(asking, "command", run("make test"))
-    asked(asking, "hidden command", edit(path, rawInput={"command": "rm -rf /"}))
-    asked(
-        asking, "delete", {"title": "Delete", "kind": "delete", "locations": [{"path": str(path)}]}
+    asking.assert_asks("command", run("make test"))
+    asking.assert_asks("hidden command", edit(path, rawInput={"command": "rm -rf /"}))
+    asking.assert_asks(
+        "delete", {"title": "Delete", "kind": "delete", "locations": [{"path": str(path)}]}
     )
-    asked(asking, "secret", edit(editor.work / ".env"))
-    asked(asking, "link to a secret", edit(editor.work / "link.txt"))
-    asked(asking, "runs by itself", edit(editor.work / ".git/hooks/pre-commit"))
-    asked(asking, "outside", edit("/etc/passwd"))
-    asked(asking, "outside by dots", edit(f"{editor.work}/../x.txt"))
-    asked(asking, "title names a secret", {"title": "Edit .env", "kind": "edit"})
+    asking.assert_asks("secret", edit(editor.work / ".env"))
+    asking.assert_asks("link to a secret", edit(editor.work / "link.txt"))
+    asking.assert_asks("runs by itself", edit(editor.work / ".git/hooks/pre-commit"))
+    asking.assert_asks("outside", edit("/etc/passwd"))
+    asking.assert_asks("outside by dots", edit(f"{editor.work}/../x.txt"))
+    asking.assert_asks("title names a secret", {"title": "Edit .env", "kind": "edit"})
     editor.cmd("Acp trust off")
     editor.wait("require('acp').state().sessions[1].trust == nil")
-    asked(asking, "again", edit(path))
+    asking.assert_asks("again", edit(path))
     asking.end()
 
 
@@ -108,14 +98,14 @@ def test_trust_in_all(asking: Asking) -> None:
         "echo x > .git/hooks/pre-commit",
         "bash -c 'cat /etc/passwd'",
     ):
-        asked(asking, line, run(line))
-    asked(asking, "directory", run("ls", cwd="/etc"))
-    asked(asking, "variables", run("make", env={"PATH": "/tmp"}))
-    asked(
-        asking, "argument", {"title": "t", "kind": "other", "rawInput": {"target": "/etc/passwd"}}
+        asking.assert_asks(line, run(line))
+    asking.assert_asks("directory", run("ls", cwd="/etc"))
+    asking.assert_asks("variables", run("make", env={"PATH": "/tmp"}))
+    asking.assert_asks(
+        "argument", {"title": "t", "kind": "other", "rawInput": {"target": "/etc/passwd"}}
     )
-    asked(asking, "mode", {"title": "Ready to code?", "kind": "switch_mode"})
-    asked(asking, "says nothing", {"title": "Confirm", "kind": "other"})
+    asking.assert_asks("mode", {"title": "Ready to code?", "kind": "switch_mode"})
+    asking.assert_asks("says nothing", {"title": "Confirm", "kind": "other"})
     asking.end()
 
 
@@ -126,7 +116,7 @@ def test_a_rule_wins_over_trust(editor: Editor, action: str) -> None:
     editor.cmd("Acp trust all")
     editor.wait("require('acp').state().sessions[1].trust == 'all'")
     if action == "ask":
-        asked(asking, "make", run("make test"))
+        asking.assert_asks("make", run("make test"))
     else:
         asking.agent.ask("asks_about", "make", json.dumps(run("make test")))
         asking.answered("reject")
