@@ -194,11 +194,8 @@ def main() -> int:
     version = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
         lines = release(version, sys.argv[2:] or [".ci/run"])
-    except Refused as reason:
+    except (Refused, subprocess.SubprocessError, OSError) as reason:
         print(f"release: {reason}", file=sys.stderr)
-        return 1
-    except subprocess.CalledProcessError as failed:
-        print(f"release: {failed}", file=sys.stderr)
         return 1
     print("\n".join(lines))
     return 0

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from acp_nvim import __version__
+from tests.support.editor import nvim_binary
 from tests.support.git import git
+from tests.support.lua import lua_chunk
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LONGEST_LIST = 60
@@ -87,3 +91,17 @@ def test_the_build_hook_loads_an_existing_file() -> None:
     named = re.findall(r"here \.\. '/([^']+)'", (ROOT / "build.lua").read_text(encoding="utf-8"))
     assert named
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_build_hook_shows_its_steps_in_a_coroutine_and_elsewhere(tmp_path: Path) -> None:
+    """lazy.nvim resumes a coroutine. vim.pack calls an autocommand, where no function can yield."""
+    shutil.copy(ROOT / "build.lua", tmp_path)
+    module = tmp_path / "lua/acp/features/install/environment.lua"
+    module.parent.mkdir(parents=True)
+    module.write_text("return { build = function(report) report('first') report('second') end }")
+    script = tmp_path / "script.lua"
+    script.write_text(lua_chunk(__file__, "build_hook"))
+    argv = [nvim_binary(), "--clean", "--headless", "-S", str(script), "-c", "quitall!"]
+    ran = subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True, text=True)
+    shown = ran.stderr.replace("\r", "").replace("\n", "")
+    assert shown == "acp.nvim: firstacp.nvim: secondyields first second"
