@@ -351,7 +351,12 @@ def file_move(session: Session, old: str, new: str) -> FileMove:
 
 
 def _is_worth_recording(session: Session) -> bool:
-    """Return whether the session has more than unsent prompts and notes."""
+    """Return whether the session has more than unsent prompts and notes.
+
+    The replay of a session that could not be opened is not recorded.
+    """
+    if session.root.opening_id and not session.root.id:
+        return False
     if session.turn:
         return True
     nothing = (Line, Heading, Past)

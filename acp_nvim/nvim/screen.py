@@ -137,7 +137,8 @@ class Screen:
         more, new_children = False, 0
         for n, session in self.sessions.items():
             transcript, document = session.transcript, self.documents[n]
-            if not transcript.dirty and not session.changes.is_pending:
+            redraws = transcript.must_redraw
+            if not transcript.dirty and not redraws and not session.changes.is_pending:
                 continue  # most sessions have no changes
             if session.root is not session and n not in self._known:
                 new_children += 1
@@ -146,7 +147,7 @@ class Screen:
                     continue
                 ops.append(["session", n])
             self._status[n] = _status(session)
-            if transcript.dirty:
+            if transcript.dirty or redraws:
                 drawn, budget = document.draw(transcript, budget)
                 ops += drawn
                 more = more or bool(transcript.dirty)

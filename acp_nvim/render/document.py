@@ -140,6 +140,7 @@ class Document:
 
         An entry that does not fit stays dirty, and so do all later ones, to preserve the order.
         """
+        first = self.redraw(transcript) if transcript.must_redraw else []
         batch = Batch(self.n)
         self._dirty = dirty = transcript.dirty
         for entry in list(dirty):
@@ -153,7 +154,7 @@ class Document:
             if not done:
                 break
             del dirty[entry]
-        return batch.operations(), budget
+        return first + batch.operations(), budget
 
     def restyle(self, style: tools.Style, thoughts: str) -> bool:
         """Set the appearance. Return whether it has changed."""
@@ -166,7 +167,8 @@ class Document:
         self._height, self._last_block = 0, None
         self._run, self._gathered = [], {}
         transcript.dirty = dict.fromkeys(transcript.entries)
-        self.drawn = 0
+        transcript.must_redraw = False
+        self.drawn = transcript.dropped_text
         return [["reset_chat", self.n]]
 
     def _skip(self, message: Message) -> None:

@@ -51,7 +51,7 @@ class Child(Session):
         self.decisions = root.decisions
         self.status = "idle"
         self.change("id", "parent")
-        self.transcript.add(Heading(f"{link.label} (subagent of session {parent.n})"))
+        self._add_heading()
         link.n = n
         root.children[link.id] = self
         self.follow()
@@ -64,6 +64,14 @@ class Child(Session):
         if self.status != "running":
             self.transcript.release()
         self.change("title", "status", "stop_reason", "error")
+
+    def replace_link(self, link: Subagent) -> None:
+        """Set its entry, after a failed replay of the parent was dropped."""
+        self.link, link.n = link, self.n
+        self._add_heading()
+
+    def _add_heading(self) -> None:
+        self.transcript.add(Heading(f"{self.link.label} (subagent of session {self.parent})"))
 
     def change(self, *names: str) -> None:
         """Mark state as changed. Questions are state of the topmost session."""
@@ -164,6 +172,8 @@ def apply(session: Session, update: schema.SubagentUpdate) -> Subagent:
     if link is None:
         link = session.links[update.session_id] = Subagent(update.session_id)
         session.transcript.add(link)
+        if isinstance(child := session.root.children.get(update.session_id), Child):
+            child.replace_link(link)
         if len(session.links) > lists.NEWEST:
             session.change("more")
     if update.title is not UNSET:

@@ -276,3 +276,22 @@ def _replay_much(agent: Agent, size: int, calls: int) -> None:
         call = update_of("tool_call", toolCallId=f"c{number}", title="Old", status="completed")
         agent.update(call)
         agent.say(text)
+
+
+@whole_life
+def stores_and_dies(agent: Agent, path: str, died: str) -> None:
+    """Like `stores`, but exit amid the first replay, with an open tool call. DIED is a file that is
+    created then.
+    """
+    handshake(agent)
+    store = Store(path)
+    if Path(died).exists():
+        serve(agent, store)
+    while (frame := agent.next())["method"] != "session/load":
+        _list(agent, store, frame, 2)
+    Path(died).touch()
+    agent.session = frame["params"]["sessionId"]
+    replay(agent, agent.session, store.sessions[agent.session])
+    agent.update(update_of("tool_call", toolCallId="c1", title="Half", kind="read"))
+    agent.update(update_of("plan", entries=[]))
+    agent.exit(3)

@@ -64,6 +64,11 @@ class JsonChat:
         """Return the rows of the chat as one text."""
         return "\n".join(self.lines)
 
+    @property
+    def is_drawn(self) -> bool:
+        """Return whether all characters count as drawn."""
+        return self._document.drawn == self.session.transcript.written
+
     def statuses(self) -> dict[str, str]:
         """Return the status of each tool call."""
         return {call.id: call.status for call in self.session.tool_calls}

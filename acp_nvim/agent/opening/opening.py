@@ -63,6 +63,8 @@ class Opening:
         """Parameters of the last request. The editor's tools may be renamed or left out."""
         self.handover = ""
         """Earlier conversation to send to an agent that does not have it."""
+        self.shows_entries = False
+        """Whether the chat shows the known entries, although the opening may have failed."""
         self._session = session
         self._origin = origin
         self._connection = connection
@@ -78,7 +80,11 @@ class Opening:
     # -- the first time ---------------------------------------------------------------------------
 
     async def open_first(self) -> Any:
-        """Open the session as its origin requires."""
+        """Open the session as its origin requires. Earlier attempts may have failed."""
+        if self._origin.kind in ("load", "resume"):
+            from acp_nvim.session import replays
+
+            replays.drop(self._session)
         match self._origin.kind:
             case "load":
                 result = await self._load(self._origin.id)
@@ -127,6 +133,7 @@ class Opening:
     async def _copy(self) -> Any:
         """Open a new session that shows the earlier conversation. The first prompt carries it."""
         self._session.transcript.append_all(self._origin.entries())
+        self.shows_entries = True
         self._hand_over()
         result = await self._new()
         if self.handover:

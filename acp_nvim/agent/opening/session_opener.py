@@ -218,6 +218,8 @@ class SessionOpener:
         finally:
             self._params = opening.params
             self.handover = opening.handover or self.handover
+            if opening.shows_entries:
+                self.origin = structs.replace(self.origin, entries=tuple)
 
     def lose(self, line: str = "") -> None:
         """Mark the session as lost by a running agent. ``line`` ends the line that reports it."""

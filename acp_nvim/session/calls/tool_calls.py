@@ -197,6 +197,10 @@ class ToolCalls:
     """All tool calls of a session in the order of their first messages."""
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all calls."""
         self._calls: list[ToolCall] = []
         self._closed = 0
         """Number of closed calls at the beginning."""

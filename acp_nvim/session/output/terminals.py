@@ -76,6 +76,12 @@ class Terminals:
         self.on_output(terminal)
         self._on_status()
 
+    def clear(self) -> None:
+        """Forget all terminals."""
+        self._all.clear()
+        self._shown.clear()
+        self._ended.clear()
+
     def restore(self, terminal: Terminal, entry: ToolEntry | TerminalEntry) -> None:
         """Add a terminal that an entry showed before."""
         self._all[terminal.id] = terminal

@@ -1,14 +1,23 @@
 """Transcript of a session: its entries in wire order.
 
 Entries are only appended, so the order on the screen is the order on the wire. A message may be
-rewritten at its place, by its id.
+rewritten at its place, by its id. Only a replay that failed is removed again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acp_nvim.session.transcript.entries import Entry, Heading, Line, Message, Part, Role, length
+from acp_nvim.session.transcript.entries import (
+    Entry,
+    Heading,
+    Line,
+    Message,
+    Part,
+    Past,
+    Role,
+    length,
+)
 
 
 class Transcript:
@@ -23,6 +32,10 @@ class Transcript:
         """Number of characters ever added, for back-pressure and to place events after their
         text.
         """
+        self.dropped_text = 0
+        """Number of these characters in entries that were dropped."""
+        self.must_redraw = False
+        """Whether drawn entries were dropped."""
         self.speaker: str | None = None
         """Agent's name, for the heading between the user's and the agent's text."""
         self._needs_heading = False
@@ -35,6 +48,7 @@ class Transcript:
         """Messages with an id from the agent."""
         self._earlier: set[tuple[Role, str]] = set()
         """Ids of such messages from before the session was reopened and not used since then."""
+        self._dropped: set[Entry] = set()
 
     @property
     def last(self) -> Entry | None:
@@ -102,8 +116,27 @@ class Transcript:
             if isinstance(entry, Message):
                 self.written += length(entry.parts)
 
+    def drop(self) -> bool:
+        """Drop the entries of a replay. Return whether there were any."""
+        dropped = [entry for entry in self.entries if not _is_from_here(entry)]
+        if not dropped:
+            return False
+        self._dropped.update(dropped)
+        self.entries[:] = filter(_is_from_here, self.entries)
+        for changed in (self.dirty, self.unsaved):
+            for entry in self._dropped.intersection(changed):
+                del changed[entry]
+        self._named.clear()
+        self._earlier.clear()
+        self._needs_heading = False
+        left = sum(length(entry.parts) for entry in self.entries if isinstance(entry, Message))
+        self.dropped_text, self.must_redraw = self.written - left, True
+        return True
+
     def touch(self, entry: Entry) -> None:
-        """Mark an entry as changed."""
+        """Mark an entry as changed, unless it was dropped."""
+        if entry in self._dropped:
+            return
         self.dirty[entry] = None
         self.unsaved[entry] = None
 
@@ -188,6 +221,11 @@ class Transcript:
             message = self._named[role, message_id] = Message(role, message_id)
             self.add(message)
         return message
+
+
+def _is_from_here(entry: Entry) -> bool:
+    """Return whether an entry is a notice or a prompt of the user, not part of a replay."""
+    return isinstance(entry, Line | Past) or (isinstance(entry, Message) and entry.sent is not None)
 
 
 def _is_from_agent(entry: Entry) -> bool:

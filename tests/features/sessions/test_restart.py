@@ -42,6 +42,31 @@ def test_without_resume_the_session_is_loaded_and_drawn_once(picker: Editor, sce
     assert [line for line in chat if line in ("one", "two")] == ["one", "two"]
 
 
+def test_a_load_that_was_cut_off_is_drawn_once(picker: Editor) -> None:
+    said = [["user", "what was it?"], ["agent", "It was so.\n"], ["tool", "t1"]]
+    mark = picker.home / "died"
+    traffic = storing_agent(
+        picker,
+        {"x1": {"title": "Old talk", "said": said}},
+        without="resume",
+        scenario="stores_and_dies",
+        more_args=(str(mark),),
+    )
+    pick(picker, "Acp sessions", "Old talk", "load")
+    picker.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    assert "what was it?" in picker.chat(1)
+    restart(picker, count=1)
+    traffic.wait("session/load", 2)
+    chat = [line for line in picker.chat(1) if line]
+    assert "ended" in chat[0], "notices stay"
+    assert chat[1:5] == ["## You", "what was it?", "## Scripted", "It was so."]
+    assert sum("Old t1" in line for line in chat) == 1
+    assert not any("Half" in line for line in chat)
+    assert [call["title"] for call in picker.session(1)["tool_calls"]] == ["Old t1"]
+    picker.turn("go on")
+    assert picker.chat(1).count("what was it?") == 1
+
+
 def test_otherwise_a_new_session_is_opened_with_the_reason(picker: Editor) -> None:
     traffic = storing_agent(picker, {}, without="resume loadSession")
     picker.turn("say one")

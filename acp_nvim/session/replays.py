@@ -1,0 +1,30 @@
+"""Replay of a stored session that failed, such as by the end of its agent."""
+
+from __future__ import annotations
+
+from acp_nvim.session import subagents
+from acp_nvim.session.session import Session
+
+
+def drop(session: Session) -> None:
+    """Drop the part of a replay that has arrived, before the session is replayed again.
+
+    Notices and prompts of the user stay. The chats of its subagents stay, without their content.
+    """
+    if not session.transcript.drop():
+        return
+    session.decisions.cancel_all("replay")
+    session.tool_calls.clear()
+    session.changes.calls.clear()
+    session.terminals.clear()
+    session.cursors.clear()
+    session.entries.clear()
+    session.links.clear()
+    session.messages_between.clear()
+    session.prompt_ids.clear()
+    session.plans.clear()
+    session.plan, session.plan_entry = (), None
+    session.change("tool_calls", "terminals", "plan", "subagents", "more")
+    for child in session.children.values():
+        assert isinstance(child, subagents.Child)
+        drop(child)
