@@ -46,6 +46,19 @@ local function is_same(name, real)
   return not one and not other and vim.fn.resolve(name) == real
 end
 
+--- Return why Neovim would open another file by the name of a buffer, or nil if it would not. It
+--- opens files below its working directory by relative names, also after that directory was
+--- renamed.
+---@return string|nil
+function M.why_directory_moved(bufnr)
+  local name, relative = api.nvim_buf_get_name(bufnr), vim.fn.bufname(bufnr)
+  if name == relative or not vim.endswith(name, '/' .. relative) then return end
+  local directory = name:sub(1, -#relative - 2)
+  if directory ~= '' and not is_same('.', directory) then
+    return ("Neovim's working directory %s was renamed or removed"):format(directory)
+  end
+end
+
 --- Return why a buffer's name leads to another file than a resolved path, or nil if it does not.
 ---@param real string
 ---@return string|nil
@@ -64,11 +77,13 @@ function M.real(bufnr)
   return require('acp.buffers.watch').path(bufnr) or uv.fs_realpath(name) or name
 end
 
---- Return why the path or the name of a buffer leads elsewhere than `real`, to which the host
---- resolved its file. The name may be a link to `real`.
+--- Return why Neovim would open another file for a buffer than `real`, to which the host resolved
+--- its path. The buffer's name may be a link to `real`.
 ---@param real string
 ---@return string|nil
-function M.why_moved(bufnr, real) return M.why_elsewhere(real) or M.why_name_moved(bufnr, real) end
+function M.why_moved(bufnr, real)
+  return M.why_elsewhere(real) or M.why_name_moved(bufnr, real) or M.why_directory_moved(bufnr)
+end
 
 --- Return whether the file of a buffer can be read by its name. It must be a regular file, and no
 --- part of the name may have become a link since the buffer was created (Neovim resolves

@@ -255,6 +255,8 @@ function M.load(name, fileencodings)
   local bufnr
   local ok, err = with(vim.go, quiet, function()
     bufnr = require('acp.buffers.loaded').add(name)
+    moved = nofollow.why_directory_moved(bufnr)
+    if moved then error(moved, 0) end
     vim.bo[bufnr].modeline = false
     vim.cmd('silent call bufload(' .. bufnr .. ')')
   end)

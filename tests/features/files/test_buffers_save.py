@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from acp_nvim.protocol.errors import RequestError
 from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor, skip_if_substitution_blocks
 
@@ -221,6 +222,24 @@ def test_a_deleted_file_is_written_again(live: AgentFilesInNvim) -> None:
     live.write("f", CHANGED)
     assert live.bytes("f").decode() == CHANGED
     assert live.writes[-1][3] == "created"
+
+
+def test_nothing_is_written_after_the_working_directory_was_renamed(
+    live: AgentFilesInNvim,
+) -> None:
+    """Neovim would write the file in the renamed directory, by its relative name."""
+    live.read("f")
+    live.editor.cmd("cd .")
+    assert live.editor.lua("return vim.fn.bufname()") == "f"
+    work = live.editor.work
+    renamed = work.rename(work.with_name("renamed"))
+    with pytest.raises(RequestError, match="was renamed or removed"):
+        live.write("f", CHANGED)
+    assert (renamed / "f").read_text() == TEXT
+    assert text(live) == TEXT
+    renamed.rename(work)
+    live.write("f", CHANGED)
+    assert live.bytes("f").decode() == CHANGED
 
 
 def test_a_file_written_twice_within_one_clock_tick_is_read_again(live: AgentFilesInNvim) -> None:
