@@ -96,6 +96,7 @@ async def test_the_directory_is_the_sessions_or_the_given_one(agent: TerminalAge
         ({"command": ""}, (-32002, "missing")),
         ({"command": "ls", "cwd": "relative"}, (-32602, "relative")),
         ({"command": "ls", "cwd": "/no/such/place"}, (-32002, "missing")),
+        ({"command": "ls", "cwd": "/" + "n" * 300}, (-32002, "missing")),
     ],
 )
 async def test_a_command_that_cannot_run_is_refused(

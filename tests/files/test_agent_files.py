@@ -105,6 +105,8 @@ async def test_refusals_of_writes(served: AgentFiles) -> None:
         "new/": (-32602, "directory"),
         "bin": (-32602, "binary"),
         "/dev/null": (-32603, "failed"),
+        "n" * 300: (-32603, "failed"),
+        "n" * 300 + "/under": (-32603, "failed"),
     }
     for name, expected in cases.items():
         assert await served.reason(served.write, name, "x\n") == expected, name

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.files.bytes import roots
+from acp_nvim.files.bytes.disk import bytes_of
 from acp_nvim.files.checkpoints import plain_tree, store
 from acp_nvim.files.checkpoints.git_store import GitStore
 from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
@@ -49,6 +50,14 @@ def test_a_scan_returns_the_changes_since_the_last_one(kept: GitStore, work: Pat
     (work / "sub" / "new ü.txt").write_text("n\n")
     assert changes_of(kept.scan(), work) == {"a.txt": "M", "b.txt": "D", "sub/new ü.txt": "A"}
     assert changes_of(kept.scan(), work) == {}
+
+
+def test_a_name_that_is_too_long_for_a_file_is_ignored(kept: GitStore, work: Path) -> None:
+    (work / "b.txt").write_text("other\n")
+    scan = kept.scan([str(work / ("n" * 300)), str(work / "b.txt")])
+    assert changes_of(scan, work) == {"b.txt": "M"}
+    assert not scan.left_out
+    assert bytes_of(str(work / ("n" * 300))) is None
 
 
 def test_a_scan_of_named_files_reads_only_these(kept: GitStore, work: Path) -> None:

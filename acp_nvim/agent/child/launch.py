@@ -69,7 +69,7 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
     if not argv or not argv[0]:
         raise AgentStartError(wording.NO_COMMAND)
     name = argv[0]
-    if not Path(cwd).is_dir():
+    if not os.path.isdir(cwd):  # noqa: PTH112 - raises nothing
         raise AgentStartError(
             wording.CANNOT_START.format(
                 program=name, reason=wording.WHY_NO_DIRECTORY.format(folder=cwd)
@@ -108,11 +108,11 @@ def _by_path(name: str, cwd: Path) -> str:
     path = cwd / name
     if shutil.which(path) is not None:
         return str(path)
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112
         raise AgentStartError(
             wording.CANNOT_START.format(program=name, reason=wording.WHY_DIRECTORY)
         )
-    if path.exists():
+    if os.path.exists(path):  # noqa: PTH110
         raise AgentStartError(
             wording.CANNOT_START.format(
                 program=name, reason=wording.WHY_NOT_EXECUTABLE.format(file=path)

@@ -160,13 +160,17 @@ def _is_text(data: bytes, live: BufferText) -> bool:
 def bytes_of(path: str) -> bytes | None:
     """Return a regular file's bytes, or None if there is no regular file.
 
-    A directory, a link, a FIFO and a path below a linked directory all count as no file. Raise
-    OSError, also if the file is too large to store.
+    A directory, a link, a FIFO, a path below a linked directory and a name that is too long all
+    count as no file. Raise OSError, also if the file is too large to store.
     """
     try:
         return nofollow.read(path, store.MAX_FILE_BYTES)
     except (LinkError, NotRegularError, IsADirectoryError):
         return None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return None
+        raise
 
 
 def signature_of(path: str) -> str | None:
@@ -227,5 +231,6 @@ def changed_at(path: str) -> int:
     try:
         return os.lstat(path).st_ctime_ns
     except OSError:
-        above = next(parent for parent in Path(path).parents if parent.exists())
+        exists = os.path.exists  # raises nothing
+        above = next(parent for parent in Path(path).parents if exists(parent))
         return above.stat().st_mtime_ns

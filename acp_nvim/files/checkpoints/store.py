@@ -167,7 +167,7 @@ class Room:
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 self.missing.append(path)
-            else:
+            elif error.errno != errno.ENAMETOOLONG:  # no file can have such a name
                 self.left_out[path] = UNREADABLE
             return
         if stat.S_ISDIR(info.st_mode):
