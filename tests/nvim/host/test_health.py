@@ -195,6 +195,16 @@ def test_a_line_that_arrives_in_pieces_is_one(editor: Editor) -> None:
     ]
 
 
+def test_a_directory_for_data_that_cannot_be_written_is_named(editor: Editor) -> None:
+    folder = Path(editor.lua("return vim.fn.stdpath('data')")) / "acp"
+    assert "acp: data" in health(editor)
+    assert "cannot be written" not in health(editor)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("")
+    assert f"ERROR {folder} cannot be written" in health(editor)
+
+
 # ---- git
 
 

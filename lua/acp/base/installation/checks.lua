@@ -303,6 +303,22 @@ local function git()
   end
 end
 
+--- Report whether the data that outlives Neovim can be stored.
+local function data()
+  health.start('acp: data')
+  local folder = vim.fs.joinpath(vim.fn.stdpath('data'), 'acp')
+  local existing = folder
+  while not vim.uv.fs_stat(existing) do
+    existing = vim.fs.dirname(existing)
+  end
+  if vim.uv.fs_access(existing, 'W') and vim.fn.isdirectory(existing) == 1 then
+    health.ok(vim.fn.fnamemodify(folder, ':~'))
+  else
+    local advice = { 'Make it writable: pending edits, drafts and history end with Neovim' }
+    health.error(('%s cannot be written'):format(existing), advice)
+  end
+end
+
 --- Report the worktrees that have not landed.
 local function worktrees()
   local folder = vim.fn.stdpath('data') .. '/acp/worktrees'
@@ -329,6 +345,7 @@ function M.run(reporter)
   options()
   python()
   git()
+  data()
   worktrees()
   host()
   agents()
