@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from acp_nvim.edits.text import parse
-from acp_nvim.files.changes.git_tree import HeadMove
+from acp_nvim.files.changes.git_tree import HeadMove, moves_after
 from acp_nvim.session.calls.tool_calls import ToolCall
 from tests.support.fake_workspace import fake_workspace
 from tests.support.git import git, repository
@@ -105,6 +105,30 @@ async def test_only_one_check_for_commits_runs_at_a_time(
             for _ in range(3):
                 tasks.start_soon(workspace.core.refresh, workspace.sessions)
         assert most == 1
+
+
+async def test_a_commit_during_a_check_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        work, path = workspace.work, workspace.work / "a.txt"
+        path.write_text("one\ntwo\n")
+        repository(work)
+        await workspace.begin()
+        await workspace.write(path, "one\nTWO\n")
+        await workspace.end()
+        name = "acp_nvim.files.checkpoints.git_store.moves_after"
+
+        def read(log: Path, commit: str) -> list[HeadMove] | None:
+            found = moves_after(log, commit)
+            monkeypatch.setattr(name, moves_after)
+            git(work, "commit", "-qam", "the user's")
+            return found
+
+        monkeypatch.setattr(name, read)
+        await workspace.core.refresh(workspace.sessions)
+        await workspace.core.refresh(workspace.sessions)
+        assert workspace.pending() == {}
 
 
 async def test_a_commit_counts_also_before_a_checkout(tmp_path: Path) -> None:

@@ -249,7 +249,7 @@ def test_repositories_of_any_shape(
     assert before(scan, blob_store) == {"a.txt": b"a\n"}
     commit(root)
     assert blob_store.committed([str(root / "a.txt")], first) == {str(root / "a.txt"): b"longer\n"}
-    assert [move.old for move in blob_store.moves_since(first)] == [first]
+    assert [move.old for move in blob_store.moves_since(first, blob_store.head())] == [first]
 
 
 def test_a_folder_that_becomes_a_link_is_no_fault(work: Path, tmp_path: Path) -> None:

@@ -240,12 +240,14 @@ class GitStore:
             return ""
         return private_git.head(self._git.repository, os.environ)
 
-    def moves_since(self, commit: str) -> list[HeadMove]:
+    def moves_since(self, commit: str, head: str) -> list[HeadMove]:
         """Return the moves of HEAD since it was last at a commit, oldest first.
 
         If the log of HEAD lacks that commit, return one move at the time of the log's last change.
+        ``head`` is the commit of HEAD, read before this call. Git writes the log first, so the log
+        has the move to ``head``.
         """
-        head, log = self.head(), Path(self._git.repository.head_log)
+        log = Path(self._git.repository.head_log)
         if not head:
             return []
         found = moves_after(log, commit)
@@ -286,10 +288,7 @@ class GitStore:
     def changed_since(self, since: int) -> list[str]:
         """Return files changed since a time (ns) that differ from the user's index."""
         self._git.copy_index()
-        try:
-            found = [self._path(name) for name in self._changed_files()]
-        finally:
-            self._index.unlink(missing_ok=True)
+        found = map(self._path, self._changed_files())
         return [path for path in found if changed_at(path) >= since]
 
     def committed(self, paths: Sequence[str], since: str, to: str = "") -> dict[str, bytes | None]:

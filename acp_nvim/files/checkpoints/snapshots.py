@@ -186,7 +186,7 @@ class Snapshots:
         return isinstance(self._reasons.get(root), LimitError)
 
     async def changed_since(self, root: str, since: int) -> list[str]:
-        """Return files changed since a time (ns) in a work tree that cannot be stored."""
+        """Return files changed since a time (ns) that differ from the user's index."""
         return await self._run_locked(root, self._changed_since, since)
 
     async def folders(self, root: str) -> list[str] | None:
@@ -287,8 +287,9 @@ class Snapshots:
             return "", []
 
         def ask() -> tuple[str, list[HeadMove]]:
-            moves = [] if known is None else store.moves_since(known)
-            return moves[-1].new if moves else store.head(), moves
+            head = store.head()
+            moves = [] if known is None else store.moves_since(known, head)
+            return moves[-1].new if moves else head, moves
 
         return await to_thread.run_sync(ask)
 
@@ -411,13 +412,17 @@ class Snapshots:
             self._warn(wording.NO_STORE.format(reason=reason))
 
     def _changed_since(self, root: str, since: int) -> list[str]:
+        from tempfile import TemporaryDirectory
+
         from acp_nvim.files.checkpoints.git_store import GitStore
 
         home = self._home(root)
-        try:
-            return GitStore(root, home, home.parents[1]).changed_since(since)
-        except StoreError:
-            return []
+        # Another home than that of the store, since the index there is the one of the last scan.
+        with TemporaryDirectory(dir=home) as scratch:
+            try:
+                return GitStore(root, Path(scratch), home.parents[1]).changed_since(since)
+            except StoreError:
+                return []
 
     def _skipped_files(self, root: str, paths: Sequence[str]) -> list[str]:
         try:
