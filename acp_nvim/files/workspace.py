@@ -249,6 +249,8 @@ class Workspace(Generic[S]):
             patience = max(PATIENCE_S, FIRST_S) if is_first else PATIENCE_S
             is_scanned = await self._briefly(patience, self._begin, start, checkpoint, begun)
         if sent is None:
+            if not self.disk.outer.is_prepared(turn):
+                await self._briefly(PATIENCE_S, self.disk.outer.prepare, turn.roots)
             start.on_sent(time.time_ns() - GRAIN_NS, is_scanned=is_scanned)
 
     async def _briefly(

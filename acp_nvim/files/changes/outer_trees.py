@@ -1,7 +1,8 @@
 """Work trees that are larger than the directories of their sessions.
 
-The part outside of a session's directories is scanned in the background: no prompt waits for it. A
-tree that has not changed since the last scan is not scanned again.
+The part outside of a session's directories is scanned in the background. A prompt waits only
+briefly for the first scan of a tree, and for no other one. A tree that has not changed since the
+last scan is not scanned again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
+import anyio
 from anyio import to_thread
 
 from acp_nvim import wording
@@ -33,39 +35,69 @@ class OuterTrees:
         self._view = view
         self._take_up = take_up
         self._watch = FolderWatch(snapshots.folders)
+        self._locks: dict[str, anyio.Lock] = {}
+        self._known_since: dict[str, int] = {}
+        """End of the first scan of each tree, in nanoseconds."""
 
     async def prepare(self, roots: Sequence[str]) -> None:
-        """Scan the trees around these directories (real paths) before the first turn."""
+        """Scan the trees around these directories (real paths) for the first time.
+
+        Agents' changes before the end of that scan cannot be reviewed.
+        """
         for outer in roots_above(roots):
-            await self._changes(outer, roots)
+            await self._process(outer, is_first=True)
+
+    def is_prepared(self, turn: Turn) -> bool:
+        """Return whether `prepare` has nothing to do for a turn."""
+        return all(it in self._known_since or self._snapshots.is_given_up(it) for it in turn.outer)
 
     async def scan(self, turn: Turn, *, is_over: bool) -> None:
-        """Process the changes since a turn began.
+        """Process the changes that running turns have made.
 
-        With ``is_over``, changes in a tree that is too large to scan are reported in one line.
+        With ``is_over``, report the changes that cannot be reviewed in one line.
         """
         for outer in turn.outer:
-            changes = await self._changes(outer, turn.roots)
-            began = turn.began
-            if turn.over.is_set():  # earlier changes are the user's, and not a later turn's
-                began = min((it.began for it in self._turns), default=time.time_ns())
-            recent = await to_thread.run_sync(_only_since, changes, began)
-            if recent:
-                await self._take_up(recent)
-            if is_over and self._snapshots.is_too_large(outer):
+            await self._process(outer)
+            if is_over:
                 await self._report(outer, turn)
 
-    async def _changes(self, outer: str, roots: Sequence[str]) -> list[FileChange]:
+    async def _process(self, outer: str, *, is_first: bool = False) -> None:
+        """Scan a tree and process the changes.
+
+        Only one scan of a tree runs at a time. Otherwise the last scan of a turn could end before
+        an earlier scan has processed its changes, which would then be the user's.
+        """
+        async with self._locks.setdefault(outer, anyio.Lock(fast_acquire=True)):
+            if is_first and outer in self._known_since:
+                return
+            changes = await self._changes(outer)
+            if changes and self._turns:
+                began, roots = self._turns.began(), self._turns.roots()
+                # Earlier changes are the user's, and changes in `roots` are found by other scans.
+                found = [it for it in changes if not any(is_below(it.path, root) for root in roots)]
+                await self._take_up(await to_thread.run_sync(_only_since, found, began))
+
+    async def _changes(self, outer: str) -> Sequence[FileChange]:
         if self._watch.has_no_changes([outer]) or self._snapshots.is_given_up(outer):
-            return []
+            return ()
         if self._snapshots.has_trees([outer]):
             await self._watch.begin([outer])
-        found = await self._snapshots.scan_around(outer)
-        return [it for it in found if not any(is_below(it.path, root) for root in roots)]
+        changes = await self._snapshots.scan_around(outer)
+        if not self._snapshots.is_given_up(outer):
+            self._known_since.setdefault(outer, time.time_ns())
+        return changes
 
     async def _report(self, outer: str, turn: Turn) -> None:
-        found = await self._snapshots.changed_since(outer, turn.began)
-        paths = [path for path in found if not any(is_below(path, root) for root in turn.roots)]
+        """Report changes by a turn in a tree that is too large, or from before its first scan."""
+        is_too_large = self._snapshots.is_too_large(outer)
+        known_since = self._known_since.get(outer, 0)
+        if not is_too_large and known_since <= turn.began:
+            return
+        paths = await self._snapshots.changed_since(outer, turn.began)
+        if not is_too_large:
+            paths = await to_thread.run_sync(_only_before, paths, known_since)
+            paths = [path for path in paths if path not in turn.user_saves]
+        paths = [path for path in paths if not any(is_below(path, root) for root in turn.roots)]
         if paths:
             cwd = turn.session.cwd
             message = wording.CHANGED_OUTSIDE.format(folder=cwd, files=list_names(paths, cwd))
@@ -79,3 +111,8 @@ class OuterTrees:
 def _only_since(changes: Sequence[FileChange], began: int) -> list[FileChange]:
     """Return the changes made after a time in nanoseconds. This call blocks."""
     return [change for change in changes if changed_at(change.path) >= began]
+
+
+def _only_before(paths: Sequence[str], end: int) -> list[str]:
+    """Return the files that were last changed before a time in nanoseconds. This call blocks."""
+    return [path for path in paths if changed_at(path) < end]
