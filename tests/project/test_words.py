@@ -1,25 +1,26 @@
-"""Texts for the user: one Lua and one Python module have them all, and they follow rules."""
+"""Texts for the user: a few modules have them all, and they follow rules."""
 
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from acp_nvim import wording
 from acp_nvim.tutor import tour_words
 from acp_nvim.tutor import words as tutor_words
 from tests.support.stiff_phrases import STIFF
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MESSAGES = ROOT / "lua/acp/base/messages.lua"
+WORDING = [ROOT / "acp_nvim/wording.py", *sorted(ROOT.glob("acp_nvim/features/*/words.py"))]
 LUA = [path for path in sorted(ROOT.glob("lua/**/*.lua")) if path != MESSAGES]
 PYTHON = [
     path
     for path in sorted((ROOT / "acp_nvim").glob("**/*.py"))
-    if "tutor" not in path.parts and path.name != "wording.py"
+    if "tutor" not in path.parts and path not in WORDING
 ]
 COLUMNS = 80
 PART = re.compile(r"(why|part)_", re.IGNORECASE)
@@ -40,8 +41,20 @@ def lua_messages() -> dict[str, str]:
     return found
 
 
+def python_messages() -> dict[str, str]:
+    """Return every text of Python by its name, which only one module has."""
+    found: dict[str, str] = {}
+    for path in WORDING:
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        texts = vars(importlib.import_module(module))
+        here = {name: text for name, text in texts.items() if name.isupper()}
+        assert not found.keys() & here.keys()
+        found |= here
+    return found
+
+
 LUA_MESSAGES = lua_messages()
-PYTHON_MESSAGES = {name: text for name, text in vars(wording).items() if name.isupper()}
+PYTHON_MESSAGES = python_messages()
 TEXTS = [*LUA_MESSAGES.items(), *PYTHON_MESSAGES.items()]
 TUTOR = [
     (f"{module.__name__.rpartition('.')[2]}.{name}", text)
@@ -187,7 +200,7 @@ def test_all_messages_of_lua_are_in_one_module() -> None:
     assert not found
 
 
-def test_all_messages_of_python_are_in_one_module() -> None:
+def test_all_messages_of_python_are_in_their_modules() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value}"
         for path in PYTHON
@@ -207,4 +220,4 @@ def test_every_message_is_used_and_every_used_name_exists() -> None:
     by_name = set(re.findall(r"'(\w+)'", lua))  # `when_running('no_edits', …)`
     assert used <= LUA_MESSAGES.keys()
     assert LUA_MESSAGES.keys() <= used | by_name
-    assert set(re.findall(r"\bwording\.(\w+)", python)) == PYTHON_MESSAGES.keys()
+    assert set(re.findall(r"\b(?:wording|words)\.([A-Z_\d]+)\b", python)) == PYTHON_MESSAGES.keys()

@@ -8,6 +8,7 @@ from acp_nvim import wording
 from acp_nvim.agent.agent_env import PLACEHOLDER
 from acp_nvim.agent.connection import Connection
 from acp_nvim.app import Host
+from acp_nvim.features.agents import words
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
@@ -22,7 +23,7 @@ async def provider(host: Host, args: Args) -> None:
         host.echo("error", connection.error or connection.exit_summary())
         return
     if not connection.agent.capabilities.providers:
-        host.echo("warn", wording.NO_PROVIDERS.format(agent=connection.title))
+        host.echo("warn", words.NO_PROVIDERS.format(agent=connection.title))
         return
     try:
         await _change_provider(host, connection, args.get("id"))
@@ -35,15 +36,15 @@ async def _change_provider(host: Host, connection: Connection, wanted: object) -
     chosen = await _choose_provider(host, connection, listed, wanted)
     if chosen is None:
         return
-    actions = [wording.OPTION_PROVIDER_SET]
+    actions = [words.OPTION_PROVIDER_SET]
     if chosen.current and not chosen.required:
-        actions.append(wording.OPTION_PROVIDER_OFF)
+        actions.append(words.OPTION_PROVIDER_OFF)
     at = await host.choose(_provider_line(chosen), actions, "provider")
     if at == 0:
         await _configure_provider(host, connection, chosen)
     elif at == 1:
         await connection.agent.disable_provider(chosen.provider_id)
-        host.echo("info", wording.PROVIDER_OFF.format(provider=chosen.provider_id))
+        host.echo("info", words.PROVIDER_OFF.format(provider=chosen.provider_id))
 
 
 async def _choose_provider(
@@ -53,12 +54,12 @@ async def _choose_provider(
         found = next((provider for provider in listed if provider.provider_id == wanted), None)
         if found is None:
             names = ", ".join(provider.provider_id for provider in listed)
-            host.echo("error", wording.NO_SUCH_PROVIDER.format(provider=wanted, providers=names))
+            host.echo("error", words.NO_SUCH_PROVIDER.format(provider=wanted, providers=names))
         return found
     if not listed:
-        host.echo("info", wording.NO_PROVIDERS.format(agent=connection.title))
+        host.echo("info", words.NO_PROVIDERS.format(agent=connection.title))
         return None
-    prompt = wording.CHOOSE_PROVIDER.format(agent=connection.title)
+    prompt = words.CHOOSE_PROVIDER.format(agent=connection.title)
     at = await host.choose(prompt, [_provider_line(provider) for provider in listed], "provider")
     return None if at is None else listed[at]
 
@@ -66,10 +67,10 @@ async def _choose_provider(
 def _provider_line(provider: schema.ProviderInfo) -> str:
     """Return the line of a provider in a list, with the address to which its requests go."""
     if not provider.current:
-        return wording.PART_PROVIDER_OFF.format(provider=provider.provider_id)
+        return words.PART_PROVIDER_OFF.format(provider=provider.provider_id)
     address = f"{provider.current.api_type} {provider.current.base_url}"
-    needed = wording.PART_PROVIDER_NEEDED if provider.required else ""
-    return wording.PART_PROVIDER.format(provider=provider.provider_id, where=address, needed=needed)
+    needed = words.PART_PROVIDER_NEEDED if provider.required else ""
+    return words.PART_PROVIDER.format(provider=provider.provider_id, where=address, needed=needed)
 
 
 async def _configure_provider(
@@ -83,12 +84,12 @@ async def _configure_provider(
     at: int | None = 0
     if len(kinds) > 1:
         at = await host.choose(
-            wording.CHOOSE_API.format(provider=provider.provider_id), kinds, "provider"
+            words.CHOOSE_API.format(provider=provider.provider_id), kinds, "provider"
         )
     if at is None or not kinds:
         return
     current_url = provider.current.base_url if provider.current else ""
-    url = await host.ask_text(wording.ASK_URL.format(provider=provider.provider_id), current_url)
+    url = await host.ask_text(words.ASK_URL.format(provider=provider.provider_id), current_url)
     if not url:
         return
     headers = await _ask_headers(host)
@@ -96,7 +97,7 @@ async def _configure_provider(
         return
     connection.traffic.hide(value for value in headers.values() if value)
     await connection.agent.set_provider(provider.provider_id, kinds[at], url.strip(), headers)
-    host.echo("info", wording.PROVIDER_SET.format(provider=provider.provider_id, url=url.strip()))
+    host.echo("info", words.PROVIDER_SET.format(provider=provider.provider_id, url=url.strip()))
 
 
 async def _ask_headers(host: Host) -> dict[str, str] | None:
@@ -104,10 +105,10 @@ async def _ask_headers(host: Host) -> dict[str, str] | None:
 
     `$ENV{NAME}` in values is replaced.
     """
-    names = await host.ask_text(wording.ASK_HEADERS)
+    names = await host.ask_text(words.ASK_HEADERS)
     found: dict[str, str] = {}
     for name in (names or "").replace(",", " ").split():
-        value = await host.asking.ask_secret(wording.ASK_HEADER.format(header=name))
+        value = await host.asking.ask_secret(words.ASK_HEADER.format(header=name))
         if value is None:
             return None
         found[name] = _fill_placeholders(value, agent_environment())

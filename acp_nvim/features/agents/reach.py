@@ -25,6 +25,7 @@ from acp_nvim.agent.surroundings import AgentLaunch
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
 from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.agent.wire.traffic import Traffic
+from acp_nvim.features.agents import words
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import RemoteProtocolError
@@ -74,7 +75,7 @@ async def _reach(
             await transport.start()
             line = await _introduce(transport, options, 2 if spec.protocol == 2 else 1)
     except TimeoutError:
-        return ReachResult(ok=False, text=wording.WHY_REACH_SLOW.format(seconds=TIME_LIMIT_S))
+        return ReachResult(ok=False, text=words.WHY_REACH_SLOW.format(seconds=TIME_LIMIT_S))
     except (TransportError, RemoteProtocolError) as error:
         return ReachResult(ok=False, text=str(error))
     finally:
@@ -112,11 +113,11 @@ async def _introduce(transport: AgentTransport, options: Settings, version: int)
 def _answer_line(response: Response) -> str:
     if response.result is None:
         reason = response.error.message if response.error else ""
-        raise TransportError(wording.WHY_REACH_REFUSED.format(reason=reason), again=False)
+        raise TransportError(words.WHY_REACH_REFUSED.format(reason=reason), again=False)
     result = codec.decode_result("initialize", response.result, [])
     info = result.agent_info or None
     name = f"{info.title or info.name} {info.version or ''}".strip() if info else "the agent"
-    return wording.PART_REACHED.format(
+    return words.PART_REACHED.format(
         name=name.replace("{", "(").replace("}", ")"), seconds="{seconds:.1f}"
     )
 

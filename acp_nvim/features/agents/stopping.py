@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import Any
 
-from acp_nvim import wording
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.app import Host
+from acp_nvim.features.agents import words
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.output.terminal import Terminal
@@ -24,7 +24,7 @@ async def terminal_stop(host: Host, args: Args) -> None:
     session = host.screen.sessions.get(int(args["session"]))
     terminal = session.terminals.get(str(args["id"])) if session is not None else None
     if conversation is None or session is None or terminal is None:
-        host.echo("info", wording.TERMINAL_IDLE)
+        host.echo("info", words.TERMINAL_IDLE)
     else:
         await _stop_terminal(host, conversation, session, terminal)
 
@@ -45,9 +45,9 @@ async def stop_target(host: Host, args: Args) -> None:
     if terminal is not None:
         await _stop_terminal(host, conversation, session, terminal)
     elif call is None or call.is_finished:
-        host.echo("info", wording.NOTHING_TO_STOP)
+        host.echo("info", words.NOTHING_TO_STOP)
     elif not call.cancellable:
-        host.echo("info", wording.CALL_NOT_STOPPABLE)
+        host.echo("info", words.CALL_NOT_STOPPABLE)
     else:
         agent = _live_agent(conversation)
         request = agent.cancel_call(session.id, call.id) if agent is not None else None
@@ -66,11 +66,11 @@ async def _stop_terminal(
     if terminal.ours:
         is_known = connection is not None and await connection.terminals.stop(terminal.id)
         if not (is_known or (terminal.running and host.observers.stop_work(session))):
-            host.echo("info", wording.TERMINAL_IDLE)
+            host.echo("info", words.TERMINAL_IDLE)
     elif not terminal.running:
-        host.echo("info", wording.TERMINAL_IDLE)
+        host.echo("info", words.TERMINAL_IDLE)
     elif not terminal.cancellable:
-        host.echo("info", wording.TERMINAL_NOT_STOPPABLE)
+        host.echo("info", words.TERMINAL_NOT_STOPPABLE)
     else:
         agent = _live_agent(conversation)
         request = agent.cancel_terminal(session.id, terminal.id) if agent is not None else None
@@ -88,9 +88,9 @@ async def _request_stop(host: Host, request: Awaitable[None] | None) -> None:
     The end itself arrives as an update of the call or the terminal.
     """
     if request is None:
-        host.echo("info", wording.NOTHING_TO_STOP)
+        host.echo("info", words.NOTHING_TO_STOP)
         return
     try:
         await request
     except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
-        host.echo("warn", wording.NOT_STOPPED.format(reason=error))
+        host.echo("warn", words.NOT_STOPPED.format(reason=error))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from acp_nvim import wording
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.app import Host
+from acp_nvim.features.agents import words
 from acp_nvim.verbs import Args, verb
 
 
@@ -24,7 +25,7 @@ def agent(host: Host, args: Args) -> None:
     empty = current is not None and not current.session.topic and current.session.agent != name
     host.echo(
         "info",
-        wording.NEW_SESSIONS_USE.format(agent=name) + (wording.PART_PROMPT_OPENS if empty else ""),
+        words.NEW_SESSIONS_USE.format(agent=name) + (words.PART_PROMPT_OPENS if empty else ""),
     )
 
 

@@ -14,6 +14,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.app import Host
 from acp_nvim.edits.text import Text
+from acp_nvim.features.blame import words
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
@@ -95,11 +96,11 @@ async def export(host: Host, args: Args) -> None:
         return
     lines = _trace(root, await _authors_by_path(host, await _current_texts(host, paths)) or {})
     if not lines:
-        host.echo("info", wording.BLAME_NOTHING)
+        host.echo("info", words.BLAME_NOTHING)
     elif not args.get("file"):
         host.screen.push("show", "acp://blame-export", "json", lines)
     elif write_lines(host, Path(str(args["file"])), lines):
-        host.echo("info", wording.BLAME_EXPORTED.format(path=args["file"]))
+        host.echo("info", words.BLAME_EXPORTED.format(path=args["file"]))
 
 
 async def _add_note(host: Host, root: str, paths: list[str], ref: str) -> None:
@@ -111,16 +112,16 @@ async def _add_note(host: Host, root: str, paths: list[str], ref: str) -> None:
         texts = await to_thread.run_sync(git_notes.texts, commit, paths, os.environ)
         lines = _trace(root, await _authors_by_path(host, texts) or {}, commit.id)
         if not lines:
-            host.echo("info", wording.BLAME_NOT_COMMITTED)
+            host.echo("info", words.BLAME_NOT_COMMITTED)
             return
         note = ("\n".join(lines) + "\n").encode()
         await to_thread.run_sync(git_notes.write, commit, ref, note, os.environ)
     except git_notes.NotNotedError as error:
         host.echo("warn", str(error))
     except StoreError as error:
-        host.echo("warn", wording.NOTES_FAILED.format(reason=error))
+        host.echo("warn", words.NOTES_FAILED.format(reason=error))
     else:
-        host.echo("info", wording.BLAME_NOTED.format(commit=commit.id[:10], ref=ref))
+        host.echo("info", words.BLAME_NOTED.format(commit=commit.id[:10], ref=ref))
 
 
 async def _current_texts(host: Host, paths: list[str]) -> dict[str, Text]:

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from acp_nvim import wording
 from acp_nvim.app import Host
+from acp_nvim.features.chat import words
 from acp_nvim.files.bytes import private_files
 from acp_nvim.protocol import schema
 from acp_nvim.render.text import format_size, home_path, one_line, visible
@@ -72,7 +72,7 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
     try:
         content = base64.b64decode("".join(data.split()), validate=True)
     except (binascii.Error, ValueError) as error:
-        host.echo("error", wording.NO_BASE64.format(reason=error))
+        host.echo("error", words.NO_BASE64.format(reason=error))
         return
     mime = mime.partition(";")[0].strip().lower()
     path = _content_file(host, content, mime, name)
@@ -82,7 +82,7 @@ def _open_data(host: Host, data: str, mime: str, name: str) -> None:
         host.screen.push("open_file", str(path))
     else:
         what = one_line(f"{format_size(len(content))} of {mime or 'data'}")
-        host.echo("info", wording.WRITTEN_TO.format(path=home_path(str(path)), what=what))
+        host.echo("info", words.WRITTEN_TO.format(path=home_path(str(path)), what=what))
 
 
 def _content_file(host: Host, content: bytes, mime: str, name: str) -> Path:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from acp_nvim import wording
 from acp_nvim.agent import agent_state
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.opening.mcp import ServerOutcome
 from acp_nvim.agent.wire.redact import SecretsOnly
+from acp_nvim.features.chat import words
 from acp_nvim.protocol import schema
 from acp_nvim.render.calls.tools import call_of_question, float_rows
 from acp_nvim.render.cards import card
@@ -54,7 +54,7 @@ def info(host: Host, version: str) -> list[str]:
             *("  " + visible(line).replace("\n", " ") for line in host.notices.problems),
         ]
     if not host.agents.connections and not host.sessions.conversations:
-        lines.append(wording.NO_AGENT_YET)
+        lines.append(words.NO_AGENT_YET)
     return lines
 
 
@@ -162,7 +162,7 @@ def permissions(host: Host) -> list[str]:
             lines += [f"session {session.n}, {decision.id}", *texts(rows), ""]
     for decision in host.unscoped_questions.decisions:
         lines += [f"no session, {decision.id}", *texts(card(decision)), ""]
-    return lines or [wording.NOTHING_PENDING]
+    return lines or [words.NOTHING_PENDING]
 
 
 def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:

@@ -14,7 +14,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.agent.wire.traffic import Recorded
 from acp_nvim.app import Host
-from acp_nvim.features.chat import contents, reports
+from acp_nvim.features.chat import contents, reports, words
 from acp_nvim.host.exports import write_lines
 from acp_nvim.nvim.plain import plain
 from acp_nvim.protocol import schema
@@ -50,12 +50,12 @@ async def log(host: Host, args: Args) -> None:
     name = host.sessions.agent_name(args.get("agent"))
     connection = host.agents.connections.get(name)
     if connection is None:
-        host.echo("info", wording.NO_TRAFFIC.format(agent=name))
+        host.echo("info", words.NO_TRAFFIC.format(agent=name))
         return
     recorded, redact = connection.traffic.copy(), host.settings().log.redact
     lines = await to_thread.run_sync(lambda: list(recorded.lines(redact=redact)))
     if not lines:
-        host.echo("info", wording.TRAFFIC_OFF.format(level=host.settings().log.level))
+        host.echo("info", words.TRAFFIC_OFF.format(level=host.settings().log.level))
         return
     host.screen.push("show", f"acp://log/{name}", "acplog", lines)
 
@@ -70,7 +70,7 @@ async def log_save(host: Host, args: Args) -> None:
     except OSError as error:
         host.echo("error", wording.CANNOT_WRITE.format(path=path, reason=error.strerror or error))
     else:
-        host.echo("info", wording.TRAFFIC_SAVED.format(count=count, path=path))
+        host.echo("info", words.TRAFFIC_SAVED.format(count=count, path=path))
 
 
 def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
@@ -177,7 +177,7 @@ async def open_target(host: Host, args: Args) -> None:
         case "terminal":
             host.run("terminal_open", {"session": session.n, "id": target["id"]})
         case "address":
-            host.echo("warn", wording.NOT_OPENED.format(address=one_line(target["uri"])))
+            host.echo("warn", words.NOT_OPENED.format(address=one_line(target["uri"])))
         case "content" if (block := content_blocks.find(session, target.get("where"))) is not None:
             contents.open_block(host, session, block)
         case _:
@@ -190,5 +190,5 @@ def _show_in_full(host: Host, session: Session, target: dict[str, Any]) -> None:
         "show",
         f"acp://content/{session.n}",
         "markdown",
-        lines or [wording.NOTHING_MORE],
+        lines or [words.NOTHING_MORE],
     )

@@ -14,7 +14,7 @@ from acp_nvim import wording
 from acp_nvim.agent.opening.origin import Branch, ForkPoint, Origin
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
-from acp_nvim.features.checkpoints import earlier_prompts
+from acp_nvim.features.checkpoints import earlier_prompts, words
 from acp_nvim.files.checkpoints.rewind import Ask, Rewind
 from acp_nvim.host.transcripts import UnreadableError
 from acp_nvim.render.calls.tools import Style
@@ -120,11 +120,11 @@ async def rewind(
 def no_prompts_message(host: Host, session: Session) -> str:
     """Return the message that no prompts are known."""
     has_checkpoints = host.files.checkpoints.of(session.n)
-    return wording.PROMPTS_NOT_KEPT if has_checkpoints else wording.NO_PROMPTS
+    return words.PROMPTS_NOT_KEPT if has_checkpoints else words.NO_PROMPTS
 
 
 def _unknown_prompt_message(n: int, known: Sequence[int]) -> str:
-    return wording.NO_SUCH_PROMPT.format(n=n, first=known[0], last=known[-1])
+    return words.NO_SUCH_PROMPT.format(n=n, first=known[0], last=known[-1])
 
 
 async def _restore_files(
@@ -136,10 +136,10 @@ async def _restore_files(
     rewind.
     """
     if session.is_running:
-        return [wording.STILL_WORKING_REWIND], None
+        return [words.STILL_WORKING_REWIND], None
     checkpoints = host.files.checkpoints
     if checkpoints.get(session.n, n) is None:
-        return [wording.REWOUND.format(n=n), wording.FILES_NOT_KEPT], False
+        return [words.REWOUND.format(n=n), words.FILES_NOT_KEPT], False
     before = checkpoints.last_undo(session.n)
     notes = await rewind_of(host).restore(session, n, ask)
     if checkpoints.last_undo(session.n) is before:
@@ -159,7 +159,7 @@ def _branch(host: Host, old: Conversation, source: Session, n: int, files: bool)
     )
     number = branch.session.n
     host.workspace.prompts.branch(session, branch.session, n)
-    session.notice("info", wording.BRANCHED.format(n=n, session=number))
+    session.notice("info", words.BRANCHED.format(n=n, session=number))
     host.screen.push("open_chat", number, session.n)
     host.screen.push("composer", number, prompt.text(), [], [])
     branch.open()
@@ -207,7 +207,7 @@ async def undo(host: Host, conversation: Conversation, ask: Ask) -> list[str] | 
     checkpoints = host.files.checkpoints
     if branch is None or old is None or checkpoints.last_undo(session.n) is not None:
         return None
-    notes = [wording.REWIND_UNDONE]
+    notes = [words.REWIND_UNDONE]
     if branch.files:
         before = checkpoints.last_undo(branch.n)
         if before is None:

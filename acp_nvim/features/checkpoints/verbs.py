@@ -8,7 +8,7 @@ from typing import Any
 from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
-from acp_nvim.features.checkpoints import rewinding
+from acp_nvim.features.checkpoints import rewinding, words
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
@@ -18,7 +18,7 @@ async def checkpoints(host: Host, args: Args) -> None:
     """List the checkpoints of the current session, with the changes since each."""
     session = _session_of(host, args)
     if session is not None and not host.options.files().checkpoints:
-        host.echo("info", wording.CHECKPOINTS_OFF)
+        host.echo("info", words.CHECKPOINTS_OFF)
     elif session is not None:
         await _show_checkpoints(host, session)
 
@@ -85,7 +85,7 @@ async def rewind(host: Host, args: Args) -> None:
         host.echo("info", wording.NO_SESSION)
         return
     if conversation.session.is_running:
-        host.echo("info", wording.STILL_WORKING_REWIND)
+        host.echo("info", words.STILL_WORKING_REWIND)
         return
     source = await rewinding.with_earlier_prompts(host, conversation)
     n = int(args["n"]) if args.get("n") else await _choose_prompt(host, conversation, source)
@@ -105,5 +105,5 @@ async def _choose_prompt(host: Host, conversation: Conversation, source: Session
         host.echo("info", rewinding.no_prompts_message(host, conversation.session))
         return None
     labels = [rewinding.prompt_label(n, message) for n, message in known]
-    at = await host.choose(wording.REWIND_TO, labels, "rewind")
+    at = await host.choose(words.REWIND_TO, labels, "rewind")
     return None if at is None else known[at][0]

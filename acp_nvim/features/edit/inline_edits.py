@@ -12,6 +12,7 @@ from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
+from acp_nvim.features.edit import words
 from acp_nvim.features.edit.edit_prompt import edit_prompt
 from acp_nvim.features.edit.hunk_titles import HunkTitles
 from acp_nvim.files.ports import AgentSession
@@ -254,25 +255,25 @@ class InlineEdits:
     def _outcome(self, edit: InlineEdit) -> Outcome:
         session, name = edit.session, edit.name
         if edit.is_cancelled or (not edit.failure and session.stop_reason == "cancelled"):
-            return Outcome(wording.EDIT_CANCELLED.format(edit=name))
+            return Outcome(words.EDIT_CANCELLED.format(edit=name))
         if edit.failure or session.error:
             reason = one_line(edit.failure or session.error or "")
-            return Outcome(wording.EDIT_FAILED.format(edit=name, reason=reason), "error")
+            return Outcome(words.EDIT_FAILED.format(edit=name, reason=reason), "error")
         if session.stop_reason != "end_turn":
             reason = STOP_REASONS.get(session.stop_reason or "") or wording.TURN_ENDED.format(
                 reason=session.stop_reason
             )
-            return Outcome(wording.EDIT_STOPPED.format(edit=name, reason=reason), "warn")
+            return Outcome(words.EDIT_STOPPED.format(edit=name, reason=reason), "warn")
         if edit.has_written or self._has_changed(edit):
             return Outcome()
         answers = list(_answers(session))
         if any(map(FENCE.search, answers)):
-            message = wording.EDIT_ANSWERED if edit.is_own else wording.EDIT_ANSWERED_HERE
+            message = words.EDIT_ANSWERED if edit.is_own else words.EDIT_ANSWERED_HERE
             return Outcome(message.format(edit=name), keeps_session=True)
         if answers:
             answer = one_line(MARKUP.sub("", answers[-1].strip().partition("\n")[0]))
-            return Outcome(wording.EDIT_WITHOUT_CHANGE.format(edit=name, answer=answer))
-        return Outcome(wording.EDIT_NOTHING.format(edit=name))
+            return Outcome(words.EDIT_WITHOUT_CHANGE.format(edit=name, answer=answer))
+        return Outcome(words.EDIT_NOTHING.format(edit=name))
 
     def _has_changed(self, edit: InlineEdit) -> bool:
         """Return whether the pending edits of the session have changed during the turn."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from acp_nvim import wording
 from acp_nvim.app import Host
-from acp_nvim.features.forms import ReviewedForms
+from acp_nvim.features.forms import ReviewedForms, words
 from acp_nvim.host.questions import pending_question
 from acp_nvim.protocol import schema
 from acp_nvim.render import in_full
@@ -34,7 +33,7 @@ def answer(host: Host, args: Args) -> None:
             open_form(host, decision)
         case _:
             answers = ", ".join(option.id for option in decision.options)
-            host.echo("error", wording.NO_ANSWER.format(answer=choice, answers=answers))
+            host.echo("error", words.NO_ANSWER.format(answer=choice, answers=answers))
 
 
 def _accept(host: Host, decision: Decision, content: Any) -> None:
@@ -45,7 +44,7 @@ def _accept(host: Host, decision: Decision, content: Any) -> None:
         return
     form = forms.fields(request.requested_schema)
     if content and not isinstance(content, Mapping):
-        host.echo("error", wording.FORM_VALUES)
+        host.echo("error", words.FORM_VALUES)
         return
     values = forms.with_defaults(form, content or {})
     problems = forms.check(form, values)
@@ -57,14 +56,14 @@ def _accept(host: Host, decision: Decision, content: Any) -> None:
 
 def _open_address(host: Host, decision: Decision, url: str) -> None:
     if not addresses.is_safe(url):
-        host.echo("error", "; ".join(addresses.warnings(url)) or wording.ADDRESS_REFUSED)
+        host.echo("error", "; ".join(addresses.warnings(url)) or words.ADDRESS_REFUSED)
     elif decision.resolve(Outcome("accept")):
         host.screen.push("open_url", url)
 
 
 def _problem_summary(problems: list[forms.Problem]) -> str:
     first, more = str(problems[0]), len(problems) - 1
-    return wording.AND_MORE.format(first=first, count=more) if more else first
+    return words.AND_MORE.format(first=first, count=more) if more else first
 
 
 @verb("open_decision")
@@ -95,7 +94,7 @@ def open_form(host: Host, decision: Decision) -> None:
     form = forms.fields(decision.request.requested_schema)
     defaults = {it.name: it.default for it in form if it.default is not None}
     about = [decision.title, *_heading_lines(decision.request.requested_schema)]
-    about.append(wording.FORM_HELP)
+    about.append(words.FORM_HELP)
     lines = form_page.page_lines(form, defaults, about)
     cursor = form_page.first_value(lines)
     host.screen.push("form", decision.id, {"lines": lines, "cursor": cursor})

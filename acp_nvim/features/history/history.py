@@ -15,6 +15,7 @@ from acp_nvim import wording
 from acp_nvim.agent.settings import HistorySettings
 from acp_nvim.agent.wire.redact import variants
 from acp_nvim.edits.text import Text, size
+from acp_nvim.features.history import words
 from acp_nvim.files.ports import AgentSession, PromptName
 from acp_nvim.host.transcripts import UnreadableError
 from acp_nvim.session.prompts import Prompt
@@ -300,7 +301,7 @@ class History:
             if forbids_writes(error):
                 return self._read_only(path, name, args, error)
             if not isinstance(error, sqlite3.Error) or not is_damage(error):
-                raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
+                raise UnreadableError(words.HISTORY_UNREADABLE.format(reason=error)) from error
         return self._read_new(path, identity, name, args)
 
     def _read_only(self, path: Path, name: str, args: Sequence[Any], cause: Exception) -> Any:
@@ -316,7 +317,7 @@ class History:
         except NewerVersionError as error:
             raise UnreadableError(wording.HISTORY_NEWER) from error
         except sqlite3.Error:
-            raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=cause)) from cause
+            raise UnreadableError(words.HISTORY_UNREADABLE.format(reason=cause)) from cause
 
     def _read_new(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
         """Move a damaged database aside and run the query on a new one.
@@ -334,7 +335,7 @@ class History:
                 self._loop.call_soon_threadsafe(self._notify, line)
             return self._ask(path, name, args)
         except (sqlite3.Error, OSError) as error:
-            raise UnreadableError(wording.HISTORY_UNREADABLE.format(reason=error)) from error
+            raise UnreadableError(words.HISTORY_UNREADABLE.format(reason=error)) from error
 
     def _ask(self, path: Path, name: str, args: Sequence[Any]) -> Any:
         from acp_nvim.history import search

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from acp_nvim import wording
 from acp_nvim.app import Host
+from acp_nvim.features.history import words
 from acp_nvim.features.history.statistics import statistics
 from acp_nvim.features.history.stored_chats import StoredChats
 from acp_nvim.host.exports import write_lines
@@ -35,7 +36,7 @@ async def history(host: Host, args: Args) -> None:
     if found is None:
         return
     if not found:
-        message = wording.HISTORY_NOT_FOUND if words else wording.HISTORY_EMPTY
+        message = words.HISTORY_NOT_FOUND if words else wording.HISTORY_EMPTY
         host.echo("info", message.format(words=words))
         return
     now = time.time()
@@ -58,7 +59,7 @@ async def stats(host: Host, args: Args) -> None:
     if used is None:
         return
     if not used:
-        host.echo("info", wording.HISTORY_UNUSED)
+        host.echo("info", words.HISTORY_UNUSED)
         return
     host.screen.push("show", "acp://history-stats", "acpinfo", statistics(used))
 
@@ -98,7 +99,7 @@ async def last_chat(host: Host, args: Args) -> None:
         host.echo("info", wording.NO_SESSION)
         return
     items = [_item(last, cwd, time.time())]
-    if await host.choose(wording.LAST_CHAT, items, "last_chat") is not None:
+    if await host.choose(words.LAST_CHAT, items, "last_chat") is not None:
         await host.transcripts.open(last)
 
 
@@ -110,7 +111,7 @@ async def _run_action(host: Host, stored: StoredSession, action: str) -> None:
         prompts = await host.transcripts.ask("own_prompts", stored.id)
         chats.history.delete(stored.id, uid)
         host.screen.push("forget_prompts", prompts or [])
-        host.echo("info", wording.HISTORY_DELETED.format(session=_title(stored)))
+        host.echo("info", words.HISTORY_DELETED.format(session=_title(stored)))
         return
     if action == "open":
         await chats.open(stored)
@@ -131,7 +132,7 @@ async def _run_action(host: Host, stored: StoredSession, action: str) -> None:
 async def _export(host: Host, stored: StoredSession, entries: Sequence[Entry]) -> None:
     """Write a session as Markdown to a file that the user names, or show it in a window."""
     lines = markdown_of(entries)
-    name = await host.ask_text(wording.HISTORY_EXPORT_TO)
+    name = await host.ask_text(words.HISTORY_EXPORT_TO)
     if name is None:
         return
     if not name.strip():

@@ -11,10 +11,10 @@ from typing import Final
 
 from anyio import to_thread
 
-from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.serving.consent import Consent, Project, QuestionTexts
 from acp_nvim.app import Host
+from acp_nvim.features.library import words
 from acp_nvim.files.checkpoints import private_git
 from acp_nvim.files.checkpoints.private_git import ANY_EXIT_CODE, GitError, PrivateGit
 from acp_nvim.files.checkpoints.store import StoreError
@@ -25,12 +25,12 @@ TIMEOUT_S: Final = 10.0
 _NAMES: Final = {2: "ours", 1: "base", 3: "theirs"}
 """Stages of a conflict in the order of `git merge-file`, with their names."""
 WORDS: Final = QuestionTexts(
-    wording.SEND_PROJECT_PROMPT,
+    words.SEND_PROJECT_PROMPT,
     (
-        wording.OPTION_SEND,
-        wording.OPTION_SEND_ALWAYS,
-        wording.OPTION_DO_NOT_SEND,
-        wording.OPTION_NEVER_SEND,
+        words.OPTION_SEND,
+        words.OPTION_SEND_ALWAYS,
+        words.OPTION_DO_NOT_SEND,
+        words.OPTION_NEVER_SEND,
     ),
 )
 

@@ -10,6 +10,7 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.opening import auth
 from acp_nvim.agent.prompts.wait_warnings import OPEN_S
 from acp_nvim.app import Host
+from acp_nvim.features.login import words
 from acp_nvim.features.login.logins import Logins
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.protocol import schema
@@ -54,7 +55,7 @@ async def _choose_method(
     if not methods:
         host.echo(
             "warn",
-            (wording.NO_LOGIN_FROM_HERE if connection.spec.url else wording.NO_LOGIN).format(
+            (words.NO_LOGIN_FROM_HERE if connection.spec.url else words.NO_LOGIN).format(
                 agent=connection.title
             ),
         )
@@ -64,13 +65,13 @@ async def _choose_method(
         if method is None:
             host.echo(
                 "error",
-                wording.NO_SUCH_LOGIN.format(agent=connection.title, login=wanted, logins=names),
+                words.NO_SUCH_LOGIN.format(agent=connection.title, login=wanted, logins=names),
             )
         return method
     if len(methods) == 1:
         return methods[0]
     at = await host.choose(
-        wording.LOG_IN_TO.format(agent=connection.title, more=_more_methods(connection)),
+        words.LOG_IN_TO.format(agent=connection.title, more=_more_methods(connection)),
         [auth.name(method) for method in methods],
         "login",
     )
@@ -83,20 +84,20 @@ def _more_methods(connection: Connection) -> str:
 
 
 async def _log_in_by_agent(host: Host, connection: Connection, method: schema.AuthMethod) -> None:
-    host.echo("info", wording.LOGGING_IN.format(agent=connection.title, login=auth.name(method)))
+    host.echo("info", words.LOGGING_IN.format(agent=connection.title, login=auth.name(method)))
     try:
         with host.tasks.if_slow(OPEN_S, partial(_warn_slow, host, connection)):
             if not await connection.login.authenticate(auth.identity(method)):
                 return
     except (RequestError, RemoteProtocolError) as error:
-        host.echo("error", wording.LOGIN_FAILED.format(agent=connection.title, reason=error))
+        host.echo("error", words.LOGIN_FAILED.format(agent=connection.title, reason=error))
         return
-    host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
+    host.echo("info", words.LOGGED_IN.format(agent=connection.title))
     host.part(Logins).on_logged_in(connection)
 
 
 def _warn_slow(host: Host, connection: Connection) -> None:
-    title = wording.LOGIN_SILENT.format(agent=connection.title, seconds=OPEN_S)
+    title = words.LOGIN_SILENT.format(agent=connection.title, seconds=OPEN_S)
     host.echo("warn", title)
     host.screen.event("AcpNotice", severity="warning", title=title)
 
@@ -119,26 +120,26 @@ async def _log_in_by_env(
     The values are written to no log and no file.
     """
     name, title, link = connection.name, connection.title, getattr(method, "link", None)
-    source = wording.PART_VALUE_FROM.format(link=link) if link else ""
+    source = words.PART_VALUE_FROM.format(link=link) if link else ""
     values: dict[str, str] = {}
     for variable in wanted:
         label = f"{variable.label} ({variable.name})" if variable.label else variable.name
-        prompt = wording.ASK_VALUE.format(variable=label, agent=title, source=source)
+        prompt = words.ASK_VALUE.format(variable=label, agent=title, source=source)
         ask = host.ask_text if variable.secret is False else host.asking.ask_secret
         value = await ask(prompt)
         if not value:
-            host.echo("info", wording.NO_VALUE.format(variable=variable.name, agent=name))
+            host.echo("info", words.NO_VALUE.format(variable=variable.name, agent=name))
             return
         values[variable.name] = value
     host.agents.variables.give(name, auth.identity(method), values)
-    host.echo("info", wording.VALUES_TAKEN.format(agent=title))
+    host.echo("info", words.VALUES_TAKEN.format(agent=title))
     await host.restart(name)
 
 
 async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) -> bool:
     """Ask whether to run a program that the agent names. The question shows the whole command."""
-    prompt = wording.LOGIN_RUNS.format(agent=connection.title, command=run.line)
-    return await host.choose(prompt, [wording.OPTION_RUN, wording.OPTION_DO_NOT_RUN], "login") == 0
+    prompt = words.LOGIN_RUNS.format(agent=connection.title, command=run.line)
+    return await host.choose(prompt, [wording.OPTION_RUN, words.OPTION_DO_NOT_RUN], "login") == 0
 
 
 async def _log_in_by_terminal(host: Host, connection: Connection, run: auth.TerminalLogin) -> None:
@@ -148,13 +149,13 @@ async def _log_in_by_terminal(host: Host, connection: Connection, run: auth.Term
     """
     name = connection.name
     if name in host.part(Logins).in_terminal:
-        host.echo("info", wording.LOGIN_BUSY.format(agent=connection.title))
+        host.echo("info", words.LOGIN_BUSY.format(agent=connection.title))
         return
     host.part(Logins).in_terminal.add(name)
     place = connection.place
     if place is not None and run.env and not place.via.passes_variables:
         names = ", ".join(sorted(run.env))
-        line = wording.LOGIN_WITHOUT.format(program=place.via.program, names=names)
+        line = words.LOGIN_WITHOUT.format(program=place.via.program, names=names)
         host.echo("warn", line)
     try:
         code = await host.asking.ask("login", _terminal_command(connection, run))
@@ -163,12 +164,12 @@ async def _log_in_by_terminal(host: Host, connection: Connection, run: auth.Term
     if code != 0:
         host.echo(
             "error",
-            wording.LOGIN_FAILED.format(
-                agent=connection.title, reason=wording.WHY_EXIT_CODE.format(code=code)
+            words.LOGIN_FAILED.format(
+                agent=connection.title, reason=words.WHY_EXIT_CODE.format(code=code)
             ),
         )
         return
-    host.echo("info", wording.LOGGED_IN.format(agent=connection.title))
+    host.echo("info", words.LOGGED_IN.format(agent=connection.title))
     await host.restart(name)
 
 
@@ -193,7 +194,7 @@ async def logout(host: Host, args: Args) -> None:
     name = host.sessions.agent_name(args.get("agent"))
     connection = host.agents.connections.get(name)
     if host.agents.variables.forget(name) and connection is not None and connection.is_alive:
-        host.echo("info", wording.LOGGED_OUT.format(agent=connection.title))
+        host.echo("info", words.LOGGED_OUT.format(agent=connection.title))
         await host.restart(name)
         return
     if connection is None or not connection.is_alive or not await connection.ready():
@@ -201,8 +202,8 @@ async def logout(host: Host, args: Args) -> None:
         return
     offered = connection.agent.capabilities.auth
     if not offered or not offered.logout:
-        host.echo("warn", wording.NO_LOGOUT.format(agent=connection.title))
+        host.echo("warn", words.NO_LOGOUT.format(agent=connection.title))
         return
     await connection.agent.logout()
     await connection.login.ask_state()
-    host.echo("info", wording.LOGGED_OUT.format(agent=connection.title))
+    host.echo("info", words.LOGGED_OUT.format(agent=connection.title))

@@ -7,6 +7,7 @@ from pathlib import Path
 from acp_nvim import wording
 from acp_nvim.agent.serving.proposed_edits import diagnostic_marks, has_edits, proposal_table
 from acp_nvim.app import Host
+from acp_nvim.features.permissions import words
 from acp_nvim.host.questions import pending_question
 from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Option, Outcome
 from acp_nvim.session.session import Session
@@ -47,7 +48,7 @@ def show_card(host: Host, args: Args) -> None:
     if decision is not None and session is not None:
         if session.decisions.show(decision):
             session.change(decision.listed, "more")
-        host.echo("warn", wording.NEW_QUESTION)
+        host.echo("warn", words.NEW_QUESTION)
 
 
 @verb("cards")
@@ -109,7 +110,7 @@ async def propose(host: Host, args: Args) -> None:
     for proposal in found:
         if not proposal.whole:
             file, why = Path(proposal.path).name, proposal.problem
-            line = wording.NOTE if why else wording.ONLY_A_PIECE
+            line = wording.NOTE if why else words.ONLY_A_PIECE
             host.echo("warn", line.format(file=file, note=why))
     options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
     files = [{**proposal_table(one), "marks": diagnostic_marks(decision, one)} for one in found]
@@ -155,7 +156,7 @@ def _decide(host: Host, args: Args, kind: str) -> None:
         _decide_elicitation(host, decision, args, kind)
     elif (option := decision.first(kind)) is None and decision.question:
         answers = [it.id for it in decision.options if it.kind == CHOICE]
-        host.echo("warn", wording.CHOOSE.format(options=" | ".join(answers)))
+        host.echo("warn", words.CHOOSE.format(options=" | ".join(answers)))
     elif option is None:
         what = wording.PART_KIND.format(kind=kind)
         host.echo("warn", wording.NO_OPTION.format(what=what, options=_option_ids(decision)))
@@ -168,8 +169,8 @@ def _decide_elicitation(host: Host, decision: Decision, args: Args, kind: str) -
     if kind == "reject_once":
         decision.resolve(Outcome("decline"))
     elif args.get("form"):
-        host.echo("info", wording.FILL_IN)
+        host.echo("info", words.FILL_IN)
     elif decision.kind == "url":
-        host.echo("info", wording.SEE_ADDRESS)
+        host.echo("info", words.SEE_ADDRESS)
     else:
-        host.echo("info", wording.SEE_FORM)
+        host.echo("info", words.SEE_FORM)

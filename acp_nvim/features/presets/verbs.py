@@ -10,6 +10,7 @@ from acp_nvim.agent.opening import initial_options
 from acp_nvim.agent.opening.initial_options import InitialOptions
 from acp_nvim.agent.settings import PresetSettings
 from acp_nvim.app import Host
+from acp_nvim.features.presets import words
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import true_within
 from acp_nvim.verbs import Args, verb
@@ -55,9 +56,9 @@ def _fixed_settings(session: Session, wanted: PresetSettings) -> Iterator[str]:
 
 
 def _result(name: str, missing: Sequence[str], fixed: Sequence[str]) -> str:
-    line = wording.PRESET_SET.format(preset=name)
+    line = words.PRESET_SET.format(preset=name)
     if missing:
-        line += wording.PART_PRESET_MISSING.format(what=", ".join(missing))
+        line += words.PART_PRESET_MISSING.format(what=", ".join(missing))
     if fixed:
-        line += wording.PART_PRESET_FIXED.format(preset=name, what=", ".join(fixed))
+        line += words.PART_PRESET_FIXED.format(preset=name, what=", ".join(fixed))
     return line

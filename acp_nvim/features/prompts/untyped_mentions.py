@@ -14,10 +14,10 @@ import msgspec
 from anyio import to_thread
 from msgspec import Struct
 
-from acp_nvim import wording
 from acp_nvim.agent.prompts import git_changes
 from acp_nvim.agent.settings import file_options
 from acp_nvim.app import Host
+from acp_nvim.features.prompts import words
 from acp_nvim.files.bytes import guard, key_files
 from acp_nvim.files.bytes.paths import place
 from acp_nvim.files.ports import FileOptions
@@ -79,9 +79,9 @@ async def ask(
     names = [_line_for_file(path, why, roots[0]) for path in named]
     for one in guarded:
         of = [_line_for_file(path, why, roots[0]) for path in one.files if not path or path in why]
-        names.append(wording.VARIABLE_OF_FILES.format(name=one.name, files=_first_names(of)))
-    choices = (wording.MENTION_WITH, wording.MENTION_WITHOUT, wording.MENTION_NOT)
-    question = wording.MENTION_UNTYPED.format(files=_first_names(names))
+        names.append(words.VARIABLE_OF_FILES.format(name=one.name, files=_first_names(of)))
+    choices = (words.MENTION_WITH, words.MENTION_WITHOUT, words.MENTION_NOT)
+    question = words.MENTION_UNTYPED.format(files=_first_names(names))
     picked = await host.choose(question, choices, "mention")
     answers: tuple[Answer, ...] = ("with", "without", "not")
     return answers[picked if picked is not None else -1], UntypedAttachments(files, ranges, guarded)
@@ -96,7 +96,7 @@ async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
 
 
 def _line_for_file(path: str, why: Mapping[str, str], cwd: str) -> str:
-    return f"{display_path(path, cwd)} ({REASONS[why[path]]})" if path else wording.PART_NO_FILE
+    return f"{display_path(path, cwd)} ({REASONS[why[path]]})" if path else words.PART_NO_FILE
 
 
 def _first_names(names: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
+from acp_nvim.features.prompts import words
 from acp_nvim.host.prompting import conversation_for, is_empty, prompt_of, submit
 from acp_nvim.session import queue as waiting
 from acp_nvim.session.prompts import Prompt
@@ -108,7 +109,7 @@ def _send_now(host: Host, conversation: Conversation, prompt: Prompt) -> None:
     """
     if conversation.can_add_prompts:
         conversation.add(prompt)
-        host.echo("info", wording.ADDED)
+        host.echo("info", words.ADDED)
         return
     conversation.cancel()
     conversation.send_first(prompt)
@@ -120,7 +121,7 @@ def send(host: Host, args: Args) -> None:
     conversation = host.sessions.conversation(args.get("session"))
     prompts = conversation.session.queue if conversation is not None else []
     if conversation is None or not prompts:
-        host.echo("info", wording.NOTHING_TO_SEND)
+        host.echo("info", words.NOTHING_TO_SEND)
         return
     first = prompts[0]
 
@@ -166,15 +167,15 @@ def cancel(host: Host, args: Args) -> None:
     is_held = conversation is not None and not (ending or ends_login) and conversation.hold()
     cleared = bool(args.get("clear")) and conversation is not None and _clear_queue(conversation)
     if cleared and (already or not ending):
-        host.echo("info", wording.QUEUE_CLEARED)
+        host.echo("info", words.QUEUE_CLEARED)
     elif already:
-        host.echo("info", wording.CANCELLING)
+        host.echo("info", words.CANCELLING)
     elif conversation is not None and (is_held or (ending and conversation.session.queue)):
         count = len(conversation.session.queue)
-        on_hold = wording.ONE_ON_HOLD if count == 1 else wording.ON_HOLD
+        on_hold = words.ONE_ON_HOLD if count == 1 else words.ON_HOLD
         host.echo("info", on_hold.format(count=count))
     elif not (ending or dismissed or stopped or ends_login):
-        host.echo("info", wording.NOTHING_TO_CANCEL)
+        host.echo("info", words.NOTHING_TO_CANCEL)
 
 
 def _dismiss(host: Host, conversation: Conversation | None) -> bool:
@@ -190,7 +191,7 @@ def _cancel_login(host: Host) -> bool:
     """Cancel pending logins. Return False if there are none."""
     cancelled = [it for it in host.agents.connections.values() if it.login.cancel()]
     for connection in cancelled:
-        host.echo("info", wording.LOGIN_CANCELLED.format(agent=connection.title))
+        host.echo("info", words.LOGIN_CANCELLED.format(agent=connection.title))
     return bool(cancelled)
 
 
@@ -214,14 +215,14 @@ def queue(host: Host, args: Args) -> None:
         return
     match args.get("action"):
         case "run" if not conversation.session.queue:
-            host.echo("info", wording.QUEUE_EMPTY)
+            host.echo("info", words.QUEUE_EMPTY)
         case "clear" if not (conversation.session.queue or conversation.session.at_agent):
-            host.echo("info", wording.QUEUE_EMPTY)
+            host.echo("info", words.QUEUE_EMPTY)
         case "run":
             _call_after_questions(host, conversation.session, None, conversation.run_queue)
         case "clear":
             _clear_queue(conversation)
-            host.echo("info", wording.QUEUE_CLEARED)
+            host.echo("info", words.QUEUE_CLEARED)
         case "set":
             _set_queue(conversation, args.get("texts") or [], args.get("shown") or [])
 

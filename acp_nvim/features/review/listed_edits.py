@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acp_nvim import wording
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.pending import ParkedEdits, Pending
 from acp_nvim.edits.text import Text
+from acp_nvim.features.review import words
 from acp_nvim.files.bytes import obstacles
 from acp_nvim.host.review_view import MAX_MARKED, Table, note, summary
 
@@ -18,7 +18,7 @@ def quickfix(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
     A file that no longer exists or has a conflict gets one item.
     """
     if entry.is_conflict:
-        text = wording.PART_OVERTAKEN if entry.is_overtaken else wording.PART_UNSAVED
+        text = words.PART_OVERTAKEN if entry.is_overtaken else words.PART_UNSAVED
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "W"}]
     if entry.live is None:
         instead = obstacles.describe(entry.path)
@@ -45,8 +45,8 @@ def _item(entry: Pending, hunk: Hunk, title: str) -> Table:
 
 def parked_items(parked: ParkedEdits) -> list[Table]:
     """Return quickfix items for parked edits, which are not in the file."""
-    named = wording.PART_PARKED_ON.format(branch=parked.branch, text="{text}")
-    line = named if parked.branch else wording.PART_PARKED
+    named = words.PART_PARKED_ON.format(branch=parked.branch, text="{text}")
+    line = named if parked.branch else words.PART_PARKED
     return [item | {"text": line.format(text=item["text"])} for item in quickfix(parked.entry)]
 
 

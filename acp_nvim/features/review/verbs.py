@@ -11,7 +11,7 @@ from acp_nvim.agent.prompts.comments import comment_from
 from acp_nvim.app import Host
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
-from acp_nvim.features.review import listed_edits
+from acp_nvim.features.review import listed_edits, words
 from acp_nvim.files.bytes.file_format import clean
 from acp_nvim.files.checkpoints.store import list_names
 from acp_nvim.files.review.review import Verdict
@@ -91,10 +91,10 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
             agreed = await _confirm_reject(host, args)
             entries, left = agreed, len(_entries(host, args)) - len(agreed)
         if left and not entries:
-            notes = [wording.NOT_REJECTED]
+            notes = [words.NOT_REJECTED]
         else:
             done = _decided_message(verdict, entries)
-            done += wording.PART_LEFT_PENDING.format(count=left) if left else ""
+            done += words.PART_LEFT_PENDING.format(count=left) if left else ""
             notes = await workspace.review.files(verdict, entries) or [done]
         place = workspace.review.next_hunk(str(args.get("path", "")), 0)
         host.screen.push("next_hunk", *(place or ()))
@@ -123,7 +123,7 @@ async def _confirm_reject(host: Host, args: Args) -> list[Pending]:
             return [entry for entry in entries if entry.path not in spared]
         conversation = host.sessions.conversation(args.get("session") or None)
         cwd = conversation.session.cwd if conversation is not None else os.sep
-        answers = (wording.OPTION_REJECT_TOO, wording.OPTION_LEAVE_PENDING)
+        answers = (words.OPTION_REJECT_TOO, words.OPTION_LEAVE_PENDING)
         question = wording.UNNAMED.format(files=list_names(open_, cwd, MAX_LINES))
         answer = await host.choose(question, answers, "reject")
         if answer is None:
@@ -138,7 +138,7 @@ def _decided_message(verdict: Verdict, entries: Sequence[Pending]) -> str:
     hunks = sum(max(len(entry.hunks), 1) for entry in entries)
     count = f"{hunks} hunk{'' if hunks == 1 else 's'}"
     files = f"{len(entries)} files" if len(entries) > 1 else Path(entries[0].path).name
-    return wording.DECIDED.format(done=f"{verdict}ed".capitalize(), hunks=count, files=files)
+    return words.DECIDED.format(done=f"{verdict}ed".capitalize(), hunks=count, files=files)
 
 
 @verb("unreject")
@@ -147,7 +147,7 @@ async def unreject(host: Host, args: Args) -> None:
     paths = host.workspace.files.ledger.unreject_paths()
     names = ", ".join(Path(path).name for path in paths)
     host.notices.show_lines(
-        await host.workspace.review.unreject() or [wording.UNREJECTED.format(files=names)]
+        await host.workspace.review.unreject() or [words.UNREJECTED.format(files=names)]
     )
 
 
@@ -185,9 +185,9 @@ async def parked(host: Host, args: Args) -> None:
     found = host.workspace.files.ledger.parked.all().values()
     items = [item for parked in found for one in parked for item in listed_edits.parked_items(one)]
     if items:
-        host.screen.push("quickfix", items, wording.PARKED_TITLE)
+        host.screen.push("quickfix", items, words.PARKED_TITLE)
     else:
-        host.echo("info", wording.NOTHING_PARKED)
+        host.echo("info", words.NOTHING_PARKED)
 
 
 @verb("drop_parked")
@@ -197,11 +197,11 @@ def drop_parked(host: Host, args: Args) -> None:
     paths = [_real_path(host, args)] if args.get("path") else list(parked_edits)
     paths = [path for path in paths if path in parked_edits]
     if not paths:
-        host.echo("info", wording.NOTHING_PARKED)
+        host.echo("info", words.NOTHING_PARKED)
         return
     host.workspace.drop_parked(paths)
     files = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
-    host.echo("info", wording.PARKED_DROPPED.format(files=files))
+    host.echo("info", words.PARKED_DROPPED.format(files=files))
 
 
 @verb("edits")
@@ -210,7 +210,7 @@ async def edits(host: Host, args: Args) -> None:
     found = await _synchronized_edits(host)
     titles = host.observers.titles
     items = [item for it in found for item in listed_edits.quickfix(it, titles(it))]
-    host.screen.push("quickfix", items, wording.EDITS_TITLE)
+    host.screen.push("quickfix", items, words.EDITS_TITLE)
 
 
 @verb("review")
@@ -260,7 +260,7 @@ def comment(host: Host, args: Args) -> None:
     conversation = host.sessions.conversation(args.get("session") or None)
     if conversation is not None:
         conversation.session.notice(
-            "info", wording.COMMENTED_AS.format(place=made.place, text=made.text)
+            "info", words.COMMENTED_AS.format(place=made.place, text=made.text)
         )
     else:
-        host.echo("info", wording.COMMENTED.format(place=made.place))
+        host.echo("info", words.COMMENTED.format(place=made.place))

@@ -8,7 +8,7 @@ from acp_nvim import wording
 from acp_nvim.agent.serving import kept_rules
 from acp_nvim.agent.serving.kept_rules import KeptRule
 from acp_nvim.app import Host
-from acp_nvim.features.rules import store
+from acp_nvim.features.rules import store, words
 from acp_nvim.render.text import visible
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.rules import Rule
@@ -24,7 +24,7 @@ def rules(host: Host, args: Args) -> None:
     conversation = host.sessions.conversation(args.get("session"))
     session = conversation.session if conversation is not None else None
     cwd = session.cwd if session is not None else str(args["cwd"])
-    lines = [*_lines(host, session, cwd)] or [wording.NO_RULES]
+    lines = [*_lines(host, session, cwd)] or [words.NO_RULES]
     host.screen.push("show", "acp://rules", "acprules", lines)
 
 
@@ -33,14 +33,14 @@ def _lines(host: Host, session: Session | None, cwd: str) -> Iterator[str]:
     if session is not None and session.preset is not None:
         for rule in settings.preset(session.preset).rules:
             yield _rule_line(
-                _describe_rule(rule), wording.PART_RULE_PRESET.format(preset=session.preset)
+                _describe_rule(rule), words.PART_RULE_PRESET.format(preset=session.preset)
             )
     for rule in settings.permission.rules:
-        yield _rule_line(_describe_rule(rule), wording.PART_RULE_OPTION)
+        yield _rule_line(_describe_rule(rule), words.PART_RULE_OPTION)
     for kept in store(host).of(cwd):
         yield _stored_rule_line(kept, cwd)
     if session is not None and session.trust is not None:
-        yield _rule_line(f"allow {session.trust}", wording.PART_RULE_TRUST)
+        yield _rule_line(f"allow {session.trust}", words.PART_RULE_TRUST)
 
 
 def _rule_line(what: str, origin: str) -> str:
@@ -48,7 +48,7 @@ def _rule_line(what: str, origin: str) -> str:
 
 
 def _stored_rule_line(rule: KeptRule, cwd: str) -> str:
-    return _rule_line(f"allow {rule.text(cwd)}", wording.PART_RULE_PROJECT)
+    return _rule_line(f"allow {rule.text(cwd)}", words.PART_RULE_PROJECT)
 
 
 def _describe_rule(rule: Rule) -> str:
@@ -82,8 +82,8 @@ def offer_rule(host: Host, args: Args) -> None:
 async def _offer(
     host: Host, args: Args, decision: Decision, session: Session, rule: KeptRule
 ) -> None:
-    offer = wording.KEEP_RULE.format(action=rule.text(session.cwd))
-    if await host.choose(offer, [wording.RULE_KEEP, wording.RULE_KEEP_NOT], "rule") != 0:
+    offer = words.KEEP_RULE.format(action=rule.text(session.cwd))
+    if await host.choose(offer, [words.RULE_KEEP, words.RULE_KEEP_NOT], "rule") != 0:
         return
     if args.get("alone"):
         option = decision.first("allow_once")
@@ -92,7 +92,7 @@ async def _offer(
             return
         host.run("choose", {**args, "option": option.id})
     store(host).keep(session.cwd, rule)
-    host.echo("info", wording.RULE_KEPT)
+    host.echo("info", words.RULE_KEPT)
 
 
 def _rule(host: Host, decision: Decision) -> tuple[Session, KeptRule] | None:
@@ -114,9 +114,9 @@ def forget_rule(host: Host, args: Args) -> None:
     kept = store(host)
     found = [rule for rule in kept.of(cwd) if _stored_rule_line(rule, cwd) == args["line"]]
     if not found:
-        host.echo("info", wording.RULE_NOT_KEPT)
+        host.echo("info", words.RULE_NOT_KEPT)
         return
     for rule in found:
         kept.forget(cwd, rule)
-    host.echo("info", wording.RULE_GONE)
+    host.echo("info", words.RULE_GONE)
     rules(host, args)

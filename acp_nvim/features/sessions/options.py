@@ -10,6 +10,7 @@ from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.notify import notify
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
+from acp_nvim.features.sessions import words
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import options
@@ -40,7 +41,7 @@ async def next_mode(host: Host, args: Args) -> None:
     known = options.modes(conversation.session)
     ids = [mode.id for mode in known.available_modes] if known is not None else []
     if known is None or len(ids) < 2:
-        host.echo("info", wording.NO_OTHER_MODE)
+        host.echo("info", words.NO_OTHER_MODE)
         return
     at = ids.index(known.current_mode_id) if known.current_mode_id in ids else -1
     await mode(host, {**args, "id": ids[(at + 1) % len(ids)]})

@@ -10,7 +10,6 @@ from typing import cast
 
 import anyio
 
-from acp_nvim import wording
 from acp_nvim.agent.agents import UnknownAgent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.notify import notify
@@ -19,6 +18,7 @@ from acp_nvim.agent.opening.stored import SESSIONS, Stored, list_stored, merge_l
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.app import Host
+from acp_nvim.features.sessions import words
 from acp_nvim.host.transcripts import UnreadableError
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
@@ -107,9 +107,9 @@ async def _list_sessions_of(host: Host, display_title: str, lists: list[list[Sto
         with anyio.fail_after(limit):
             lists.append(await _list_agent_sessions(host, display_title))
     except (RequestError, ConnectionClosed, RemoteProtocolError, UnknownAgent) as error:
-        host.echo("warn", wording.SESSIONS_NOT_LISTED.format(agent=display_title, reason=error))
+        host.echo("warn", words.SESSIONS_NOT_LISTED.format(agent=display_title, reason=error))
     except TimeoutError:
-        host.echo("warn", wording.SESSIONS_LATE.format(agent=display_title, seconds=limit))
+        host.echo("warn", words.SESSIONS_LATE.format(agent=display_title, seconds=limit))
 
 
 async def _list_agent_sessions(host: Host, display_title: str) -> list[Stored]:
@@ -122,7 +122,7 @@ async def _list_agent_sessions(host: Host, display_title: str) -> list[Stored]:
     try:
         found = await list_stored(display_title, connection.agent)
         if len(found) >= SESSIONS:
-            host.echo("info", wording.SESSIONS_MANY.format(agent=display_title, count=SESSIONS))
+            host.echo("info", words.SESSIONS_MANY.format(agent=display_title, count=SESSIONS))
         return found
     except RequestError as error:
         if not needs_login(error):
@@ -389,12 +389,12 @@ async def _delete(host: Host, entry: Entry) -> None:
     await connection.agent.delete_session(_session_id(entry))
     if host.sessions.index is not None:
         host.sessions.index.forget(connection.name, _session_id(entry))
-    host.echo("info", wording.SESSION_DELETED.format(session=display_title(entry)))
+    host.echo("info", words.SESSION_DELETED.format(session=display_title(entry)))
 
 
 async def _archive(host: Host, entry: Entry, archived: bool) -> None:
     connection = await _connection(host, entry)
     if connection is not None:
         await connection.agent.archive_session(_session_id(entry), archived)
-        done = wording.SESSION_ARCHIVED if archived else wording.SESSION_UNARCHIVED
+        done = words.SESSION_ARCHIVED if archived else words.SESSION_UNARCHIVED
         host.echo("info", done.format(session=display_title(entry)))

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
-from acp_nvim import wording
 from acp_nvim.agent.opening.initial_options import InitialOptions
 from acp_nvim.agent.opening.origin import NEW, Origin
 from acp_nvim.agent.prompts.comments import comment_from
 from acp_nvim.app import Host
+from acp_nvim.features.sessions import words
 from acp_nvim.session import ids
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Past
@@ -111,5 +111,5 @@ def _create_session(host: Host, record: SessionRecord) -> Session:
     if shown is not None:
         host.transcripts.follow(session, 1)
     if record.cut:
-        session.notice("error", record.error or wording.TURN_CUT)
+        session.notice("error", record.error or words.TURN_CUT)
     return session

@@ -8,7 +8,7 @@ from acp_nvim import wording
 from acp_nvim.agent.notify import notify
 from acp_nvim.agent.opening.stored import Stored
 from acp_nvim.app import Host
-from acp_nvim.features.sessions import session_picker
+from acp_nvim.features.sessions import session_picker, words
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.verbs import Args, verb
@@ -65,7 +65,7 @@ async def reopen(host: Host, args: Args) -> None:
     keys = host.workspace.persistence.keys
     info = keys.infos.get(keys.key(int(args["session"])))
     if info is None or not info.id:
-        host.echo("warn", wording.SESSION_NOT_REOPENED)
+        host.echo("warn", words.SESSION_NOT_REOPENED)
         return
     opened = session_picker.open_conversations(host)
     same = (it for it in opened if (it.session.agent, it.session.id) == (info.agent, info.id))
@@ -87,7 +87,7 @@ async def _run_or_ask(
     if not actions:
         host.echo(
             "warn",
-            wording.SESSION_WITHOUT_ACTIONS.format(session=session_picker.display_title(entry)),
+            words.SESSION_WITHOUT_ACTIONS.format(session=session_picker.display_title(entry)),
         )
         return
     if action is not None:
@@ -98,7 +98,7 @@ async def _run_or_ask(
             can = ", ".join(actions)
             host.echo(
                 "warn",
-                wording.SESSION_ACTIONS.format(
+                words.SESSION_ACTIONS.format(
                     session=session_picker.display_title(entry), action=wanted, actions=can
                 ),
             )

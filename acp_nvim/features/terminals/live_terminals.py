@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from acp_nvim import wording
+from acp_nvim.features.terminals import words
 from acp_nvim.session.output.terminal import Terminal
 
 Op = list[Any]
@@ -98,7 +98,7 @@ def _next_output(view: _View, limit: int) -> str:
         view.sent = max(view.sent, replay.start)
     if replay.end - view.sent > MAX_LAG and view.sent > 0:
         there = replay.line_after(replay.end - TAIL)
-        text += _note(wording.PART_BYTES_LEFT_OUT.format(count=there - view.sent))
+        text += _note(words.PART_BYTES_LEFT_OUT.format(count=there - view.sent))
         view.sent = there
     if view.sent < replay.end:
         part, view.sent = replay.since(view.sent, limit)

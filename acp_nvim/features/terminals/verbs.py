@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from acp_nvim import wording
 from acp_nvim.agent.serving.terminals import AgentTerminals
 from acp_nvim.app import Host
+from acp_nvim.features.terminals import words
 from acp_nvim.features.terminals.live_terminals import TerminalViews
 from acp_nvim.render.text import one_line
 from acp_nvim.session.output.terminal import Terminal
@@ -31,7 +31,7 @@ def terminals(host: Host, args: Args) -> None:
     if items:
         host.screen.push("terminals", items)
     else:
-        host.echo("info", wording.NO_TERMINALS)
+        host.echo("info", words.NO_TERMINALS)
 
 
 def _item(session: Session, terminal: Terminal, *, more: bool) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def open_terminal(host: Host, session: Session, id: str) -> None:
     """Open a terminal's buffer."""
     terminal = session.terminals.get(id)
     if terminal is None:
-        host.echo("info", wording.TERMINAL_UNKNOWN.format(terminal=one_line(id, 60)))
+        host.echo("info", words.TERMINAL_UNKNOWN.format(terminal=one_line(id, 60)))
     else:
         host.screen.push("terminal_open", session.n, id, terminal.ours)
 

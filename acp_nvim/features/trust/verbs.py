@@ -6,12 +6,13 @@ from typing import Final
 
 from acp_nvim import wording
 from acp_nvim.app import Host
+from acp_nvim.features.trust import words
 from acp_nvim.verbs import Args, verb
 
 LINES: Final = {
-    "edits": wording.TRUST_EDITS,
-    "all": wording.TRUST_ALL,
-    "off": wording.TRUST_OFF,
+    "edits": words.TRUST_EDITS,
+    "all": words.TRUST_ALL,
+    "off": words.TRUST_OFF,
 }
 
 

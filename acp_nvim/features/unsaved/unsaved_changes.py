@@ -10,10 +10,10 @@ from typing import Any, Final, Protocol
 import msgspec
 from anyio import to_thread
 
-from acp_nvim import wording
 from acp_nvim.agent.observers import TurnStart
 from acp_nvim.edits import unified
 from acp_nvim.edits.text import EMPTY, Text
+from acp_nvim.features.unsaved import words
 from acp_nvim.files.bytes import disk, guard, key_files
 from acp_nvim.files.bytes.file_format import FILEENCODINGS, FILEFORMATS, clean
 from acp_nvim.files.bytes.paths import Place, below, place
@@ -142,7 +142,7 @@ class UnsavedChanges:
     async def _save(self, session: Session, found: Sequence[UnsavedFile]) -> None:
         problems = await self._editor.save([file.path for file in found if file.sent])
         for path, why in problems.items():
-            session.notice("warning", wording.NOT_SAVED.format(file=path, reason=why))
+            session.notice("warning", words.NOT_SAVED.format(file=path, reason=why))
 
     async def _unsaved_files(
         self, session: Session, texts: Mapping[str, Text] | None
@@ -159,8 +159,8 @@ class UnsavedChanges:
         """Ask the user what to do with unsaved changes. A dismissed question means `ignore`."""
         ways = ("attach", "save", "ignore")
         listed = ", ".join(names)
-        words = [wording.UNSAVED_ATTACH, wording.UNSAVED_SAVE, wording.UNSAVED_IGNORE]
-        picked = await self._choose(wording.UNSAVED_ASK.format(files=listed), words, "unsaved")
+        answers = [words.UNSAVED_ATTACH, words.UNSAVED_SAVE, words.UNSAVED_IGNORE]
+        picked = await self._choose(words.UNSAVED_ASK.format(files=listed), answers, "unsaved")
         return "ignore" if picked is None else ways[picked]
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from anyio import to_thread
 
-from acp_nvim import wording
 from acp_nvim.agent.serving.answering import decision_id, wait
-from acp_nvim.features.worktrees import steps, worktree_git
+from acp_nvim.features.worktrees import steps, words, worktree_git
 from acp_nvim.features.worktrees.records import Worktree
 from acp_nvim.features.worktrees.steps import Step
 from acp_nvim.features.worktrees.worktree_git import Change
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from acp_nvim.app import Host
 
 OPTIONS: Final = (
-    Option("allow_once", wording.OPTION_LAND, "allow_once"),
-    Option("reject_once", wording.OPTION_LEAVE_BEHIND, "reject_once"),
+    Option("allow_once", words.OPTION_LAND, "allow_once"),
+    Option("reject_once", words.OPTION_LEAVE_BEHIND, "reject_once"),
 )
 
 
@@ -53,13 +52,13 @@ class Landing:
         if worktree.id in self._busy or not await self._is_quiet(worktree):
             return
         if not self._claim(worktree):
-            self._host.echo("warn", wording.NOT_LANDED.format(reason=wording.WHY_IN_USE))
+            self._host.echo("warn", words.NOT_LANDED.format(reason=words.WHY_IN_USE))
             return
         is_whole = False
         try:
             is_whole = await self._land(worktree, session)
         except StoreError as error:
-            self._host.echo("error", wording.NOT_LANDED.format(reason=error))
+            self._host.echo("error", words.NOT_LANDED.format(reason=error))
         finally:
             self._unclaim(worktree)
         if is_whole:
@@ -89,12 +88,12 @@ class Landing:
         for conversation in self._worktrees.sessions(worktree):
             session = conversation.session
             if session.is_running or session.own_turn or session.queue:
-                host.echo("warn", wording.NOT_LANDED_BUSY.format(session=session.n))
+                host.echo("warn", words.NOT_LANDED_BUSY.format(session=session.n))
                 return False
         unsaved = [path for path in await host.buffers.unsaved() if worktree.contains(path)]
         if unsaved:
             files = list_names(sorted(unsaved), worktree.path, NAMED)
-            host.echo("warn", wording.NOT_LANDED_UNSAVED.format(files=files))
+            host.echo("warn", words.NOT_LANDED_UNSAVED.format(files=files))
         return not unsaved
 
     async def _land(self, worktree: Worktree, session: Session) -> bool:
@@ -113,11 +112,11 @@ class Landing:
         for step in planned:
             why = step.blocked
             if not why and step.questions and allowed is None:
-                why = wording.WHY_UNANSWERED
+                why = words.WHY_UNANSWERED
             why = why or await self._take(session, step, allowed is True)
             if why:
                 why = why.removesuffix("; try again")
-                line = wording.NOT_LANDED_FILE.format(file=step.change.path, reason=why)
+                line = words.NOT_LANDED_FILE.format(file=step.change.path, reason=why)
                 session.notice("warning", line)
                 host.echo("warn", line)
                 failed.append(step)
@@ -143,10 +142,10 @@ class Landing:
         if landed:
             listed = list_names(landed, worktree.tree, NAMED)
             tree = home_path(worktree.tree)
-            session.notice("info", wording.LANDED.format(tree=tree, files=listed))
+            session.notice("info", words.LANDED.format(tree=tree, files=listed))
             host.run("review", {"path": landed[0]})
         elif self._pending(worktree):
-            host.echo("info", wording.NOTHING_TO_LAND)
+            host.echo("info", words.NOTHING_TO_LAND)
 
     def _compare(self, worktree: Worktree, failed: Iterable[Step]) -> None:
         """Show both versions of the texts that have not landed, in diff mode."""
@@ -164,12 +163,12 @@ class Landing:
         if not asked:
             return True
         decision = Decision(
-            *(decision_id(), "consent", wording.LAND_ALSO, "edit"),
+            *(decision_id(), "consent", words.LAND_ALSO, "edit"),
             options=OPTIONS,
             details=[step.line() for step in asked],
         )
         session.ask(decision)
-        session.event("AcpNotice", severity="info", title=wording.LAND_ALSO)
+        session.event("AcpNotice", severity="info", title=words.LAND_ALSO)
         option = (await wait(decision)).option
         return None if option is None else option.kind == "allow_once"
 
@@ -184,7 +183,7 @@ class Landing:
             if step.text is None:
                 buffer = self._host.workspace.files.buffers.get(step.path)
                 if buffer is not None and buffer.is_modified:
-                    raise Refusal("conflict", step.path, wording.WHY_UNSAVED_HERE)
+                    raise Refusal("conflict", step.path, words.WHY_UNSAVED_HERE)
                 await to_thread.run_sync(steps.copy, step)
             else:
                 change_sets = self._host.workspace.change_sets
@@ -237,7 +236,7 @@ class Landing:
             return
         self._unwatch(worktree)
         if not self._claim(worktree):
-            self._host.echo("warn", self._stays(worktree, wording.WHY_IN_USE))
+            self._host.echo("warn", self._stays(worktree, words.WHY_IN_USE))
             return
         try:
             await self._remove_unless_more(worktree)
@@ -250,12 +249,12 @@ class Landing:
         found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
         unsaved = await self._host.buffers.unsaved()
         if found.changes or any(map(worktree.contains, unsaved)):
-            self._host.echo("info", self._stays(worktree, wording.WHY_MORE_THERE))
+            self._host.echo("info", self._stays(worktree, words.WHY_MORE_THERE))
         else:
             await self._worktrees.remove(worktree)
 
     def _stays(self, worktree: Worktree, why: object) -> str:
-        return wording.WORKTREE_STAYS.format(branch=worktree.branch, reason=why)
+        return words.WORKTREE_STAYS.format(branch=worktree.branch, reason=why)
 
     async def on_closed(self, session: Session) -> None:
         """Remove the worktree of a closed session if nothing was changed in it."""
@@ -278,7 +277,7 @@ class Landing:
         try:
             for worktree in worktrees:
                 if not self._claim(worktree):
-                    host.echo("warn", wording.NOT_REMOVED.format(reason=wording.WHY_IN_USE))
+                    host.echo("warn", words.NOT_REMOVED.format(reason=words.WHY_IN_USE))
                     return
                 claimed.append(worktree)
             if await self._may_drop(worktrees):
@@ -286,9 +285,9 @@ class Landing:
                     self._unwatch(worktree)
                     await self._worktrees.remove(worktree)
             else:
-                host.echo("info", wording.WORKTREE_KEPT)
+                host.echo("info", words.WORKTREE_KEPT)
         except StoreError as error:
-            host.echo("warn", wording.NOT_REMOVED.format(reason=error))
+            host.echo("warn", words.NOT_REMOVED.format(reason=error))
         finally:
             for worktree in claimed:
                 self._unclaim(worktree)
@@ -299,10 +298,10 @@ class Landing:
             found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
             paths += [str(Path(worktree.path, change.path)) for change in found.changes]
         tops = [str(Path(worktree.path).parent) for worktree in worktrees]
-        files = list_names(paths, tops[0], NAMED) if paths else wording.PART_NOTHING_LEFT
+        files = list_names(paths, tops[0], NAMED) if paths else words.PART_NOTHING_LEFT
         branches = ", ".join(worktree.branch for worktree in worktrees)
-        question = wording.DROP_WORKTREE.format(branch=branches, files=files)
-        answers = (wording.OPTION_REMOVE, wording.OPTION_KEEP_WORKTREE)
+        question = words.DROP_WORKTREE.format(branch=branches, files=files)
+        answers = (words.OPTION_REMOVE, words.OPTION_KEEP_WORKTREE)
         return await self._host.choose(question, answers, "worktree") == 0
 
 

@@ -12,7 +12,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import from_lines, rows
-from acp_nvim.features.worktrees import parts, steps, worktree_git
+from acp_nvim.features.worktrees import parts, steps, words, worktree_git
 from acp_nvim.features.worktrees.landing import other
 from acp_nvim.features.worktrees.records import Worktree
 from acp_nvim.features.worktrees.verbs import session_of
@@ -44,13 +44,13 @@ async def race(host: Host, args: Args) -> None:
         try:
             made = await worktrees.make(cwd, args["names"])
         except (StoreError, OSError) as error:
-            host.echo("error", wording.NO_WORKTREE_MADE.format(reason=error))
+            host.echo("error", words.NO_WORKTREE_MADE.format(reason=error))
             return
         conversation = host.sessions.named(made.cwd, str(name))
         host.session_list.work_in(cwd)
         worktrees.begin(conversation.session, made, began)
         submit(host, conversation, prompt_of(host, args))
-    host.echo("info", wording.RACING.format(names=", ".join(args["names"])))
+    host.echo("info", words.RACING.format(names=", ".join(args["names"])))
 
 
 @verb("race_compare")
@@ -61,7 +61,7 @@ async def compare(host: Host, args: Args) -> None:
         try:
             found = await to_thread.run_sync(worktree_git.result, worktree, parts(host)[0].env)
         except StoreError as error:
-            host.echo("warn", wording.WORKTREE_STAYS.format(branch=worktree.branch, reason=error))
+            host.echo("warn", words.WORKTREE_STAYS.format(branch=worktree.branch, reason=error))
             continue
         for step in steps.steps(found.changes, worktree.tree, host.options.files()):
             if step.text is not None:
@@ -70,7 +70,7 @@ async def compare(host: Host, args: Args) -> None:
         listed = [{"path": path, "others": others} for path, others in sorted(files.items())]
         host.screen.push("worktrees_compare", listed)
     else:
-        host.echo("info", wording.NOTHING_TO_COMPARE)
+        host.echo("info", words.NOTHING_TO_COMPARE)
 
 
 @verb("race_take")
@@ -90,12 +90,12 @@ async def take(host: Host, args: Args) -> None:
         step = next((it for it in planned if it.path == path), None)
         change = None if step is None or step.is_guarded else step.text
         if change is None:
-            host.echo("info", wording.NOT_BY_HUNK)
+            host.echo("info", words.NOT_BY_HUNK)
             return
         host.workspace.open(worktree.tree)
         await _take(host, session_of(host, worktree), change, first, last)
     except (StoreError, Refusal) as error:
-        host.echo("warn", wording.NOT_TAKEN.format(reason=error))
+        host.echo("warn", words.NOT_TAKEN.format(reason=error))
 
 
 async def _take(host: Host, session: Session, change: FileChange, first: int, last: int) -> None:
@@ -153,7 +153,7 @@ async def end(host: Host, args: Args) -> None:
     if left:
         await parts(host)[1].drop(left)
     else:
-        host.echo("info", wording.NOTHING_TO_COMPARE)
+        host.echo("info", words.NOTHING_TO_COMPARE)
 
 
 def _last(host: Host, cwd: str) -> list[Worktree]:

@@ -9,22 +9,22 @@ from typing import Final
 
 import anyio
 
-from acp_nvim import wording
 from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.serving.consent import Project, QuestionTexts
+from acp_nvim.features.worktrees import words
 from acp_nvim.session import ids
 from acp_nvim.session.output.terminal import Launch
 from acp_nvim.session.session import Session
 
 TEXTS: Final = QuestionTexts(
-    wording.ASK_SETUP,
+    words.ASK_SETUP,
     (
-        wording.OPTION_SET_UP,
-        wording.OPTION_SET_UP_ALWAYS,
-        wording.OPTION_NO_SETUP,
-        wording.OPTION_NEVER_SET_UP,
+        words.OPTION_SET_UP,
+        words.OPTION_SET_UP_ALWAYS,
+        words.OPTION_NO_SETUP,
+        words.OPTION_NEVER_SET_UP,
     ),
 )
 OUTPUT: Final = 1 << 20
@@ -43,7 +43,7 @@ def question(command: str | Sequence[str], tree: str, folder: str) -> Project:
     """
     line = line_of(command)
     digest = hashlib.sha256(repr(command).encode()).hexdigest()
-    where = wording.PART_IN_FOLDER.format(folder=folder)
+    where = words.PART_IN_FOLDER.format(folder=folder)
     return Project(tree, digest, (), (line, where), line)
 
 
@@ -92,18 +92,18 @@ class Setup:
                 kill_s=self._kill_s(),
             )
         except AgentStartError as error:
-            session.notice("error", wording.SETUP_FAILED.format(reason=error))
+            session.notice("error", words.SETUP_FAILED.format(reason=error))
             return
         session.terminals.add(terminal)
         if self._is_stopped:
             self._process.begin_stop()
         end = await self._process.wait()
         if self._is_stopped:
-            session.notice("warning", wording.SETUP_STOPPED)
+            session.notice("warning", words.SETUP_STOPPED)
         elif end.code == 0:
-            session.notice("info", wording.SET_UP)
+            session.notice("info", words.SET_UP)
         else:
-            session.notice("error", wording.SETUP_FAILED.format(reason=end))
+            session.notice("error", words.SETUP_FAILED.format(reason=end))
 
     def stop(self) -> bool:
         """End the command. Return False if it does not run."""

@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from acp_nvim import wording
 from acp_nvim.edits.text import Text
+from acp_nvim.features.worktrees import words
 from acp_nvim.features.worktrees.worktree_git import LINK, NESTED, PROGRAM, Change, File
 from acp_nvim.files.bytes import disk, nofollow
 from acp_nvim.files.bytes.file_format import BinaryError, Format, decode, encodable
@@ -60,16 +60,16 @@ def steps(changes: Iterable[Change], tree: str, globs: Globs) -> list[Step]:
 def _step(change: Change, path: str, globs: Globs) -> Step:
     before, after = change.before, change.after
     if any(file is not None and file.mode == NESTED for file in (before, after)):
-        return Step(path, change, blocked=wording.WHY_NESTED)
+        return Step(path, change, blocked=words.WHY_NESTED)
     if any(file is not None and file.is_unread for file in (before, after)):
-        return Step(path, change, blocked=wording.WHY_UNREAD)
+        return Step(path, change, blocked=words.WHY_UNREAD)
     texts, whole = _texts(before, after)
     executable = _executable(before, after)
     questions = list(_guards(change, path, globs))
     is_guarded = bool(questions or whole)
     questions += [whole] if whole else []
     if executable is not None and before is not None:
-        questions.append(wording.PART_PROGRAM if executable else wording.PART_NO_PROGRAM)
+        questions.append(words.PART_PROGRAM if executable else words.PART_NO_PROGRAM)
     text = None if whole else FileChange(path, *texts)
     return Step(path, change, text, executable, questions, is_guarded)
 
@@ -77,15 +77,15 @@ def _step(change: Change, path: str, globs: Globs) -> Step:
 def _texts(before: File | None, after: File | None) -> tuple[tuple[Text | None, Text | None], str]:
     """Return both texts, and the reason to copy the file as a whole, or an empty text."""
     if after is not None and after.mode == LINK:
-        return (None, None), wording.PART_LINK.format(target=one_line(os.fsdecode(after.data)))
+        return (None, None), words.PART_LINK.format(target=one_line(os.fsdecode(after.data)))
     old, new = _text(before), _text(after)
     if (old is None) != (before is None) or (new is None) != (after is None):
-        return (None, None), wording.PART_BINARY if after is not None else wording.PART_DELETED
+        return (None, None), words.PART_BINARY if after is not None else words.PART_DELETED
     if new is not None and after is not None:
         if old is None and encodable(new, Format()) != after.data:
-            return (None, None), wording.PART_FORMAT
+            return (None, None), words.PART_FORMAT
         if old == new and before is not None and before.data != after.data:
-            return (None, None), wording.PART_FORMAT
+            return (None, None), words.PART_FORMAT
     return (old, new), ""
 
 
@@ -110,7 +110,7 @@ def _executable(before: File | None, after: File | None) -> bool | None:
 def _guards(change: Change, path: str, globs: Globs) -> Iterator[str]:
     guarded = by_name(Place(path, path), change.path, "write", globs)
     if guarded is not None:
-        yield wording.PART_EXECUTED if guarded == "executed" else wording.PART_SECRET
+        yield words.PART_EXECUTED if guarded == "executed" else words.PART_SECRET
 
 
 # -- on disk: these functions block and raise Refusal --------------------------------------------
@@ -124,7 +124,7 @@ def copy(step: Step) -> None:
         if _is_same(present, after):
             return
         if not _is_same(present, before):
-            raise Refusal("conflict", path, wording.WHY_DIFFERS)
+            raise Refusal("conflict", path, words.WHY_DIFFERS)
         is_link = present is not None and present.mode == LINK
         if after is None or (is_link and after.mode != LINK):
             with nofollow.spot(path) as at:

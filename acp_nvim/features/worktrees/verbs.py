@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from acp_nvim import wording
 from acp_nvim.agent.opening.origin import NEW
-from acp_nvim.features.worktrees import parts
+from acp_nvim.features.worktrees import parts, words
 from acp_nvim.features.worktrees.records import Worktree
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.checkpoints.store import StoreError
@@ -28,7 +27,7 @@ async def new_worktree(host: Host, args: Args) -> None:
     try:
         made = await worktrees.make(cwd, [args.get("name")])
     except (StoreError, OSError) as error:
-        host.echo("error", wording.NO_WORKTREE_MADE.format(reason=error))
+        host.echo("error", words.NO_WORKTREE_MADE.format(reason=error))
         return
     conversation = host.sessions.named(made.cwd, args.get("name"))
     host.session_list.work_in(cwd)  # agents are started in directories that stay
@@ -57,15 +56,15 @@ async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
     found = None if conversation is None else records.of(conversation.session.cwd)
     if found is not None or n is not None:
         if found is None:
-            host.echo("info", wording.NO_WORKTREE_OF.format(session=n))
+            host.echo("info", words.NO_WORKTREE_OF.format(session=n))
         return found
     tree = roots.root_of(cwd)
     left = [worktree for worktree in records.all() if worktree.tree == tree]
     if not left:
-        host.echo("info", wording.NO_WORKTREE)
+        host.echo("info", words.NO_WORKTREE)
         return None
     items = [f"{worktree.branch}  {worktree.title}" for worktree in left]
-    at = 0 if len(left) == 1 else await host.choose(wording.CHOOSE_WORKTREE, items, "worktree")
+    at = 0 if len(left) == 1 else await host.choose(words.CHOOSE_WORKTREE, items, "worktree")
     return None if at is None else left[at]
 
 

@@ -20,7 +20,7 @@ from typing import Final
 
 import msgspec
 
-from acp_nvim import wording
+from acp_nvim.features.worktrees import words
 from acp_nvim.features.worktrees.records import Worktree
 from acp_nvim.files.checkpoints import private_git
 from acp_nvim.files.checkpoints.private_git import (
@@ -97,12 +97,12 @@ def find(directory: str, env: Mapping[str, str]) -> tuple[Repository, str]:
     try:
         repository = private_git.find(directory, env)
     except GitError as error:
-        raise GitError(wording.WHY_NO_REPOSITORY) from error
+        raise GitError(words.WHY_NO_REPOSITORY) from error
     commit = private_git.head(repository, env)
     if not commit:
-        raise GitError(wording.WHY_NO_COMMIT)
+        raise GitError(words.WHY_NO_COMMIT)
     if not is_utf8(repository.top):
-        raise GitError(wording.WHY_NOT_UTF8)
+        raise GitError(words.WHY_NOT_UTF8)
     return repository, commit
 
 
@@ -383,7 +383,7 @@ def remove(worktree: Worktree, env: Mapping[str, str]) -> bool:
     own = private_git.environment(env)
     admin = Path(repository.index).parent
     if (admin / "locked").exists():
-        raise GitError(wording.WHY_LOCKED)
+        raise GitError(words.WHY_LOCKED)
     commit = private_git.head(repository, env)
     tip = _tip(worktree, own)
     with _private(repository, env) as git:
@@ -436,7 +436,7 @@ def _repository(worktree: Worktree, env: Mapping[str, str]) -> Repository:
         admin = Path(found.index).parent
         if found.top == path and admin.parent.name == "worktrees":
             return found
-    raise GitError(wording.WHY_NO_WORKTREE)
+    raise GitError(words.WHY_NO_WORKTREE)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from acp_nvim.agent.elsewhere import covers
 from acp_nvim.agent.observers import TurnStart
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.serving.consent import Consent
-from acp_nvim.features.worktrees import setup_command, worktree_git
+from acp_nvim.features.worktrees import setup_command, words, worktree_git
 from acp_nvim.features.worktrees.claims import Claims
 from acp_nvim.features.worktrees.records import Records, Worktree
 from acp_nvim.features.worktrees.setup_command import Setup
@@ -76,9 +76,7 @@ class Worktrees:
 
         Raise StoreError, also if the agent of one of these names could not reach it, or OSError.
         """
-        with self._host.tasks.if_slow(
-            SLOW_S, lambda: self._host.echo("info", wording.WORKTREE_SLOW)
-        ):
+        with self._host.tasks.if_slow(SLOW_S, lambda: self._host.echo("info", words.WORKTREE_SLOW)):
             made = await to_thread.run_sync(self._make, cwd, names)
         unsaved = await self._host.buffers.unsaved()
         tree = made.worktree.tree
@@ -134,14 +132,14 @@ class Worktrees:
         """Describe a new worktree in the chat of its session, and ask about the setup."""
         worktree = made.worktree
         self.records.save(msgspec.structs.replace(worktree, agent=session.agent, race=race))
-        session.notice("info", wording.WORKTREE_MADE.format(path=home_path(worktree.path)))
+        session.notice("info", words.WORKTREE_MADE.format(path=home_path(worktree.path)))
         if made.left:
             left = list_names(
                 [str(Path(worktree.tree, it)) for it in made.left], worktree.tree, NAMED
             )
-            session.notice("warning", wording.WORKTREE_WITHOUT.format(files=left))
+            session.notice("warning", words.WORKTREE_WITHOUT.format(files=left))
         if made.filtered:
-            session.notice("warning", wording.WORKTREE_FILTERED.format(count=made.filtered))
+            session.notice("warning", words.WORKTREE_FILTERED.format(count=made.filtered))
         command = self._host.settings().worktrees.setup
         if command:
             self._set_up(session, worktree, command)
@@ -186,7 +184,7 @@ class Worktrees:
         try:
             await to_thread.run_sync(record)
         except StoreError as error:
-            session.notice("warning", wording.SETUP_NOT_LEFT_OUT.format(reason=error))
+            session.notice("warning", words.SETUP_NOT_LEFT_OUT.format(reason=error))
 
     def on_left(self, session: Session) -> None:
         """End the setup of a closed session, and its lock of the worktree."""
@@ -227,11 +225,11 @@ class Worktrees:
             branch = await to_thread.run_sync(worktree_git.rename_branch, worktree, title, self.env)
         except StoreError as error:
             session.notice(
-                "warning", wording.BRANCH_NOT_NAMED.format(branch=worktree.branch, reason=error)
+                "warning", words.BRANCH_NOT_NAMED.format(branch=worktree.branch, reason=error)
             )
             branch = worktree.branch
         else:
-            session.notice("info", wording.WORKTREE_BRANCH.format(branch=branch))
+            session.notice("info", words.WORKTREE_BRANCH.format(branch=branch))
         self.records.save(msgspec.structs.replace(worktree, branch=branch, title=title or branch))
         self.show(session)
 
@@ -254,8 +252,8 @@ class Worktrees:
         self.records.forget(worktree.id)
         self.claims.release(worktree.id)
         host.screen.push("worktree_gone", worktree.path)
-        rest = "" if is_whole else wording.PART_BRANCH_STAYS
-        line = wording.WORKTREE_GONE.format(branch=worktree.branch) + rest
+        rest = "" if is_whole else words.PART_BRANCH_STAYS
+        line = words.WORKTREE_GONE.format(branch=worktree.branch) + rest
         host.echo("info", line)
         for conversation in host.sessions.conversations.values():
             if worktree.contains(conversation.session.cwd):

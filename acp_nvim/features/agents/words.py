@@ -1,0 +1,30 @@
+"""Texts that only the feature `agents` shows, by the rules of `acp_nvim.wording`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NEW_SESSIONS_USE: Final = "New sessions use {agent}"
+PART_PROMPT_OPENS: Final = ". :AcpPrompt! opens one"
+PART_REACHED: Final = "reached, {name} answers after {seconds} s"
+WHY_REACH_SLOW: Final = "no answer within {seconds:g} s"
+WHY_REACH_REFUSED: Final = "reached, but it refuses initialize: {reason}"
+NO_PROVIDERS: Final = "{agent} has no providers to set"
+NO_SUCH_PROVIDER: Final = "No provider {provider}. Known: {providers}"
+CHOOSE_PROVIDER: Final = "Provider of {agent}"
+CHOOSE_API: Final = "Kind of service of {provider}"
+OPTION_PROVIDER_SET: Final = "Set its address and headers"
+OPTION_PROVIDER_OFF: Final = "Disable it"
+PART_PROVIDER: Final = "{provider}: {where}{needed}"
+PART_PROVIDER_OFF: Final = "{provider}: disabled"
+PART_PROVIDER_NEEDED: Final = " (required)"
+ASK_URL: Final = "Address of {provider}"
+ASK_HEADERS: Final = "Names of headers to send, if any"
+ASK_HEADER: Final = "Value of the header {header}"
+PROVIDER_SET: Final = "{provider} is at {url} for new sessions"
+PROVIDER_OFF: Final = "{provider} is disabled for new sessions"
+TERMINAL_IDLE: Final = "Nothing is running in this terminal"
+TERMINAL_NOT_STOPPABLE: Final = "The agent runs this terminal. :AcpCancel ends the turn"
+CALL_NOT_STOPPABLE: Final = "The agent cannot stop a single tool call. :AcpCancel ends the turn"
+NOTHING_TO_STOP: Final = "Nothing is running here"
+NOT_STOPPED: Final = "The agent did not stop it: {reason}. :AcpCancel ends the turn"

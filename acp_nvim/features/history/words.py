@@ -1,0 +1,12 @@
+"""Texts that only the feature `history` shows, by the rules of `acp_nvim.wording`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+LAST_CHAT: Final = "No session yet. Open the last one of this directory?"
+HISTORY_UNREADABLE: Final = "The history cannot be read: {reason}"
+HISTORY_NOT_FOUND: Final = "No match in the history: {words}"
+HISTORY_DELETED: Final = "Deleted from the history: {session}"
+HISTORY_UNUSED: Final = "No usage recorded yet"
+HISTORY_EXPORT_TO: Final = "Export to (empty: a window): "

@@ -1,0 +1,21 @@
+"""Texts that only the feature `prompts` shows, by the rules of `acp_nvim.wording`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+MENTION_UNTYPED: Final = "The prompt attaches files that you did not type: {files}"
+VARIABLE_OF_FILES: Final = "{{{name}}} of {files}"
+PART_NO_FILE: Final = "a buffer without a file"
+MENTION_WITH: Final = "Send it with these files"
+MENTION_WITHOUT: Final = "Send it without these files"
+MENTION_NOT: Final = "Do not send it"
+QUEUE_CLEARED: Final = "The queue is empty now"
+QUEUE_EMPTY: Final = "The queue is empty"
+ADDED: Final = "Sent to the running turn"
+NOTHING_TO_SEND: Final = "Nothing to send: no text, and the queue is empty"
+CANCELLING: Final = "Already cancelling. :Acp restart ends the agent"
+ONE_ON_HOLD: Final = "1 prompt on hold. :Acp queue run sends it"
+ON_HOLD: Final = "{count} prompts on hold. :Acp queue run sends them"
+NOTHING_TO_CANCEL: Final = "Nothing to cancel"
+LOGIN_CANCELLED: Final = "Login to {agent} cancelled. :Acp login tries again"

@@ -1,0 +1,9 @@
+"""Texts that only the feature `terminals` shows, by the rules of `acp_nvim.wording`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NO_TERMINALS: Final = "No terminals"
+TERMINAL_UNKNOWN: Final = "The agent has not reported terminal {terminal}"
+PART_BYTES_LEFT_OUT: Final = "… {count} bytes not shown"

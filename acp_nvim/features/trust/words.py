@@ -1,0 +1,9 @@
+"""Texts that only the feature `trust` shows, by the rules of `acp_nvim.wording`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TRUST_EDITS: Final = "Edits in the session's directories are allowed without asking"
+TRUST_ALL: Final = "All but secrets and files outside is allowed without asking"
+TRUST_OFF: Final = "Permissions are asked about again"
