@@ -19,8 +19,8 @@ def drop(session: Session) -> None:
     session.terminals.clear()
     session.cursors.clear()
     session.entries.clear()
-    session.links.clear()
-    session.messages_between.clear()
+    session.reported.links.clear()
+    session.reported.messages.clear()
     session.prompt_ids.clear()
     session.plans.clear()
     session.plan, session.plan_entry = (), None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
 from msgspec import UNSET
@@ -85,6 +86,14 @@ class Unobserved:
     def on_command(self, session: Session, line: str, directory: str) -> None: ...
 
     def on_work_at(self, session: Session, path: str) -> None: ...
+
+
+@dataclass
+class ReportedSessions:
+    """Child sessions that the agent reported by id, and messages between sessions by id."""
+
+    links: dict[str, Subagent] = field(default_factory=dict)
+    messages: dict[str, SessionMessage] = field(default_factory=dict)
 
 
 class Session:
@@ -171,22 +180,33 @@ class Session:
         observer: SessionObserver | None = None,
     ) -> None:
         """Set up a session that the agent has not created yet."""
+        # Identity
         self.n = n
-        self.since = int(time.time())
-        """Time at which its status began, in seconds since 1970."""
-        self._last_status = self.status
         self.agent = agent
         self.cwd = cwd
         self.directories = list(directories)
+        self.since = int(time.time())
+        """Time at which its status began, in seconds since 1970."""
+        self._last_status = self.status
+
+        # Changes
         self.observer = observer or Unobserved()
         self.changes = Changes()
         """Changes not yet sent to the editor."""
-        self.cursors = Cursors()
-        """Positions at which the agent can fork the session."""
+        self.cut: dict[str, int] = {}
+        """Number of entries left out of each list, by the list's name in the state."""
+
+        # Prompts
         self.queue: list[Prompt] = []
         self.at_agent: list[Prompt] = []
         """Prompts at the agent that it has not inserted yet."""
+        self.prompt_ids: set[str] = set()
+        """Ids of messages that are prompts from here. The chat shows the user's text of them."""
+
+        # Reports of the agent
         self.transcript = Transcript()
+        self.cursors = Cursors()
+        """Positions at which the agent can fork the session."""
         self.tool_calls = ToolCalls()
         self.entries: dict[ToolCall, ToolEntry] = {}
         """Tool calls in the transcript."""
@@ -195,25 +215,19 @@ class Session:
         )
         self.decisions = Decisions()
         self.plans: dict[str, PlanDocument | Sequence[schema.PlanEntry]] = {}
-        """Plans by id (rfds/plan-operations): documents, and lists of entries.
-
-        The key of the plan without an id is empty.
-        """
-        self.edits: list[dict[str, Any]] = []
-        self.checkpoints: list[dict[str, Any]] = []
+        """Plans by id, or "" for the one without: documents, and lists of entries."""
         self.follows: set[str] = set()
         """Config options whose values have changed with another one."""
-        self.cut: dict[str, int] = {}
-        """Number of entries left out of each list, by the list's name in the state."""
-        self.prompt_ids: set[str] = set()
-        """Ids of messages that are prompts from here. The chat shows the user's text of them."""
-        self.links: dict[str, Subagent] = {}
-        """Child sessions that this session's agent reported, by the agent's id."""
-        self.messages_between: dict[str, SessionMessage] = {}
-        """Messages between sessions, by id."""
-        self.children: dict[str, Session] = {}
+
+        # Files, as `state()` lists them
+        self.edits: list[dict[str, Any]] = []
+        self.checkpoints: list[dict[str, Any]] = []
+
+        # Related sessions
         self.root: Session = self
         """The session that the user talks to: for a subagent the topmost one."""
+        self.children: dict[str, Session] = {}
+        self.reported = ReportedSessions()
 
     @property
     def key(self) -> str:

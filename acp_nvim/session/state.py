@@ -65,14 +65,14 @@ def _count_left_out(session: Session) -> dict[str, int] | None:
     """Return the number of items left out of each list, by its name."""
     waiting = session.decisions.unlisted if session.root is session else {}
     terminals = max(len(session.terminals) - lists.NEWEST, 0)
-    links = max(len(session.links) - lists.NEWEST, 0)
+    links = max(len(session.reported.links) - lists.NEWEST, 0)
     left = {**session.cut, **waiting, "terminals": terminals, "subagents": links}
     return {name: count for name, count in left.items() if count} or None
 
 
 def _subagents(session: Session) -> list[dict[str, Any]]:
     """Return the newest subagents, in order."""
-    newest = islice(reversed(session.links.values()), lists.NEWEST)
+    newest = islice(reversed(session.reported.links.values()), lists.NEWEST)
     return [snapshot.subagent(link) for link in newest][::-1]
 
 

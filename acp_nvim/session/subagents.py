@@ -125,7 +125,7 @@ def child_of(
 
     A session has a limited number of children with their own chats. The others share one.
     """
-    root, link = parent.root, parent.links[session_id]
+    root, link = parent.root, parent.reported.links[session_id]
     known = root.children.get(session_id)
     if known is not None:
         return known
@@ -144,7 +144,7 @@ def shown_child(session: Session, session_id: str) -> Session | None:
     """Return the child whose chat shows a subagent, or None if it is unknown."""
     children = session.root.children
     return children.get(session_id) or (
-        children.get(SHARED_ID) if session_id in session.links else None
+        children.get(SHARED_ID) if session_id in session.reported.links else None
     )
 
 
@@ -168,13 +168,13 @@ def apply(session: Session, update: schema.SubagentUpdate) -> Subagent:
 
     An absent field stays the same, a null field is cleared.
     """
-    link = session.links.get(update.session_id)
+    link = session.reported.links.get(update.session_id)
     if link is None:
-        link = session.links[update.session_id] = Subagent(update.session_id)
+        link = session.reported.links[update.session_id] = Subagent(update.session_id)
         session.transcript.add(link)
         if isinstance(child := session.root.children.get(update.session_id), Child):
             child.replace_link(link)
-        if len(session.links) > lists.NEWEST:
+        if len(session.reported.links) > lists.NEWEST:
             session.change("more")
     if update.title is not UNSET:
         link.title = update.title
@@ -242,11 +242,11 @@ def message_chunk(session: Session, update: schema.SessionMessageChunk) -> None:
 
 
 def _message(session: Session, message_id: str) -> SessionMessage:
-    message = session.messages_between.get(message_id)
+    message = session.reported.messages.get(message_id)
     if message is not None:
         session.transcript.touch(message)
         return message
-    message = session.messages_between[message_id] = SessionMessage(message_id)
+    message = session.reported.messages[message_id] = SessionMessage(message_id)
     session.transcript.add(message)
     return message
 
@@ -261,7 +261,7 @@ def _name(session: Session, session_id: str) -> str:
         return "this session"
     if session_id == root.id:
         return root.title or root.agent
-    if (link := session.links.get(session_id)) is not None:
+    if (link := session.reported.links.get(session_id)) is not None:
         return link.label
     child = root.children.get(session_id)
     return (child.title or "") if child is not None else ""

@@ -159,4 +159,4 @@ def test_the_cost_of_a_message_does_not_grow_with_their_number(client: Client) -
         fields = {"senderSessionId": "s1", "recipientSessionId": "c"}
         send_update(client, "s1", "session_message", messageId=f"m{number}", **fields)
     root = client.router.sessions["s1"]
-    assert root.messages_between["m1999"].names == {"s1": "this session", "c": "Kid"}
+    assert root.reported.messages["m1999"].names == {"s1": "this session", "c": "Kid"}

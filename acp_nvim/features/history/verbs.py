@@ -31,13 +31,13 @@ DAYS: Final = 30
 @verb("history")
 async def history(host: Host, args: Args) -> None:
     """Search the history, let the user pick a session and, without `action`, an action."""
-    cwd, words = str(args["cwd"]), str(args.get("words") or "").strip()
-    found = await host.transcripts.ask("search", words, cwd)
+    cwd, terms = str(args["cwd"]), str(args.get("words") or "").strip()
+    found = await host.transcripts.ask("search", terms, cwd)
     if found is None:
         return
     if not found:
-        message = words.HISTORY_NOT_FOUND if words else wording.HISTORY_EMPTY
-        host.echo("info", message.format(words=words))
+        message = words.HISTORY_NOT_FOUND if terms else wording.HISTORY_EMPTY
+        host.echo("info", message.format(words=terms))
         return
     now = time.time()
     items = [_item(stored, cwd, now) for stored in found]
