@@ -110,7 +110,7 @@ class Host:
         self.early_start = EarlyStart(agent)
         self.agents = Agents(self._surroundings(), self.options.spec)
         self.sessions = self._sessions()
-        self.restarts = Restarts(self.agents, self.sessions.served)
+        self.restarts = Restarts(self.agents, self.sessions.open_with)
         self.frames = self._frames()
         self._observe()
         self._parts: dict[type, Any] = {}
@@ -222,7 +222,7 @@ class Host:
 
     @property
     def transcripts(self) -> Transcripts:
-        """Return the stored transcripts. Without the feature `history` there are none."""
+        """Return the stored transcripts, of which there are none without the feature `history`."""
         return self.part(Transcripts, lambda: Transcripts(self.echo))
 
     def add(self, part: object, kind: type | None = None) -> None:

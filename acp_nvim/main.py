@@ -97,7 +97,7 @@ class Classic:
             bridge = Bridge.within(self._nvim)
             root, self._deliver = core(bridge)
             self._root = bridge.loop.create_task(root)
-            self._root.add_done_callback(lambda _: _notify_left(bridge))
+            self._root.add_done_callback(lambda _: _notify_exit(bridge))
             Thread(target=_end_with_main, daemon=True).start()
         return int(self._nvim.channel_id)
 
@@ -112,7 +112,7 @@ class Classic:
         self._deliver(name, args if isinstance(args, dict) else {})
 
 
-def _notify_left(bridge: Bridge) -> None:
+def _notify_exit(bridge: Bridge) -> None:
     """Notify Neovim, which waits for this before it exits."""
     bridge.notify("nvim_exec_lua", "require('acp.base.host').on_exit()", [])
 

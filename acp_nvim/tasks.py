@@ -20,20 +20,17 @@ class Tasks:
     Cancellation propagates as usual.
     """
 
-    def __init__(self, group: TaskGroup, failed: Callable[[str, Exception], None]) -> None:
-        """`failed` is called with the name and the error of each task that raises."""
+    def __init__(self, group: TaskGroup, on_error: Callable[[str, Exception], None]) -> None:
+        """`on_error` is called with the name and the error of each task that raises."""
         self._group = group
-        self._failed = failed
+        self._on_error = on_error
 
     def start_soon(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
         """Run an async function in a new task."""
         self._group.start_soon(self._run, function, args)
 
     def start_later(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
-        """Create the task in the next iteration of the loop.
-
-        The current code is not delayed by the creation of the task.
-        """
+        """Create the task in the next iteration of the loop, to not delay the current code."""
         asyncio.get_running_loop().call_soon(self._start_unless_over, function, args)
 
     def _start_unless_over(
@@ -55,13 +52,13 @@ class Tasks:
         try:
             callback()
         except Exception as error:
-            self._failed(getattr(callback, "__qualname__", repr(callback)), error)
+            self._on_error(getattr(callback, "__qualname__", repr(callback)), error)
 
     async def _run(self, function: Callable[..., Awaitable[Any]], args: tuple[Any, ...]) -> None:
         try:
             await function(*args)
         except Exception as error:
-            self._failed(getattr(function, "__qualname__", repr(function)), error)
+            self._on_error(getattr(function, "__qualname__", repr(function)), error)
 
 
 class Trigger:
@@ -81,7 +78,7 @@ class Trigger:
         self._event = anyio.Event()
 
     async def wait(self) -> None:
-        """Wait until it is set, even if it is cleared at once."""
+        """Wait until it is set, even if it is then cleared at once."""
         await self._event.wait()
 
 

@@ -1,4 +1,4 @@
-"""Ring 2: features, a folder each."""
+"""Ring 2: features, one folder each."""
 
 from typing import Final
 
@@ -29,4 +29,4 @@ FEATURES: Final = (
     "trust",
     "worktrees",
 )
-"""Folders beside this file, as `main.py` installs them. Observers are called in this order."""
+"""Folders beside this file, in the order in which they are installed and observers are called."""

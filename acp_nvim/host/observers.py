@@ -101,7 +101,7 @@ class HostObservers(Struct, frozen=True, eq=False):
 
 
 class SessionEvents:
-    """`SessionObserver` of all sessions. It calls the screen and the files' side of turns."""
+    """`SessionObserver` of all sessions, which updates the screen and the turns of the files."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Questions that verbs are about."""
+"""Pending questions named by verbs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from acp_nvim.verbs import Args
 
 
 def pending_question(host: Host, args: Args) -> Decision | None:
-    """Return the pending question with the id of a verb, or say that it is over."""
+    """Return the pending question that a verb names, or tell the user that it is over."""
     found = host.decision(str(args.get("id")))
     if found is None:
         host.echo("warn", wording.QUESTION_OVER)

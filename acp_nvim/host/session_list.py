@@ -40,7 +40,7 @@ class SessionList:
         self._next += 1
         return self._next - 1
 
-    def reach(self, n: int) -> None:
+    def skip_to(self, n: int) -> None:
         """Make the next number at least `n`."""
         self._next = max(self._next, n)
 
@@ -62,7 +62,7 @@ class SubagentRegistry:
         self._sessions = sessions
 
     def child(self, parent: Session, session_id: str) -> Session:
-        """Return the child with that id. Create it when its parent first names it."""
+        """Return the child with that id, which is created when its parent first names it."""
         return child_of(parent, session_id, self._new)
 
     def _new(self, parent: Session, link: Subagent) -> Child:
@@ -95,12 +95,12 @@ class SubagentRegistry:
 class ForeignSessions:
     """Sessions of other or earlier Neovims with edits or checkpoints (port `OtherSessions`).
 
-    They are in the state as closed sessions. Their edits can be decided here.
+    The state lists them as closed sessions. Their edits can be decided here.
     """
 
     def __init__(self, screen: Screen, sessions: SessionList) -> None:
         self.on_found: list[Callable[[SessionInfo, int], None]] = []
-        """Observers that add a found session as a closed one with this number."""
+        """Observers that add a foreign session as a closed one with this number."""
         self._screen = screen
         self._sessions = sessions
         self._numbers: dict[str, int] = {}

@@ -67,19 +67,19 @@ class Sessions:
         preset: str | None = None,
         purpose: Literal["edit"] | None = None,
     ) -> Conversation:
-        """Create a session, without sending anything. Without a `purpose`, make it current.
+        """Create a session without sending anything. Without a `purpose`, make it current.
 
         Its number is the next one, and at least `n`. `origin` determines how `Conversation.open`
-        opens it at the agent. A `preset` that is no longer configured is dropped.
+        opens it at the agent. A `preset` that is no longer configured is ignored.
         """
         self._list.work_in(cwd)
-        self._list.reach(n)
+        self._list.skip_to(n)
         settings = self._settings()
-        known = settings.presets.get(preset or "")
-        agent = agent or (known.agent if known else None) or settings.agent
+        configured = settings.presets.get(preset or "")
+        agent = agent or (configured.agent if configured else None) or settings.agent
         number = self._list.next_number()
         session = Session(number, agent, cwd, self.directories(cwd), self._observer)
-        session.title, session.preset = title, preset if known else None
+        session.title, session.preset = title, preset if configured else None
         session.purpose = purpose
         conversation = self._begin(session, origin)
         self._screen.add(session)
@@ -90,14 +90,14 @@ class Sessions:
             self.make_current(session.n)
         return conversation
 
-    def named(self, cwd: str, name: str | None) -> Conversation:
-        """Create a session by the name of an agent or, if no agent has it, of a preset."""
+    def new_named(self, cwd: str, name: str | None) -> Conversation:
+        """Create a session with the agent or, if no agent has this name, the preset `name`."""
         if self._is_preset(name):
             return self.new(cwd, preset=name)
         return self.new(cwd, name)
 
     def agent_of(self, name: str | None) -> str:
-        """Return the agent of a session that `named` would create."""
+        """Return the agent of a session that `new_named` would create."""
         settings = self._settings()
         agent = settings.preset(name).agent if self._is_preset(name) else name
         return agent or settings.agent
@@ -113,12 +113,12 @@ class Sessions:
 
     def add(self, session: Session, origin: Origin, past: Past | None) -> None:
         """Add a session of an earlier host. `past` is the text of its chat."""
-        self._list.reach(session.n + 1)
+        self._list.skip_to(session.n + 1)
         self._begin(session, origin)
         self._screen.add(session, past)
         self._on_added(session)
 
-    def closed(
+    def new_closed(
         self, agent: str, cwd: str, title: str, directories: Sequence[str] = (), n: int = 0
     ) -> Session:
         """Return a new closed session, to be added by `add`."""
@@ -127,8 +127,8 @@ class Sessions:
         return session
 
     def add_foreign(self, info: SessionInfo, n: int) -> None:
-        """Add a closed session with number `n` for one of another Neovim."""
-        session = self.closed(info.agent, info.cwd, info.title, info.directories, n)
+        """Add another Neovim's session as a closed one with number `n`."""
+        session = self.new_closed(info.agent, info.cwd, info.title, info.directories, n)
         self.add(session, NEW, None)
         session.notice("info", wording.OTHER_SESSION)
 
@@ -163,10 +163,10 @@ class Sessions:
         if self.current == n and rest:
             self.make_current(max(rest, key=lambda c: c.used).session.n)
 
-    def served(self, agent: str) -> list[Conversation]:
+    def open_with(self, agent: str) -> list[Conversation]:
         """Return the sessions of an agent that are not closed."""
-        ours = (c for c in self.conversations.values() if c.session.agent == agent)
-        return [c for c in ours if c.session.status != "closed"]
+        found = (c for c in self.conversations.values() if c.session.agent == agent)
+        return [c for c in found if c.session.status != "closed"]
 
     def conversation(self, n: int | None) -> Conversation | None:
         """Return the conversation of a session, or of the current one if `n` is None.

@@ -10,7 +10,7 @@ from acp_nvim.verbs import Args, verb
 @verb("setup")
 def setup(host: Host, args: Args) -> None:
     """Set the options. Lua sends them at the start and after each `setup()`."""
-    host.session_list.reach(int(args.get("next_session", 1)))
+    host.session_list.skip_to(int(args.get("next_session", 1)))
     host.options.replace(args)
     host.sessions.open_index(host.options.data_file("sessions.json"), host.problem)
     for connection in host.agents.connections.values():

@@ -28,8 +28,16 @@ class Caller(Protocol):
         ...
 
 
+class Calls(Protocol):
+    """Caller of asynchronous functions (`AsyncCalls`)."""
+
+    async def call(self, module: str, function: str, *args: Any) -> Any:
+        """Run an asynchronous Lua function."""
+        ...
+
+
 class AsyncCalls:
-    """Open calls by number."""
+    """Calls of asynchronous Lua functions that have not been answered."""
 
     def __init__(self, bridge: Caller) -> None:
         self._bridge = bridge

@@ -1,4 +1,4 @@
-"""Neovim's buffers over the bridge: the port `Buffers` of the workspace.
+"""Implementation of the workspace's port `Buffers`, over the bridge.
 
 Each operation is one Lua call. A read sends the text only if its changedtick is not the known one.
 """
@@ -29,7 +29,7 @@ GONE, NEW = 256, 512
 
 
 class NvimBuffers:
-    """Loaded buffers."""
+    """Loaded buffers of Neovim."""
 
     def __init__(self, bridge: Caller) -> None:
         self._bridge = bridge
@@ -63,7 +63,7 @@ class NvimBuffers:
         modified: bool,
         signature: str | None,
     ) -> WriteResult:
-        """Apply a change of the file on disk. Neovim does not ask about that change afterwards."""
+        """Apply a change of the file on disk, about which Neovim then does not ask."""
         want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
         rows = _rows(hunks)
         args = live.bufnr, live.tick, rows, want, signature
@@ -139,7 +139,7 @@ class NvimBuffers:
         with suppress(NvimError):  # Neovim is closing
             await self._bridge.call(DISK_CHANGES, "set_turns", list(roots), self._expected)
 
-    def settle(self, n: int, roots: Sequence[str]) -> None:
+    def send_session_roots(self, n: int, roots: Sequence[str]) -> None:
         """Send the directories of a session's turns to Neovim, if they have changed."""
         if self._session_roots.get(n) != list(roots):
             self._session_roots[n] = list(roots)
@@ -162,8 +162,8 @@ class NvimBuffers:
             return now
         eol = before.raw.eol
         want = {"eol": eol, "empty": before.raw == EMPTY, "modified": before.is_modified}
-        answer = _outcome(await self._begin_write(now, hunks, want))[3]
-        return now if answer is None else _text(answer, before.raw)
+        _, _, _, snapshot, _, _ = _outcome(await self._begin_write(now, hunks, want))
+        return now if snapshot is None else _text(snapshot, before.raw)
 
 
 def _outcome(answer: list[Any]) -> tuple[Any, Any, Any, Any, Any, bool]:
@@ -177,7 +177,7 @@ def _fileencodings(file_format: Format) -> str:
 
 
 def texts_of(found: Any) -> dict[str, Text] | None:
-    """Return the texts in an answer of Lua by path, or None if it has none."""
+    """Return the texts in an answer from Lua by path, or None if it has none."""
     if found is None:
         return None
     return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
@@ -189,17 +189,17 @@ def _rows(hunks: Sequence[Hunk]) -> list[tuple[int, int, tuple[str, ...]]]:
 
 
 def _buffer_in(answer: list[Any], known: BufferText | None = None) -> BufferText | NotLoaded:
-    """Return the buffer in an answer of Lua. It has no lines if they are those of ``known``."""
+    """Return the buffer in an answer from Lua, which omits the lines if ``known`` has them."""
     if answer[0] == 0:
-        why, taken = [*answer[3:], None, None][:2]
-        return NotLoaded(answer[1], answer[2], why or "", bool(taken))
+        why, is_name_taken = [*answer[3:], None, None][:2]
+        return NotLoaded(answer[1], answer[2], why or "", bool(is_name_taken))
     if known is not None and (answer[0], answer[1]) == (known.bufnr, known.tick):
         return _with_options(known, answer)
     return _text(answer)
 
 
 def _text(answer: list[Any], expected: Text = EMPTY) -> BufferText:
-    """Return the buffer in a snapshot of Lua. If it has no lines, use the expected text."""
+    """Return the buffer in a snapshot from Lua. If it has no lines, use the expected text."""
     bufnr, tick, flags, encoding, lines = [*answer, None][:5]
     raw = expected
     if lines is not None or expected.eol != _has_eol(flags):

@@ -28,7 +28,7 @@ Collect = Callable[[int], tuple[list[Op], bool]]
 
 
 class Frames:
-    """Loop that collects and sends frames. It sets no timer while there is nothing to send."""
+    """Loop that collects and sends frames. It has no timer while there is nothing to send."""
 
     def __init__(
         self,
@@ -36,19 +36,19 @@ class Frames:
         pace: Pace,
         collect: Collect,
         on_collected: Callable[[], None],
-        saved: Callable[[], Awaitable[None]],
+        wait_saved: Callable[[], Awaitable[None]],
         on_error: Callable[[str], None],
     ) -> None:
         """`collect` returns the next frame. `on_collected` is called after it (`Flow.on_frame`).
 
-        `saved` is awaited before a frame is sent, until the journal contains what the frame shows.
+        `wait_saved` waits, before a frame is sent, until the journal contains the edits in it.
         `on_error` is called with each error of Neovim.
         """
         self._bridge = bridge
         self._pace = pace
         self._collect = collect
         self._on_collected = on_collected
-        self._saved = saved
+        self._wait_saved = wait_saved
         self._on_error = on_error
         self._budget = 64_000
         self._unanswered: deque[asyncio.Future[Any]] = deque()
@@ -66,7 +66,7 @@ class Frames:
             started = loop.time()
             ops, more = self._next_frame()
             if ops:
-                await self._saved()
+                await self._wait_saved()
                 await self._wait_applied(but_last=1 if pace.is_quick else 0)
                 self._send(ops, more)
                 if more or not pace.is_quick:

@@ -1,6 +1,6 @@
-"""Language servers and loaded files of the user's Neovim, over the bridge.
+"""Implementations of the ports `LanguageServers` and `Documents`, over the bridge.
 
-The ports `LanguageServers` and `Documents` are implemented in Lua (`lua/acp/buffers/language/`).
+Their functions are in Lua (`lua/acp/buffers/language/`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMATTING: Final = "acp.buffers.language.formatting"
 
 
 class NvimLanguageServers:
-    """Implementation of `LanguageServers`."""
+    """Language servers of the user's Neovim."""
 
     def __init__(self, calls: AsyncCalls) -> None:
         self._calls = calls
@@ -62,7 +62,7 @@ class NvimLanguageServers:
 
 
 class NvimDocuments:
-    """Implementation of `Documents`."""
+    """Loaded files of the user's Neovim."""
 
     def __init__(self, bridge: Bridge, calls: AsyncCalls) -> None:
         self._bridge = bridge

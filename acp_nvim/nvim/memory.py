@@ -71,9 +71,9 @@ class Memory:
         """Schedule a release, which is skipped if another turn is running by then."""
         if not self.is_due:
             self.is_due = True
-            self._tasks.start_soon(self._tidy_up)
+            self._tasks.start_soon(self._release)
 
-    async def _tidy_up(self) -> None:
+    async def _release(self) -> None:
         await anyio.sleep(REST_S)
         self.is_due = False
         for log in list(self._logs()):

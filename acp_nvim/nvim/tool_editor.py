@@ -1,14 +1,15 @@
-"""Neovim for the tools, over the bridge: the port `Editor` of the tools."""
+"""Implementation of the tools' port `Editor`, over the bridge."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from acp_nvim.files.bytes.paths import below
+from acp_nvim.nvim.async_calls import Caller, Calls
 from acp_nvim.nvim.bridge import NvimError
 from acp_nvim.session.session import Session
 from acp_nvim.tools.server.tool import ToolError
@@ -20,28 +21,8 @@ MODULE_PREFIX: Final = "acp.features.tools."
 DIAGNOSTICS: Final = "acp.buffers.language.diagnostics"
 
 
-class Caller(Protocol):
-    """Bridge to Neovim."""
-
-    def call(self, module: str, function: str, *args: Any) -> Awaitable[Any]:
-        """Run ``require(module)[function](...)`` in Neovim."""
-        ...
-
-    def call_nowait(self, module: str, function: str, *args: Any) -> None:
-        """Run the same without waiting for the outcome."""
-        ...
-
-
-class Calls(Protocol):
-    """Caller of asynchronous functions (`AsyncCalls`)."""
-
-    async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run an asynchronous Lua function."""
-        ...
-
-
 class ToolEditor:
-    """Implementation of `Editor` by functions in Lua (`lua/acp/features/tools/`)."""
+    """Editor whose functions are in Lua (`lua/acp/features/tools/`)."""
 
     def __init__(self, bridge: Caller, calls: Calls) -> None:
         self._bridge = bridge

@@ -27,7 +27,7 @@ class AgentEvents:
         self._agents = agents
         self._sessions = sessions
         self._screen = screen
-        self._reconnects = Reconnects(agents, sessions.served)
+        self._reconnects = Reconnects(agents, sessions.open_with)
         self._announced: WeakSet[Connection] = WeakSet()
         self._reported_failures: WeakSet[Connection] = WeakSet()
         """Connections whose first attempt failed, as their sessions have reported."""
@@ -42,7 +42,7 @@ class AgentEvents:
             and connection not in self._reported_failures
         ):
             self._reported_failures.add(connection)
-            for conversation in self._sessions.served(connection.name):
+            for conversation in self._sessions.open_with(connection.name):
                 conversation.on_agent_unreached(connection.unreached_reason)
         if connection.status == "ready" and connection not in self._announced:
             self._announced.add(connection)

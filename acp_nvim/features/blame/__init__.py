@@ -1,4 +1,4 @@
-"""Authors of lines."""
+"""Blame: the authors of lines."""
 
 from __future__ import annotations
 

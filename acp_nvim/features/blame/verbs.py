@@ -28,6 +28,7 @@ from acp_nvim.verbs import Args, verb
 
 if TYPE_CHECKING:
     from acp_nvim.history.blames import Author, FileAuthors
+
 NOTES = "refs/notes/acp"
 """Ref of the notes if the user names none."""
 
@@ -44,11 +45,9 @@ async def blame(host: Host, args: Args) -> None:
         return
     found = await _authors_by_path(host, {path: live.text})
     if found is not None:
-        authors_of_file = found[path]
-        ranges = [number for lines in authors_of_file.ranges for number in lines]
-        authors = [
-            _author_table(number, author) for number, author in authors_of_file.authors.items()
-        ]
+        file = found[path]
+        ranges = [number for lines in file.ranges for number in lines]
+        authors = [_author_table(number, author) for number, author in file.authors.items()]
         host.screen.push("blame", live.bufnr, live.tick, ranges, authors)
 
 
@@ -82,15 +81,15 @@ def _turn_number(session: Session, sent: float) -> int | None:
 async def export(host: Host, args: Args) -> None:
     """Export the lines that agents wrote in the workspace as an Agent Trace.
 
-    It is written to a file, shown in a window or, with the option `blame_export`, added to HEAD as
-    a note.
+    It goes to a file, to a window or, with the option `blame_export`, to a git note on HEAD.
     """
     root = roots.root_of(str(args["cwd"]))
     await host.workspace.persistence.adopt_writes()
     paths = await host.transcripts.ask("blamed_paths", clean_text(root))
     if paths is None:
         return
-    ref = {"trace": "", "notes": NOTES}.get(how := host.settings().blame_export, how)
+    option = host.settings().blame_export
+    ref = {"trace": "", "notes": NOTES}.get(option, option)
     if ref and not args.get("file"):
         await _add_note(host, root, paths, ref)
         return
@@ -142,22 +141,18 @@ async def _authors_by_path(
 ) -> Mapping[str, FileAuthors] | None:
     """Return the authors of texts by path. Without a history, tell the user and return None."""
     keys = {clean_text(path): path for path in texts}
-    asked = {key: texts[path] for key, path in keys.items()}
-    found: Mapping[str, FileAuthors] | None = await host.transcripts.ask("blame", asked)
-    return (
-        None
-        if found is None
-        else {keys[key]: authors_of_file for key, authors_of_file in found.items()}
-    )
+    texts_by_key = {key: texts[path] for key, path in keys.items()}
+    found: Mapping[str, FileAuthors] | None = await host.transcripts.ask("blame", texts_by_key)
+    return None if found is None else {keys[key]: authors for key, authors in found.items()}
 
 
-def _trace(root: str, authors_of_file: Mapping[str, FileAuthors], revision: str = "") -> list[str]:
+def _trace(root: str, authors_by_path: Mapping[str, FileAuthors], revision: str = "") -> list[str]:
     """Return the lines of an Agent Trace, or an empty list if agents wrote none of the texts."""
     from acp_nvim import __version__
     from acp_nvim.history.agent_trace import trace
 
     prefix = root.rstrip("/") + "/"
-    files = {path.removeprefix(prefix): found for path, found in authors_of_file.items()}
+    files = {path.removeprefix(prefix): found for path, found in authors_by_path.items()}
     record = trace(files, __version__, time.time(), revision)
     if not record["files"]:
         return []

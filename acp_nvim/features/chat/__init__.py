@@ -1,4 +1,4 @@
-"""Chat: items that `<CR>` opens, reports, the log."""
+"""Chat: items opened with `<CR>`, reports, the traffic log."""
 
 from __future__ import annotations
 

@@ -82,8 +82,8 @@ def _agent_lines(connection: Connection) -> list[str]:
     warnings = connection.warnings.lines()
     lines.append("  protocol violations and oddities: " + ("none" if not warnings else ""))
     lines += ["    " + line for line in warnings]
-    if not connection.is_alive and (words := connection.last_words()):
-        lines += ["  last words:", *("    " + line for line in words)]
+    if not connection.is_alive and (last_words := connection.last_words()):
+        lines += ["  last words:", *("    " + line for line in last_words)]
     return [visible(line) for line in lines]
 
 

@@ -74,9 +74,9 @@ async def log_save(host: Host, args: Args) -> None:
 
 
 def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
-    """Write logs by agent, redacted, to a file that only the user can read.
+    """Write redacted logs by agent to a file that only the user can read.
 
-    Return the number of lines. It takes seconds for a long log. Raise OSError.
+    Return the number of lines. This takes seconds for a long log. Raise OSError.
     """
     count = 0
     with open(path, "w", encoding="utf-8", opener=private) as file:
@@ -88,7 +88,7 @@ def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file so that only its owner can read it. It is an opener for `open`."""
+    """Open a file so that only its owner can read it: an opener for `open`."""
     handle = os.open(path, flags, 0o600)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         os.fchmod(handle, 0o600)

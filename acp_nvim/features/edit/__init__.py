@@ -1,4 +1,4 @@
-"""Inline edits: change lines in place, in a session without a chat window."""
+"""Inline edits: changes of lines in place, in a session without a chat window."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ FENCE: Final = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 MARKUP: Final = re.compile(r"\*\*|`|^#+ ")
 """Marks of Markdown that a message leaves out."""
 TITLE_WIDTH: Final = 40
-"""Longest instruction in a message, in characters."""
+X
 STOP_REASONS: Final = {
     "refusal": wording.REFUSED,
     "max_tokens": wording.TOKEN_LIMIT,
@@ -77,11 +77,11 @@ class InlineEdit(msgspec.Struct, eq=False):
         return any(prompt is self.prompt for prompt in waiting)
 
     def begin(self, entries: Mapping[str, Pending]) -> None:
-        """Note that the prompt is being sent, with the pending edits of the session."""
+        """Record that the prompt is being sent, and the pending edits of the session."""
         self.has_begun, self.entries = True, entries
 
     def on_requeued(self) -> None:
-        """Note that the prompt is in the queue again."""
+        """Record that the prompt is in the queue again."""
         self.has_begun = False
 
     def on_write(self) -> None:
@@ -92,7 +92,7 @@ class InlineEdit(msgspec.Struct, eq=False):
         self.failure = reason
 
     def cancel(self) -> None:
-        """Note that the user cancels it."""
+        """Record that the user cancels it."""
         self.is_cancelled = True
 
 
@@ -106,7 +106,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class InlineEdits:
-    """Inline edits that are queued or running. It observes prompts, turns and writes."""
+    """Queued and running inline edits. An observer of prompts, turns and writes."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

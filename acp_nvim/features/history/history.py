@@ -48,17 +48,17 @@ class History:
     def __init__(
         self,
         sessions: Callable[[], Iterable[Session]],
-        run: Callable[[], str],
+        instance_key: Callable[[], str],
         secrets: Callable[[], Sequence[str]],
         notify: Callable[[str], None],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """``run`` returns the key of this Neovim, ``secrets`` the values that must not be stored.
+        """``instance_key`` returns the key of this Neovim, ``secrets`` the values never stored.
 
-        ``tell`` shows messages to the user. Nothing is stored before `configure`.
+        ``notify`` shows messages to the user. Nothing is stored before `configure`.
         """
         self._sessions = sessions
-        self._instance_key = run
+        self._instance_key = instance_key
         self._secrets = secrets
         self._notify = notify
         self._loop = loop
@@ -140,7 +140,7 @@ class History:
     def _may_begin(self) -> bool:
         """Return whether a prompt was sent or a session loaded.
 
-        Recording any earlier would delay the first prompt by its imports.
+        Earlier, the imports for recording would delay the first prompt.
         """
         if self._recorder is not None:
             return True
@@ -188,9 +188,9 @@ class History:
             from acp_nvim.history.recorder import recovered_write
 
             session = prompt.session, prompt.agent, prompt.id
-            under = prompt.sent, prompt.number, prompt.words
+            sent_prompt = prompt.sent, prompt.number, prompt.words
             self._get_recorder().on_recovered_write(
-                recovered_write(session, under, path, before, after)
+                recovered_write(session, sent_prompt, path, before, after)
             )
             self.on_frame()
 

@@ -23,7 +23,7 @@ def statistics(usage: Sequence[DailyUsage]) -> list[str]:
 
 
 def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Align texts to the left and numbers to the right."""
+    """Left-align texts and right-align numbers."""
     aligned = zip(row, widths, strict=True)
     return [
         cell.ljust(width) if at < 2 else cell.rjust(width)

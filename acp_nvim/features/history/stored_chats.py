@@ -76,7 +76,7 @@ class StoredChats(Transcripts):
         """Show a stored session as a read-only chat, unless one shows all of it already."""
         sessions, n = self._host.sessions, self._chat_of(stored)
         if n is None or self._shown[n].updated != stored.updated:
-            session = sessions.closed(stored.agent, stored.cwd, stored.title)
+            session = sessions.new_closed(stored.agent, stored.cwd, stored.title)
             n = session.n
             self._shown[n] = stored
             self.history.ignore(session)

@@ -24,7 +24,7 @@ from acp_nvim.verbs import Args, verb
 TIMEOUT_S: Final = 10.0
 _NAMES: Final = {2: "ours", 1: "base", 3: "theirs"}
 """Stages of a conflict in the order of `git merge-file`, with their names."""
-WORDS: Final = QuestionTexts(
+TEXTS: Final = QuestionTexts(
     words.SEND_PROJECT_PROMPT,
     (
         words.OPTION_SEND,
@@ -41,10 +41,10 @@ class PromptConsent(Consent):
 
 @verb("trust_prompt")
 def trust_prompt(host: Host, args: Args) -> None:
-    """Reply whether a project's prompt may be sent, None if the user cancels the question.
+    """Reply whether a project's prompt may be sent, or None if the user cancels the question.
 
-    The question shows the whole text. It is asked once for each text, in the chat of the session to
-    which the prompt would go.
+    The question shows the whole text. It is asked once per text, in the chat of the session that
+    would get the prompt.
     """
     file, text, cwd = str(args["file"]), str(args["text"]), str(args["cwd"])
     digest = hashlib.sha256(text.encode()).hexdigest()
@@ -52,7 +52,7 @@ def trust_prompt(host: Host, args: Args) -> None:
     project = Project(file, digest, lines=text.split("\n"), subject=name)
     consent = host.part(
         PromptConsent,
-        lambda: PromptConsent(host.problem, lambda: host.options.data_file("prompts.json"), WORDS),
+        lambda: PromptConsent(host.problem, lambda: host.options.data_file("prompts.json"), TEXTS),
     )
 
     def reply(answer: bool | None) -> None:
@@ -88,8 +88,8 @@ async def conflicts(host: Host, args: Args) -> None:
 def _merge_conflicts(path: str, env: Mapping[str, str]) -> str:
     """Return the conflicts of a file in git's diff3 style.
 
-    The text is empty without a repository, or if git has not recorded a conflict of the file. No
-    program that a repository configures is run.
+    The text is empty without a repository, or if git has recorded no conflict of the file. Programs
+    that the repository configures are not run.
     """
     try:
         repository = private_git.find(str(Path(path).parent), env, TIMEOUT_S)

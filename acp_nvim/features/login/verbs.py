@@ -107,9 +107,9 @@ def _configured_env(host: Host, connection: Connection) -> dict[str, str]:
 
     These values may be wrong.
     """
-    given = host.agents.variables.names(connection.name)
-    ours = {key: it for key, it in connection.spec.env.items() if key not in given}
-    return {**agent_environment(), **ours}
+    typed = host.agents.variables.names(connection.name)
+    configured = {key: it for key, it in connection.spec.env.items() if key not in typed}
+    return {**agent_environment(), **configured}
 
 
 async def _log_in_by_env(
@@ -178,8 +178,8 @@ def _terminal_command(connection: Connection, run: auth.TerminalLogin) -> dict[s
     if place is None:
         cwd = connection.cwd
         return {"title": run.title, "cmd": run.command, "env": run.env, "cwd": cwd}
-    words = place.login(run.command, connection.spec.cwd or "", run.env)
-    return {"title": run.title, "cmd": words, "env": run.env, "cwd": "/"}
+    command = place.login(run.command, connection.spec.cwd or "", run.env)
+    return {"title": run.title, "cmd": command, "env": run.env, "cwd": "/"}
 
 
 @verb("login_done")

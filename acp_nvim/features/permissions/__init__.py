@@ -1,4 +1,4 @@
-"""Permissions: questions of agents, and the proposals that they show."""
+"""Permissions: agents' questions and the edits that they propose."""
 
 from __future__ import annotations
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import anyio
 import msgspec
 
 from acp_nvim.agent.serving.proposed_edits import ProposedEdits, diagnostic_marks, proposal_sources
 from acp_nvim.agent.settings import Settings
-from acp_nvim.nvim.async_calls import CallError
+from acp_nvim.nvim.async_calls import CallError, Calls
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.effects import (
     Diagnostic,
@@ -30,14 +30,6 @@ MAX_CHARACTERS: Final = 1 << 19
 """Maximum number of characters of a text that is checked. A server would take long for more."""
 
 
-class Calls(Protocol):
-    """Caller of asynchronous functions (`AsyncCalls`)."""
-
-    async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run an asynchronous Lua function."""
-        ...
-
-
 class _Answer(msgspec.Struct, frozen=True):
     """Answer of Lua for one file."""
 
@@ -46,10 +38,10 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class ProposalCheck:
-    """Checks of the edits of all permissions that are shown.
+    """Checks of the proposed edits on all cards.
 
-    Files are checked one at a time. A server that has two texts of one file might report each as a
-    duplicate of the other.
+    Files are checked one at a time, because a server that has two texts of one file might report
+    each as a duplicate of the other.
     """
 
     def __init__(
@@ -66,24 +58,24 @@ class ProposalCheck:
         self._tasks = tasks
         self._settings = settings
         self._push = push
-        self._alone = anyio.Lock()
+        self._lock = anyio.Lock()
         self._checks: dict[Decision, tuple[tuple[Any, ...], anyio.CancelScope]] = {}
         """Sources of the edits and scope of the running check, by decision."""
 
     def on_card(self, session: Session, decision: Decision) -> None:
-        """Start a check when the card of a permission is drawn whose edits are new or changed."""
+        """Start a check when a card with new or changed edits is drawn."""
         if not self._settings().review.diagnostics or decision.outcome is not None:
             return
-        made_of = proposal_sources(session, decision)
+        sources = proposal_sources(session, decision)
         last = self._checks.get(decision)
-        if last is not None and list(map(id, last[0])) == list(map(id, made_of)):
+        if last is not None and list(map(id, last[0])) == list(map(id, sources)):
             return
         if last is None:
             decision.waiters.append(lambda _: self._cancel_check(decision))
         else:
             last[1].cancel()
         scope = anyio.CancelScope()
-        self._checks[decision] = made_of, scope
+        self._checks[decision] = sources, scope
         self._tasks.start_soon(self._check, session, decision, scope)
 
     def _cancel_check(self, decision: Decision) -> None:
@@ -92,7 +84,7 @@ class ProposalCheck:
 
     async def _check(self, session: Session, decision: Decision, scope: anyio.CancelScope) -> None:
         with scope:
-            async with self._alone:
+            async with self._lock:
                 if not await self._calls.call(MODULE, "has_clients"):
                     return
                 proposals = await self._proposed.proposals(session, decision)
@@ -102,7 +94,7 @@ class ProposalCheck:
     async def _effects(self, proposals: Sequence[Proposal]) -> Any:
         words = {it.path: new_words(it.base, it.text) for it in proposals}
         for proposal in proposals:
-            elsewhere = set().union(*(its for path, its in words.items() if path != proposal.path))
+            elsewhere = set().union(*(new for path, new in words.items() if path != proposal.path))
             found = await self._ask_servers(proposal)
             if found is not None:
                 change = effect(proposal.path, found.opinions, found.known, elsewhere)
@@ -123,12 +115,12 @@ class ProposalCheck:
         session: Session,
         decision: Decision,
         proposals: Sequence[Proposal],
-        found: Sequence[Effect],
+        effects: Sequence[Effect],
     ) -> None:
         """Show the diagnostics on the card, and in the review if it is open."""
-        if decision.outcome is not None or list(decision.effects) == list(found):
+        if decision.outcome is not None or list(decision.effects) == list(effects):
             return
-        decision.effects = found
+        decision.effects = effects
         decision.redraw()
         session.change(decision.listed)
         files = [{"path": it.path, "marks": diagnostic_marks(decision, it)} for it in proposals]

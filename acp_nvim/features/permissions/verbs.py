@@ -42,7 +42,7 @@ def choose(host: Host, args: Args) -> None:
 
 @verb("bring")
 def show_card(host: Host, args: Args) -> None:
-    """Show the card of a waiting question after a key was pressed on its line in the chat."""
+    """Show the card of a waiting question after a key press on its line in the chat."""
     decision = pending_question(host, args)
     session = None if decision is None else _session_of(host, decision)
     if decision is not None and session is not None:

@@ -1,4 +1,4 @@
-"""Prompts: sending, attachments, the queue, and observers for the screen and for the files."""
+"""Prompts: sending, attachments, the queue, and observers that update screen and workspace."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PromptView(Struct, frozen=True, eq=False):
             self.screen.push(*op, prompt.delivery)
 
     def on_prompt_requeued(self, session: Session, prompt: Prompt) -> None:
-        """Note on disk that the prompt was not sent."""
+        """Record on disk that the prompt was not sent."""
         self.sent.on_returned(prompt)
 
     def on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
@@ -76,14 +76,14 @@ class TurnFiles(Struct, frozen=True, eq=False):
         if not session.shares_files:
             return
         if not turn.is_at_agent:
-            self.buffers.settle(session.n, turn_roots(session))
+            self.buffers.send_session_roots(session.n, turn_roots(session))
         turn.texts = await self.workspace.begin_turn(
             session, prompt, clean_text(prompt.text), turn.texts, under_way=turn.is_at_agent
         )
         prompt.set_number(self.workspace.prompts.last(session))
 
     async def on_turn_ended(self, session: Session) -> None:
-        """Look for the last changes of the turn."""
+        """Find the last changes of the turn."""
         if session.shares_files:
             await self.workspace.end_turn(session)
 

@@ -1,4 +1,4 @@
-"""File of the prompts that were sent, beside Neovim's drafts (`acp.features.prompts.drafts`).
+"""File that records which prompts were sent, beside the drafts (`acp.features.prompts.drafts`).
 
 If Neovim is killed before it has recorded that a prompt was sent, the next Neovim must not put that
 prompt into the composer again. Each line is `+` and the number of a prompt that is being sent, or
@@ -28,7 +28,7 @@ class SentPrompts:
         self._closed = False
 
     def on_setup(self, args: Mapping[str, Any]) -> None:
-        """Take the name of the file from Neovim's record of the previous host."""
+        """Use the file named in Neovim's record of the previous host."""
         past = args.get("past") or {}
         if past.get("sent"):
             self.use_file(Path(past["sent"]))
@@ -38,13 +38,13 @@ class SentPrompts:
         self.path = path
 
     def on_sent(self, prompt: Prompt) -> None:
-        """Note that a prompt is being sent."""
-        self._note("+", prompt)
+        """Record that a prompt is being sent."""
+        self._record("+", prompt)
 
     def on_returned(self, prompt: Prompt) -> None:
-        """Note that a prompt is in the queue or in the composer again."""
+        """Record that a prompt is in the queue or in the composer again."""
         if not self._closed:
-            self._note("-", prompt)
+            self._record("-", prompt)
 
     def close(self) -> None:
         """Stop recording returned prompts, because Neovim has exited."""
@@ -60,7 +60,7 @@ class SentPrompts:
             path.parent.rmdir()  # fails if it is not empty
             path.parent.parent.rmdir()
 
-    def _note(self, sign: str, prompt: Prompt) -> None:
+    def _record(self, sign: str, prompt: Prompt) -> None:
         if self.path is None or prompt.delivery is None:
             return
         try:

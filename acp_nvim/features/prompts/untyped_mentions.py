@@ -1,7 +1,7 @@
 """Attachments that the user did not type: files and variables in a suggestion or earlier prompt.
 
-A text of the agent may mention a secret file off screen. Therefore the user is asked before it is
-attached.
+An agent's text may mention a secret file off screen. Therefore the user is asked before such a file
+is attached.
 """
 
 from __future__ import annotations
@@ -69,17 +69,19 @@ async def ask(
     variables = [await _with_changes(one, cwd) for one in untyped.variables]
     paths = dict.fromkeys([*untyped.files, *(it.path for it in untyped.ranges)])
     paths |= dict.fromkeys(path for one in variables for path in one.files)
-    why = await _reasons([path for path in paths if path], roots, file_options(host.settings()))
-    files = [path for path in untyped.files if path in why]
-    ranges = [it for it in untyped.ranges if it.path in why]
-    guarded = [one for one in variables if any(not it or it in why for it in one.files)]
+    options = file_options(host.settings())
+    reasons = await _reasons([path for path in paths if path], roots, options)
+    files = [path for path in untyped.files if path in reasons]
+    ranges = [it for it in untyped.ranges if it.path in reasons]
+    guarded = [one for one in variables if any(not it or it in reasons for it in one.files)]
     if not files and not ranges and not guarded:
         return "with", UntypedAttachments()
     named = dict.fromkeys([*files, *(it.path for it in ranges)])
-    names = [_line_for_file(path, why, roots[0]) for path in named]
+    names = [_file_name(path, reasons, roots[0]) for path in named]
     for one in guarded:
-        of = [_line_for_file(path, why, roots[0]) for path in one.files if not path or path in why]
-        names.append(words.VARIABLE_OF_FILES.format(name=one.name, files=_first_names(of)))
+        in_variable = [path for path in one.files if not path or path in reasons]
+        files_text = _first_names([_file_name(path, reasons, roots[0]) for path in in_variable])
+        names.append(words.VARIABLE_OF_FILES.format(name=one.name, files=files_text))
     choices = (words.MENTION_WITH, words.MENTION_WITHOUT, words.MENTION_NOT)
     question = words.MENTION_UNTYPED.format(files=_first_names(names))
     picked = await host.choose(question, choices, "mention")
@@ -95,8 +97,9 @@ async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
     return UntypedVariable(variable.name, list(dict.fromkeys([*variable.files, *changed])))
 
 
-def _line_for_file(path: str, why: Mapping[str, str], cwd: str) -> str:
-    return f"{display_path(path, cwd)} ({REASONS[why[path]]})" if path else words.PART_NO_FILE
+def _file_name(path: str, reasons: Mapping[str, str], cwd: str) -> str:
+    """Return a file for the question, with the reason for asking."""
+    return f"{display_path(path, cwd)} ({REASONS[reasons[path]]})" if path else words.PART_NO_FILE
 
 
 def _first_names(names: Sequence[str]) -> str:

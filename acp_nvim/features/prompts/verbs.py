@@ -197,10 +197,10 @@ def _cancel_login(host: Host) -> bool:
 
 def _clear_queue(conversation: Conversation) -> bool:
     session = conversation.session
-    had = bool(session.queue or session.at_agent)
+    was_filled = bool(session.queue or session.at_agent)
     waiting.replace(session, ())
     conversation.recall()
-    return had
+    return was_filled
 
 
 @verb("queue")
@@ -241,7 +241,7 @@ def _queue_on_hold(host: Host, args: Args) -> None:
 
 
 def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -> None:
-    """Replace the ``shown`` prompts of the queue by ``texts``, as edited by the user.
+    """Replace the ``shown`` prompts of the queue with ``texts``, as edited by the user.
 
     Newer prompts stay at the end. Prompts that were sent meanwhile are not queued again. A prompt
     with unchanged text keeps its attachments. Prompts that the agent already has come first in
@@ -271,10 +271,10 @@ def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -
 
 
 def _remove_label(known: Counter[str], label: str) -> bool:
-    """Return whether the counter has this label, and decrement it."""
-    there = known[label] > 0
-    known[label] -= there
-    return there
+    """Remove a label from a counter. Return whether it was there."""
+    is_known = known[label] > 0
+    known[label] -= is_known
+    return is_known
 
 
 @verb("prompts")

@@ -1,4 +1,4 @@
-"""Refusals with a reason, which the agent gets as soon as it can."""
+"""Refusals with a reason, which is sent to the agent as soon as possible."""
 
 from __future__ import annotations
 

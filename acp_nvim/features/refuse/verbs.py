@@ -78,7 +78,7 @@ def _conversation(host: Host, decision: Decision) -> Conversation | None:
 
 
 def _send(host: Host, conversation: Conversation, prompt: Prompt) -> None:
-    """Send a reason: into the running turn if the agent can take it, else as the next prompt."""
+    """Send a reason: into the running turn if the agent supports that, else as the next prompt."""
     connection = conversation.connection
     if conversation.can_add_prompts:
         conversation.add(prompt)
@@ -94,11 +94,11 @@ async def _steer(conversation: Conversation, prompt: Prompt) -> None:
     session, connection = conversation.session, conversation.connection
     assert connection is not None
     try:
-        is_taken = await connection.agent.steer(session.id, prompt.text)
+        is_inserted = await connection.agent.steer(session.id, prompt.text)
     except (RequestError, ProtocolError):
-        is_taken = False
+        is_inserted = False
     except ConnectionClosed:
         await connection.wait_ended()  # the end returns the reason, unless the agent reconnects
-        is_taken = False
-    if queue.leave_agent(session, prompt) and not is_taken:
+        is_inserted = False
+    if queue.leave_agent(session, prompt) and not is_inserted:
         conversation.send_reason(prompt)

@@ -14,7 +14,7 @@ from acp_nvim.agent.wire.traffic_view import ARROWS, Line
 from acp_nvim.render.text import format_size, one_line
 
 MAX_LINES: Final = 300
-"""Maximum number of lines; the newest are kept."""
+"""Maximum number of lines. The newest ones are kept."""
 MAX_REASON: Final = 200
 """Characters of an error's message that are kept."""
 MAX_WORD: Final = 80
@@ -87,7 +87,7 @@ def _summary(line: Line, redact: Callable[[str], str]) -> str:
     label = "" if message.id is UNSET else f" #{word(bytes(message.id).decode())}"
     if message.method is not None:
         kind = word(_kind(message))
-        # Updates are listed without their sizes, which would prevent that equal ones are counted.
+        # Without their sizes, consecutive updates of one kind share a line.
         detail = kind or format_size(len(line.data))
         return f"{arrow} {word(message.method)}{label} {detail}"
     if message.error is not None:

@@ -16,7 +16,7 @@ def install(app: Host) -> None:
     app.verbs.add("acp_nvim.features.rules.verbs", "rules", "offer_rule", "forget_rule")
 
     def on_opened(session: Session, origin_id: str) -> None:
-        """Let the rules of the project answer permissions of the session."""
+        """Apply the stored rules of the project to the session."""
         path = app.options.data_file("rules.json")
         if path is not None:
             session.keep_rules(lambda: store(app).of(session.cwd) if path.exists() else ())

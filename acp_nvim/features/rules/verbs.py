@@ -52,7 +52,7 @@ def _stored_rule_line(rule: KeptRule, cwd: str) -> str:
 
 
 def _describe_rule(rule: Rule) -> str:
-    """Return a rule of an option in one line: `deny command rm *, agent claude`."""
+    """Return a rule of the options as one line: `deny command rm *, agent claude`."""
     parts: list[str] = []
     for name in ("kind", "path", "command", "agent"):
         value = getattr(rule, name)
@@ -63,10 +63,10 @@ def _describe_rule(rule: Rule) -> str:
 
 @verb("offer_rule")
 def offer_rule(host: Host, args: Args) -> None:
-    """Offer to always allow the action of a question in its project.
+    """Offer a rule that always allows the action of a question in its project.
 
-    With `alone` the agent has no option of kind allow_always: then the user's consent to the rule
-    also answers the question once.
+    With `alone`, the agent has no option of kind allow_always. Then the user's consent to the rule
+    also allows the action once.
     """
     decision = host.decision(str(args["id"]))
     found = None if decision is None else _rule(host, decision)
@@ -108,7 +108,7 @@ def _rule(host: Host, decision: Decision) -> tuple[Session, KeptRule] | None:
 
 @verb("forget_rule")
 def forget_rule(host: Host, args: Args) -> None:
-    """Remove a stored rule, which is named by its line in the list."""
+    """Remove a stored rule, identified by its line in the list."""
     conversation = host.sessions.conversation(args.get("session"))
     cwd = conversation.session.cwd if conversation is not None else str(args["cwd"])
     kept = store(host)

@@ -1,4 +1,4 @@
-"""Sessions to choose from, open ones and those that agents have stored, and their actions."""
+"""Open sessions and sessions that agents have stored, in one list, and their actions."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ async def stored_sessions(host: Host, cwd: str) -> list[Stored]:
     """Return the sessions that agents have stored or that are in the index, without open ones."""
     lists: list[list[Stored]] = []
     async with anyio.create_task_group() as group:
-        for display_title in _agents_to_ask(host):
-            group.start_soon(_list_sessions_of, host, display_title, lists)
+        for agent in _agents_to_ask(host):
+            group.start_soon(_list_sessions_of, host, agent, lists)
     remembered = host.sessions.index.read().entries() if host.sessions.index is not None else []
     known = {(c.session.agent, _agent_id(c)) for c in open_conversations(host)}
     found = merge_lists(lists, remembered, cwd)
@@ -91,44 +91,40 @@ def _is_configured(host: Host, stored: Stored) -> bool:
 
 def _agents_to_ask(host: Host) -> list[str]:
     """Return the agents to ask: the running ones, and the default one, which is started."""
-    names = [
-        display_title
-        for display_title, stored in host.agents.connections.items()
-        if stored.is_alive
-    ]
-    return list(dict.fromkeys([host.sessions.agent_name(None), *names]))
+    running = [name for name, it in host.agents.connections.items() if it.is_alive]
+    return list(dict.fromkeys([host.sessions.agent_name(None), *running]))
 
 
-async def _list_sessions_of(host: Host, display_title: str, lists: list[list[Stored]]) -> None:
-    """Add the sessions of one agent. Report its errors, so that the other agents are listed."""
-    running = host.agents.connections.get(display_title)
+async def _list_sessions_of(host: Host, agent: str, lists: list[list[Stored]]) -> None:
+    """Add the sessions of an agent. Report its errors, so that other agents are still listed."""
+    running = host.agents.connections.get(agent)
     limit = LIST_S if running is not None and running.status == "ready" else START_S
     try:
         with anyio.fail_after(limit):
-            lists.append(await _list_agent_sessions(host, display_title))
+            lists.append(await _list_agent_sessions(host, agent))
     except (RequestError, ConnectionClosed, RemoteProtocolError, UnknownAgent) as error:
-        host.echo("warn", words.SESSIONS_NOT_LISTED.format(agent=display_title, reason=error))
+        host.echo("warn", words.SESSIONS_NOT_LISTED.format(agent=agent, reason=error))
     except TimeoutError:
-        host.echo("warn", words.SESSIONS_LATE.format(agent=display_title, seconds=limit))
+        host.echo("warn", words.SESSIONS_LATE.format(agent=agent, seconds=limit))
 
 
-async def _list_agent_sessions(host: Host, display_title: str) -> list[Stored]:
-    connection = await host.agents.get(display_title)
+async def _list_agent_sessions(host: Host, agent: str) -> list[Stored]:
+    connection = await host.agents.get(agent)
     if not connection.is_alive:
         host.echo("warn", connection.error or connection.exit_summary())
         return []
     if not connection.agent.session_capabilities.list:
         return []
     try:
-        found = await list_stored(display_title, connection.agent)
+        found = await list_stored(agent, connection.agent)
         if len(found) >= SESSIONS:
-            host.echo("info", words.SESSIONS_MANY.format(agent=display_title, count=SESSIONS))
+            host.echo("info", words.SESSIONS_MANY.format(agent=agent, count=SESSIONS))
         return found
     except RequestError as error:
         if not needs_login(error):
             raise
         if await connection.login.try_configured():
-            return await list_stored(display_title, connection.agent)
+            return await list_stored(agent, connection.agent)
         notify(host.observers.on_login_needed, connection, None)
         return []
 
@@ -166,13 +162,13 @@ _BUSY = ("starting", "running", "cancelling")
 
 def _state(session: Session) -> str:
     """Return the status of an open session with its questions: `● running · 1 question`."""
-    words = [f"{'●' if session.status in _BUSY else '○'} {session.status}"]
+    parts = [f"{'●' if session.status in _BUSY else '○'} {session.status}"]
     questions = len(list(session.decisions))
     if questions:
-        words.append(f"{questions} question{'' if questions == 1 else 's'}")
+        parts.append(f"{questions} question{'' if questions == 1 else 's'}")
     if session.queue:
-        words.append(f"{len(session.queue)} queued")
-    return " · ".join(words)
+        parts.append(f"{len(session.queue)} queued")
+    return " · ".join(parts)
 
 
 def _directory_text(path: str, cwd: str) -> str:
@@ -224,9 +220,9 @@ async def actions(host: Host, entry: Entry) -> list[str]:
 def _open_actions(connection: Connection | None) -> list[str]:
     if connection is None:
         return []
-    able = connection.agent
-    actions = ["load"] if able.capabilities.load_session is True else []
-    return [*actions, "resume"] if able.session_capabilities.resume else actions
+    agent = connection.agent
+    actions = ["load"] if agent.capabilities.load_session is True else []
+    return [*actions, "resume"] if agent.session_capabilities.resume else actions
 
 
 async def status(host: Host, entry: Entry) -> str:
@@ -327,9 +323,9 @@ def _known_transcript(
 
     It comes from the session itself if that is or was open here, else from ``entries``.
     """
-    ours = entry if isinstance(entry, Conversation) else _last_closed(host, entry)
-    if ours is not None:
-        source = ours.session
+    known = entry if isinstance(entry, Conversation) else _last_closed(host, entry)
+    if known is not None:
+        source = known.session
     else:
         assert isinstance(entry, Stored)
         source = hidden_session(entry.agent, entry.cwd, entries)

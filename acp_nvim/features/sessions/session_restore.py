@@ -51,24 +51,24 @@ def restore_sessions(host: Host, record: Mapping[str, Any]) -> None:
     """Restore the sessions of the previous host from Neovim's record.
 
     Its keys: ``instance`` is the key of this Neovim, ``run`` the number of this host, ``sessions``
-    the records of sessions, ``current`` the number of the current one. ``elsewhere`` has the
+    the records of sessions, ``current`` the number of the current one. ``elsewhere`` contains the
     numbers of other Neovims' sessions by key. ``roots`` are the workspaces that were in use,
     ``shown`` the files with marks. ``remarks`` and ``notes`` belong to the next prompt. ``died`` is
-    the time when the host ended, in seconds since 1970, and ``sent`` the file of
+    the time at which the host ended, in seconds since 1970, and ``sent`` the file of
     `features/prompts/sent.py`.
     """
     ids.begin(int(record["run"]))
     persistence, again = host.workspace.persistence, int(record["run"]) > 1
     _begin_journal(host, record.get("instance"))
     host.foreign_sessions.set_numbers(record.get("elsewhere") or {})
-    records = [_record(table) for table in record["sessions"]]
+    records = [_decode_record(table) for table in record["sessions"]]
     sessions = [_create_session(host, record) for record in records]
     current = record.get("current")
     if current in host.sessions.conversations:
         host.sessions.make_current(current)
     roots = dict.fromkeys((*(record.get("roots") or ()), *(record.cwd for record in records)))
     paths = [path for root in roots for path in persistence.open(root, again=again)]
-    _remarks(host, record)
+    _restore_remarks(host, record)
     for session in sessions:
         persistence.resume(session)
     if any(record.cut for record in records):
@@ -83,12 +83,12 @@ def _begin_journal(host: Host, instance: str | None) -> None:
         host.workspace.persistence.begin(Path(data), str(instance))
 
 
-def _record(table: Mapping[str, Any]) -> SessionRecord:
+def _decode_record(table: Mapping[str, Any]) -> SessionRecord:
     """Decode the record of a session. Lua sends an empty table as a list."""
     return msgspec.convert({**table, "options": table.get("options") or {}}, SessionRecord)
 
 
-def _remarks(host: Host, record: Mapping[str, Any]) -> None:
+def _restore_remarks(host: Host, record: Mapping[str, Any]) -> None:
     """Restore the user's remarks that have not been sent to an agent."""
     ledger, found = host.workspace.files.ledger, []
     for args in record.get("remarks") or ():

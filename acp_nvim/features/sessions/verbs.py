@@ -17,7 +17,7 @@ from acp_nvim.verbs import Args, verb
 @verb("new")
 def new(host: Host, args: Args) -> None:
     """Open a new session of an agent or a preset. Its chat replaces that of session `instead`."""
-    conversation = host.sessions.named(args["cwd"], args.get("name"))
+    conversation = host.sessions.new_named(args["cwd"], args.get("name"))
     host.screen.push("open_chat", conversation.session.n, args.get("instead"))
     conversation.open()
 
@@ -111,7 +111,7 @@ async def _run_or_ask(
 
 
 async def _run_with_login(host: Host, entry: session_picker.Entry, action: str) -> None:
-    """Run an action. If the agent requires a login, run it after that."""
+    """Run an action. If the agent requires a login, run the action after the login."""
     try:
         await session_picker.run_action(host, entry, action)
     except RequestError as error:

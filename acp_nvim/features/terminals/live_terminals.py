@@ -1,7 +1,7 @@
 """Output of the terminals that are shown in windows, sent with the frames.
 
-A new window first gets the earlier output. If a window is too slow for the output, a part in the
-middle is left out, never the end.
+A new window first gets the earlier output. If a window cannot keep up, output in the middle is left
+out, never the end.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class TerminalViews:
         self._views: dict[tuple[int, str], _View] = {}
 
     def show(self, n: int, id: str, *, fresh: bool) -> bool:
-        """Begin to send a terminal's output. Return False if there is no such terminal.
+        """Start sending a terminal's output. Return False if there is no such terminal.
 
-        `fresh`: the buffer is new and empty.
+        `fresh` means that the buffer is new and empty.
         """
         terminal = self._find(n, id)
         if terminal is None:
@@ -97,9 +97,9 @@ def _next_output(view: _View, limit: int) -> str:
         text += CLEARED if view.sent else ""
         view.sent = max(view.sent, replay.start)
     if replay.end - view.sent > MAX_LAG and view.sent > 0:
-        there = replay.line_after(replay.end - TAIL)
-        text += _note(words.PART_BYTES_LEFT_OUT.format(count=there - view.sent))
-        view.sent = there
+        tail = replay.line_after(replay.end - TAIL)
+        text += _note(words.PART_BYTES_LEFT_OUT.format(count=tail - view.sent))
+        view.sent = tail
     if view.sent < replay.end:
         part, view.sent = replay.since(view.sent, limit)
         text += part
@@ -109,5 +109,5 @@ def _next_output(view: _View, limit: int) -> str:
     return text
 
 
-def _note(words: str) -> str:
-    return f"\x1b[0m\r\n\x1b[2m[{words}]\x1b[0m\r\n"
+def _note(text: str) -> str:
+    return f"\x1b[0m\r\n\x1b[2m[{text}]\x1b[0m\r\n"

@@ -16,10 +16,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("terminals")
 def terminals(host: Host, args: Args) -> None:
-    """Let the user choose a terminal of any session.
-
-    Those of the current session come first, and the newest of a session before older ones.
-    """
+    """Let the user choose a terminal: first those of the current session, newest first."""
     sessions = sorted(
         host.screen.sessions.values(), key=lambda s: (s.n != host.sessions.current, s.n)
     )
@@ -63,7 +60,7 @@ def terminal_open(host: Host, args: Args) -> None:
 
 @verb("terminal_view")
 def terminal_view(host: Host, args: Args) -> None:
-    """Handle a terminal's buffer being shown (`fresh`: it is new), hidden or deleted."""
+    """Handle a terminal's buffer that is shown, hidden or deleted. `fresh` means a new buffer."""
     n, id = int(args["session"]), str(args["id"])
     match args["what"]:
         case "shown":
@@ -78,12 +75,12 @@ def terminal_view(host: Host, args: Args) -> None:
 @verb("terminal_input")
 def terminal_input(host: Host, args: Args) -> None:
     """Send keys that the user typed in Terminal mode to a terminal."""
-    served = _server(host, args)
-    if served is not None:
-        served.write(str(args["id"]), str(args["keys"]).encode("utf-8", "surrogateescape"))
+    terminals = _agent_terminals(host, args)
+    if terminals is not None:
+        terminals.write(str(args["id"]), str(args["keys"]).encode("utf-8", "surrogateescape"))
 
 
-def _server(host: Host, args: Args) -> AgentTerminals | None:
+def _agent_terminals(host: Host, args: Args) -> AgentTerminals | None:
     conversation = host.sessions.conversation(int(args["session"]))
     if conversation is None or conversation.connection is None:
         return None

@@ -1,4 +1,4 @@
-"""The editor's tools for agents: the list, questions before calls, the user's own tools."""
+"""Tools of the editor and of the user for agents, and permissions for their calls."""
 
 from __future__ import annotations
 

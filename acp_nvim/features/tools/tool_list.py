@@ -19,12 +19,12 @@ from acp_nvim.tools.server.tool import Tool
 def own_tools(host: Host, permissions: Permissions) -> list[Tool[Any]]:
     """Return the editor's tools in the order of the list."""
     files, calls = host.workspace.agent_files, host.async_calls
-    seen = ToolFiles(files, host.workspace.files.buffers, host.options.files)
+    tool_files = ToolFiles(files, host.workspace.files.buffers, host.options.files)
     servers = NvimLanguageServers(calls)
     documents = NvimDocuments(host.bridge, calls)
     changes = Changes(files, host.workspace.change_sets, permissions)
     return [
-        *reading_tools(servers, host.tool_editor, seen, ProgramSearcher()),
+        *reading_tools(servers, host.tool_editor, tool_files, ProgramSearcher()),
         *writing_tools(servers, documents, changes),
         read_tool(files, host.observers.file_read),
     ]

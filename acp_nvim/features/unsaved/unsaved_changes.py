@@ -69,7 +69,7 @@ class UnsavedChanges:
         """Files that the agent has read through the editor in the current turn, by session."""
         self._first_call: dict[int, int] = {}
         """Index of the first tool call of the current turn, by session."""
-        self._told: dict[int, dict[str, SentText]] = {}
+        self._sent: dict[int, dict[str, SentText]] = {}
         self._joined: dict[int, list[UnsavedFile]] = {}
 
     def on_file_read(self, session: Session, path: str) -> None:
@@ -114,25 +114,26 @@ class UnsavedChanges:
         """Attach unsaved changes that the agent does not know to a prompt before it is sent.
 
         ``texts`` are those of all buffers with unsaved edits, or None if they are not known yet.
-        ``embeds``: the agent supports embedded resources. Otherwise the attachment would be part of
-        the user's text, so it is left out until the agent is known to read files on disk.
+        ``embeds`` means that the agent supports embedded resources. Otherwise the attachment would
+        be part of the user's text, so it is left out until the agent is known to read files on
+        disk.
         """
         prompt.attachments = [it for it in prompt.attachments if not _is_unsaved_variable(it)]
         self._joined.pop(session.n, None)
         self._first_call[session.n] = len(session.tool_calls)
-        how = self._options().unsaved
-        waits = how == "attach" and not embeds and session.agent not in self._others
+        option = self._options().unsaved
+        waits = option == "attach" and not embeds and session.agent not in self._others
         is_known = self._reads_through_editor(session) or not session.shares_files
-        if how == "ignore" or is_known or waits:
+        if option == "ignore" or is_known or waits:
             return
         found = await self._unsaved_files(session, texts)
         named = [file.name for file in found if file.sent]
-        if how == "ask" and named:
-            how = await self._choice(named)
-        if how == "save" and named:
+        if option == "ask" and named:
+            option = await self._choice(named)
+        if option == "save" and named:
             await self._save(session, found)
             found = await self._unsaved_files(session, None)
-        if found and how != "ignore" and not prompt.text.startswith("/"):
+        if found and option != "ignore" and not prompt.text.startswith("/"):
             patches = "".join(file.patch for file in found)
             if patches and not _has_diff(prompt):
                 added = Variable(NAME, f"{HEADING}\n\n{patches}")
@@ -147,7 +148,7 @@ class UnsavedChanges:
     async def _unsaved_files(
         self, session: Session, texts: Mapping[str, Text] | None
     ) -> list[UnsavedFile]:
-        sent = self._told.get(session.n, {})
+        sent = self._sent.get(session.n, {})
         if texts is None:
             texts = await self._editor.unsaved()
         if not texts and not sent:
@@ -156,16 +157,16 @@ class UnsavedChanges:
         return await to_thread.run_sync(_unsaved_files, texts, sent, *scope)
 
     async def _choice(self, names: Sequence[str]) -> Any:
-        """Ask the user what to do with unsaved changes. A dismissed question means `ignore`."""
-        ways = ("attach", "save", "ignore")
-        listed = ", ".join(names)
+        """Ask the user what to do with unsaved changes. Return a value of `files.unsaved`."""
+        values = ("attach", "save", "ignore")
         answers = [words.UNSAVED_ATTACH, words.UNSAVED_SAVE, words.UNSAVED_IGNORE]
-        picked = await self._choose(words.UNSAVED_ASK.format(files=listed), answers, "unsaved")
-        return "ignore" if picked is None else ways[picked]
+        question = words.UNSAVED_ASK.format(files=", ".join(names))
+        picked = await self._choose(question, answers, "unsaved")
+        return "ignore" if picked is None else values[picked]
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
         """Record that the agent knows the changes attached to a prompt."""
-        sent = self._told.setdefault(session.n, {})
+        sent = self._sent.setdefault(session.n, {})
         for file in self._joined.pop(session.n, ()):
             if file.sent is None:
                 sent.pop(file.path, None)
@@ -174,7 +175,7 @@ class UnsavedChanges:
 
     def on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
         """Assume that the agent knows no changes, so that the next prompt has all of them."""
-        self._told.pop(session.n, None)
+        self._sent.pop(session.n, None)
         self._joined.pop(session.n, None)
 
 
@@ -272,12 +273,13 @@ def _text_on_disk(where: Place, options: FileOptions) -> Text | None:
 
 
 def _file(
-    where: Place, cwd: str, known: Text, text: Text, known_texts: SentText | None
+    where: Place, cwd: str, known: Text, text: Text, sent: SentText | None
 ) -> Iterator[UnsavedFile]:
+    """Yield the file if its text differs from the one that the agent knows."""
     inside = below(where.real, [cwd]) is not None
     name = os.path.relpath(where.real, os.path.realpath(cwd)) if inside else where.real
     patch = unified.format_patch(name, known, text)
     if len(patch) > MAX_DIFF:
         patch = f"{name}: changed, too long to show ({len(text.lines)} lines)\n"
-    if patch or known_texts is None:
-        yield UnsavedFile(where.path, name, patch, known_texts)
+    if patch or sent is None:
+        yield UnsavedFile(where.path, name, patch, sent)

@@ -1,6 +1,6 @@
-"""Locks of worktrees, so no Neovim lands or removes one in which another has a session.
+"""Locks of worktrees, so that no Neovim lands or removes one in which another has a session.
 
-The system releases them when a host ends, however it ends.
+The system releases them when a host ends for any reason.
 """
 
 from __future__ import annotations

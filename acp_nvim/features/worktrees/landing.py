@@ -1,6 +1,6 @@
 """Landing: the changes of a worktree become pending edits of the user's tree.
 
-Each change is merged into the live text by the common ancestor, like a write of an agent. A
+Each change is merged into the live text with the common ancestor, like a write of an agent. A
 worktree is removed when all its changes have landed or were refused, and the landed ones are
 decided.
 """
@@ -37,7 +37,7 @@ OPTIONS: Final = (
 
 
 class Landing:
-    """Landings of all worktrees of a host."""
+    """Landing and removal of all worktrees of a host."""
 
     def __init__(self, host: Host, worktrees: Worktrees) -> None:
         self._host = host
@@ -113,7 +113,7 @@ class Landing:
             why = step.blocked
             if not why and step.questions and allowed is None:
                 why = words.WHY_UNANSWERED
-            why = why or await self._take(session, step, allowed is True)
+            why = why or await self._apply(session, step, allowed is True)
             if why:
                 why = why.removesuffix("; try again")
                 line = words.NOT_LANDED_FILE.format(file=step.change.path, reason=why)
@@ -172,8 +172,8 @@ class Landing:
         option = (await wait(decision)).option
         return None if option is None else option.kind == "allow_once"
 
-    async def _take(self, session: Session, step: Step, allowed: bool) -> str:
-        """Put one file into the user's tree. Return the reason of a failure, or an empty text.
+    async def _apply(self, session: Session, step: Step, allowed: bool) -> str:
+        """Change one file of the user's tree. Return the reason of a failure, or an empty text.
 
         Guarded files need permission. Without it, the others land without their executable bit.
         """
@@ -236,12 +236,12 @@ class Landing:
             return
         self._unwatch(worktree)
         if not self._claim(worktree):
-            self._host.echo("warn", self._stays(worktree, words.WHY_IN_USE))
+            self._host.echo("warn", self._stays_message(worktree, words.WHY_IN_USE))
             return
         try:
             await self._remove_unless_more(worktree)
         except StoreError as error:
-            self._host.echo("warn", self._stays(worktree, error))
+            self._host.echo("warn", self._stays_message(worktree, error))
         finally:
             self._unclaim(worktree)
 
@@ -249,11 +249,11 @@ class Landing:
         found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
         unsaved = await self._host.buffers.unsaved()
         if found.changes or any(map(worktree.contains, unsaved)):
-            self._host.echo("info", self._stays(worktree, words.WHY_MORE_THERE))
+            self._host.echo("info", self._stays_message(worktree, words.WHY_MORE_THERE))
         else:
             await self._worktrees.remove(worktree)
 
-    def _stays(self, worktree: Worktree, why: object) -> str:
+    def _stays_message(self, worktree: Worktree, why: object) -> str:
         return words.WORKTREE_STAYS.format(branch=worktree.branch, reason=why)
 
     async def on_closed(self, session: Session) -> None:

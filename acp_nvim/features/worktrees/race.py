@@ -46,7 +46,7 @@ async def race(host: Host, args: Args) -> None:
         except (StoreError, OSError) as error:
             host.echo("error", words.NO_WORKTREE_MADE.format(reason=error))
             return
-        conversation = host.sessions.named(made.cwd, str(name))
+        conversation = host.sessions.new_named(made.cwd, str(name))
         host.session_list.work_in(cwd)
         worktrees.begin(conversation.session, made, began)
         submit(host, conversation, prompt_of(host, args))
@@ -108,8 +108,8 @@ async def _take(host: Host, session: Session, change: FileChange, first: int, la
         live = (await change_sets.live_text(change.path)).text
         if error.reason not in ("conflict", "failed") or live is None or change.after is None:
             raise
-        present = msgspec.structs.replace(change, before=live)
-        wanted = partial_change(present, line_hunks, first, last)
+        from_live = msgspec.structs.replace(change, before=live)
+        wanted = partial_change(from_live, line_hunks, first, last)
         await change_sets.carry_out(session, [wanted], is_known=False)
 
 

@@ -33,7 +33,7 @@ class Worktree(msgspec.Struct, frozen=True):
     """Files of the user's tree whose landed changes were pending when the record was written."""
 
     def contains(self, path: str) -> bool:
-        """Return whether a path is the worktree or in it, judged by its spelling."""
+        """Return whether a path is the worktree or in it. Links are not resolved."""
         return path == self.path or is_below(path, self.path)
 
 
@@ -65,7 +65,7 @@ class Records:
         return next((it for it in self.all() if it.contains(directory)), None)
 
     def reserve(self, name: str, place: Path) -> str:
-        """Return an id that begins with a name, unused in ``place`` and by all other processes.
+        """Return an id that begins with a name, and that neither ``place`` nor a process uses.
 
         Raise OSError.
         """

@@ -138,7 +138,7 @@ def copy(step: Step) -> None:
 
 
 def set_executable(path: str, executable: bool) -> None:
-    """Set the executable bits of all who may read a file, or clear all executable bits."""
+    """Make a file executable for all who may read it, or remove all executable bits."""
     try:
         info = nofollow.info(path)
         if info is None:

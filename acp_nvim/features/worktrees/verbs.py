@@ -29,7 +29,7 @@ async def new_worktree(host: Host, args: Args) -> None:
     except (StoreError, OSError) as error:
         host.echo("error", words.NO_WORKTREE_MADE.format(reason=error))
         return
-    conversation = host.sessions.named(made.cwd, args.get("name"))
+    conversation = host.sessions.new_named(made.cwd, args.get("name"))
     host.session_list.work_in(cwd)  # agents are started in directories that stay
     host.screen.push("open_chat", conversation.session.n, args.get("instead"))
     worktrees.begin(conversation.session, made)
@@ -69,7 +69,7 @@ async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
 
 
 def session_of(host: Host, worktree: Worktree, n: int | None = None) -> Session:
-    """Return the session whose edits the landed files are. Add a closed one if there is none."""
+    """Return the session that gets the landed edits. Add a closed one if there is none."""
     here = [
         it.session
         for it in host.sessions.conversations.values()
@@ -78,6 +78,6 @@ def session_of(host: Host, worktree: Worktree, n: int | None = None) -> Session:
     if here:
         return max(here, key=lambda session: (session.status != "closed", session.n))
     cwd = worktree.path + os.sep
-    session = host.sessions.closed(worktree.agent, cwd.rstrip(os.sep), worktree.title)
+    session = host.sessions.new_closed(worktree.agent, cwd.rstrip(os.sep), worktree.title)
     host.sessions.add(session, NEW, None)
     return session

@@ -36,16 +36,16 @@ from acp_nvim.files.checkpoints.store import StoreError
 PREFIX: Final = "acp/"
 """Beginning of the names of branches."""
 LANDED: Final = "refs/worktree/acp/landed"
-"""Ref in the worktree: a tree with the files as they last landed or were refused.
+"""Ref in the worktree to a tree with the files as they last landed or were refused.
 
-It goes with the worktree. Git keeps the objects of such refs.
+It is removed with the worktree. Git keeps the objects of such refs.
 """
 LONG_S: Final = 600.0
 """Longest time for git to check out or read all files."""
-WORDS: Final = 40
-"""Longest name of a branch in characters, without the prefix."""
+MAX_NAME: Final = 40
+"""Maximum number of characters of a branch's name, without the prefix."""
 PLAIN: Final = "100644"
-"""Mode of any other file."""
+"""Mode of a regular file that is not executable."""
 LINK: Final = "120000"
 """Mode of a symbolic link."""
 PROGRAM: Final = "100755"
@@ -108,13 +108,13 @@ def find(directory: str, env: Mapping[str, str]) -> tuple[Repository, str]:
 
 def free_branch(repository: Repository, title: str, env: Mapping[str, str]) -> str:
     """Return the unused name of a branch for a title, such as `acp/fix-the-parser-2`."""
-    words = "".join(c if c.isalnum() else " " for c in title.lower()).split()
-    short = words[:1]
-    for word in words[1:]:
-        if len("-".join([*short, word])) > WORDS:
+    title_words = "".join(c if c.isalnum() else " " for c in title.lower()).split()
+    short = title_words[:1]
+    for word in title_words[1:]:
+        if len("-".join([*short, word])) > MAX_NAME:
             break
         short.append(word)
-    name = PREFIX + ("-".join(short)[:WORDS] or "session")
+    name = PREFIX + ("-".join(short)[:MAX_NAME] or "session")
     list_refs = [*NO_PROGRAMS, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/acp"]
     listed = call(list_refs, repository.top, private_git.environment(env))
     used: set[str] = set()
@@ -133,8 +133,8 @@ def add(
 ) -> tuple[str, int]:
     """Make a worktree at an unused path, with a new branch at a commit.
 
-    Return the branch, and the number of files that have a filter of git's, which are there as git
-    stores them. After an error, neither branch nor directory is left.
+    Return the branch and the number of files with a git filter, which are checked out as git stores
+    them. After an error, neither branch nor directory is left.
     """
     own = private_git.environment(env)
     branch = _new_branch(repository, commit, title, env)
@@ -180,7 +180,7 @@ def _new_branch(repository: Repository, commit: str, title: str, env: Mapping[st
 
 
 def left_behind(repository: Repository, commit: str, env: Mapping[str, str]) -> list[str]:
-    """Return the uncommitted files, also untracked ones, relative to the top of the work tree."""
+    """Return uncommitted and untracked files, relative to the top of the work tree."""
     with _private(repository, env) as git:
         git.copy_index()
         git.run(
@@ -224,10 +224,10 @@ def is_utf8(path: str) -> bool:
 
 
 def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
-    """Compare the files of a worktree, also untracked ones, with those that have landed.
+    """Compare the files of a worktree, including untracked ones, with those that have landed.
 
-    Before anything has landed they are compared with the common ancestor of both HEADs. Commits on
-    the branch therefore count like other changes. Ignored files are left out.
+    Before anything has landed, they are compared with the common ancestor of both HEADs. Therefore
+    commits on the branch count like other changes. Ignored files are left out.
     """
     repository = _repository(worktree, env)
     with _private(repository, env) as git:
@@ -258,12 +258,12 @@ def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
 
 
 def _store(
-    git: PrivateGit, args: Sequence[str], given: bytes = b"", *, fine: Sequence[int] = (0,)
+    git: PrivateGit, args: Sequence[str], stdin: bytes = b"", *, fine: Sequence[int] = (0,)
 ) -> bytes:
-    """Run git with the user's object directory, so new objects are the repository's."""
+    """Run git with the user's object directory, which stores new objects."""
     own = {"GIT_OBJECT_DIRECTORY": git.repository.objects}
     args = [*git.repository.sharing_arguments(), *args]
-    return git.run(args, given, exit_codes=fine, env=own, converting=True, umask=USER_UMASK)
+    return git.run(args, stdin, exit_codes=fine, env=own, converting=True, umask=USER_UMASK)
 
 
 def _add_all(git: PrivateGit) -> list[Change]:
@@ -303,7 +303,7 @@ def _changed_repositories(git: PrivateGit, env: Mapping[str, str]) -> list[str]:
 
 
 def _is_changed(path: str, env: Mapping[str, str]) -> bool:
-    """Return whether a repository is not known to be without uncommitted changes."""
+    """Return whether a repository has, or may have, uncommitted changes."""
     if not os.path.lexists(Path(path, ".git")):
         return False
     try:
@@ -345,9 +345,9 @@ def record_landed(
             f"{it.after.mode} {it.after.id}\t{it.path}" if it.after else f"0 {none}\t{it.path}"
             for it in sorted(changes, key=lambda it: it.after is not None)  # deletions first
         ]
-        given = "".join(f"{row}\0" for row in rows)
+        stdin = "".join(f"{row}\0" for row in rows)
         update = ["update-index", "--add", "--replace", "-z", "--index-info"]
-        _store(git, update, os.fsencode(given))
+        _store(git, update, os.fsencode(stdin))
         tree = _store(git, ["write-tree"]).decode().strip()
     call([*NO_PROGRAMS, "update-ref", LANDED, tree], worktree.path, private_git.environment(env))
 
@@ -376,8 +376,8 @@ def _ancestor(
 def remove(worktree: Worktree, env: Mapping[str, str]) -> bool:
     """Remove a worktree with all its files, and its branch. Return whether the branch is gone.
 
-    The branch stays if it has commits that are not in HEAD of the worktree, since another branch
-    was checked out there.
+    The branch stays if HEAD of the worktree, where another branch may be checked out, lacks some of
+    its commits.
     """
     repository = _repository(worktree, env)
     own = private_git.environment(env)
@@ -398,10 +398,10 @@ def remove(worktree: Worktree, env: Mapping[str, str]) -> bool:
 def _remove_files(worktree: Worktree, own: Mapping[str, str]) -> None:
     """Remove the directory of a worktree, and git's data about it.
 
-    The directory is first moved, so a link in its place is never followed.
+    The directory is moved first, so that a link in its place is never followed.
     """
-    rubbish = tempfile.mkdtemp(prefix=".removed-", dir=Path(worktree.path).parent)
-    moved = Path(rubbish, "files")
+    trash = tempfile.mkdtemp(prefix=".removed-", dir=Path(worktree.path).parent)
+    moved = Path(trash, "files")
     try:
         Path(worktree.path).rename(moved)
         try:
@@ -412,7 +412,7 @@ def _remove_files(worktree: Worktree, own: Mapping[str, str]) -> None:
             raise
     except OSError as error:
         raise StoreError(f"{worktree.path}: {error.strerror}") from error
-    shutil.rmtree(rubbish, ignore_errors=True)
+    shutil.rmtree(trash, ignore_errors=True)
 
 
 def _tip(worktree: Worktree, own: Mapping[str, str]) -> str:
@@ -429,7 +429,7 @@ def _contains(git: PrivateGit, commit: str, earlier: str) -> bool:
 
 
 def _repository(worktree: Worktree, env: Mapping[str, str]) -> Repository:
-    """Return the repository of a worktree, if its directory is still the one that was created."""
+    """Return the repository of a worktree. Raise `GitError` if its directory was replaced."""
     path = worktree.path
     if os.path.realpath(path) == path and Path(path, ".git").is_file():
         found = private_git.find(path, env)

@@ -38,7 +38,7 @@ NAMED: Final = 5
 
 
 class NewWorktree(msgspec.Struct, frozen=True):
-    """New worktree."""
+    """New worktree, and files in which it differs from the user's tree."""
 
     worktree: Worktree
     cwd: str
@@ -61,7 +61,7 @@ class Worktrees:
             host.problem, lambda: host.options.data_file("setup.json"), setup_command.TEXTS
         )
         self._setups: dict[int, Setup] = {}
-        """Setups that are running or for which the user is being asked, by session number."""
+        """Setups that run or wait for the user's consent, by session number."""
 
     def sessions(self, worktree: Worktree) -> list[Conversation]:
         """Return the open sessions in a worktree."""
@@ -87,7 +87,7 @@ class Worktrees:
         cwd = os.path.realpath(cwd)
         repository, commit = worktree_git.find(cwd, self.env)
         tree = os.path.realpath(repository.top)
-        place = self._place(tree)
+        place = self._folder(tree)
         self._check_reach(place, [self._host.sessions.agent_of(name) for name in names])
         place.mkdir(parents=True, exist_ok=True)
         place = Path(os.path.realpath(place))
@@ -110,7 +110,7 @@ class Worktrees:
         left = [it for it in left if not is_below(str(Path(tree, it)), str(place))]
         return NewWorktree(worktree, os.path.normpath(directory), left, filtered)
 
-    def _place(self, tree: str) -> Path:
+    def _folder(self, tree: str) -> Path:
         """Return the directory for worktrees of the repository at ``tree``. Raise OSError."""
         option = self._host.settings().worktrees.dir
         place = Path(tree, Path(option).expanduser()) if option else self.records.folder()
@@ -119,9 +119,7 @@ class Worktrees:
         return place
 
     def _check_reach(self, place: Path, agents: Iterable[str]) -> None:
-        """Raise StoreError if a directory of this machine does not exist in the place of an
-        agent.
-        """
+        """Raise StoreError if one of these agents runs elsewhere and cannot reach a directory."""
         for agent in agents:
             spec = self._host.options.spec(agent)
             if spec is not None and spec.via and not covers(agent, spec, str(place)):
@@ -162,7 +160,7 @@ class Worktrees:
         def on_answer(allowed: bool | None) -> None:
             if allowed:
                 host.tasks.start_soon(
-                    setup.run, command, partial(self._leave_out, session, worktree)
+                    setup.run, command, partial(self._exclude_changes, session, worktree)
                 )
             else:
                 setup.over.set()
@@ -174,8 +172,8 @@ class Worktrees:
         else:
             on_answer(known)
 
-    async def _leave_out(self, session: Session, worktree: Worktree) -> None:
-        """Exclude the present changes, which the setup made, from the result."""
+    async def _exclude_changes(self, session: Session, worktree: Worktree) -> None:
+        """Exclude the changes that the setup made from the result."""
 
         def record() -> None:
             found = worktree_git.result(worktree, self.env)
@@ -187,7 +185,7 @@ class Worktrees:
             session.notice("warning", words.SETUP_NOT_LEFT_OUT.format(reason=error))
 
     def on_left(self, session: Session) -> None:
-        """End the setup of a closed session, and its lock of the worktree."""
+        """End the setup of a closed session, and release its lock of the worktree."""
         if session.status != "closed":
             return
         setup = self._setups.pop(session.n, None)
@@ -206,7 +204,7 @@ class Worktrees:
     # -- the first prompt -------------------------------------------------------------------------
 
     async def on_turn_starting(self, turn: TurnStart) -> None:
-        """Wait for the setup, name the branch, and attach the worktree's own files."""
+        """Wait for the setup, name the branch, and attach the worktree's files."""
         session = turn.session
         setup = self._setups.get(session.n)
         if setup is not None:
@@ -216,10 +214,10 @@ class Worktrees:
         if worktree is None:
             return
         if not worktree.title:
-            await self._name(session, worktree, turn.prompt.text or turn.prompt.label)
+            await self._name_branch(session, worktree, turn.prompt.text or turn.prompt.label)
         turn.prompt.move_files(partial(_counterpart, worktree))
 
-    async def _name(self, session: Session, worktree: Worktree, text: str) -> None:
+    async def _name_branch(self, session: Session, worktree: Worktree, text: str) -> None:
         title = index.title(text)
         try:
             branch = await to_thread.run_sync(worktree_git.rename_branch, worktree, title, self.env)
@@ -264,7 +262,7 @@ class Worktrees:
 def _counterpart(worktree: Worktree, path: str) -> str:
     """Return the file of the worktree that corresponds to a file of the user's tree.
 
-    Return an empty text if there is none.
+    A path without a counterpart is returned unchanged.
     """
     if not is_below(path, worktree.tree) or worktree.contains(path):
         return path
