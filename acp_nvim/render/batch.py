@@ -15,7 +15,7 @@ Op = list[Any]
 class Batch:
     """Collection of operations that joins adjacent rows, and folds, into one operation each.
 
-    A fold may be moved behind rows that are added below it, but behind no other operation.
+    A fold may be moved after rows that are added below it, but after no other operation.
     """
 
     def __init__(self, n: int) -> None:
@@ -43,7 +43,7 @@ class Batch:
         under: Sequence[str] = (),
         is_joinable: bool = False,
     ) -> int:
-        """Replace rows [first, last) by these rows and the plain texts `under` them.
+        """Replace rows [first, last) with these rows and the plain texts `under` them.
 
         Return the number of characters. Rows that are `is_joinable` may be joined with those above
         and below, because no fold begins or ends there.

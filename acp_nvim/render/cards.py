@@ -62,8 +62,8 @@ def card(
     """
     question_target: Target = {"decision": decision.id}
     card_title = _title(decision, entry, cwd)
-    whole = whole_target(entry.call if entry else None, decision)
-    rows = [*_title_rows(card_title, whole, chat=chat), *_effect_rows(decision, entry, cwd)]
+    full_target = full_view_target(entry.call if entry else None, decision)
+    rows = [*_title_rows(card_title, full_target, chat=chat), *_effect_rows(decision, entry, cwd)]
     rows += _without_head(content, card_title, cwd)
     rows += indent(_option_rows(decision), UNDER)
     rows = [_mark_row(each, question_target) for each in rows]
@@ -96,9 +96,9 @@ def covered_rows(
     `content` are the rows of its diffs.
     """
     known = covered_title(decision, call, cwd)
-    whole = whole_target(call, decision)
-    inside = [*_draw_input(call, cwd, whole, known), *content]
-    return _title_rows(known, whole) + indent(_without_head(inside, known, cwd), UNDER)
+    full_target = full_view_target(call, decision)
+    inside = [*_draw_input(call, cwd, full_target, known), *content]
+    return _title_rows(known, full_target) + indent(_without_head(inside, known, cwd), UNDER)
 
 
 def answer_rows(decision: Decision) -> list[Row]:
@@ -127,31 +127,33 @@ def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
     return found
 
 
-def _title_rows(known: Title, whole: Target, *, chat: bool = False) -> list[Row]:
+def _title_rows(known: Title, full_target: Target, *, chat: bool = False) -> list[Row]:
     """Return the title with its line breaks (it may be a command), and the agent's title below."""
     plain = "".join(text for text, _ in known.parts)
     if "\n" not in plain.strip():
         parts = [(visible(cut_middle(text)), group) for text, group in known.parts]
-        rows = [row_of_pieces([(ICON, "AcpPermission"), *parts] if chat else parts, whole)]
+        rows = [row_of_pieces([(ICON, "AcpPermission"), *parts] if chat else parts, full_target)]
     else:
         *before, (text, group) = known.parts
         first, count, last = both_ends(text.strip("\n"))
         head = [(ICON, "AcpPermission"), *before] if chat else before
-        rows = [row_of_pieces([*head, (first[0], group)], whole)]
+        rows = [row_of_pieces([*head, (first[0], group)], full_target)]
         rows += [row("    " + line, group) for line in first[1:]]
-        rows += indent([gap_row(count, whole)], "    ") if count else []
+        rows += indent([gap_row(count, full_target)], "    ") if count else []
         rows += [row("    " + line, group) for line in last]
-    return rows + (indent(text_rows(known.agent_title, whole), UNDER) if known.agent_title else [])
+    return rows + (
+        indent(text_rows(known.agent_title, full_target), UNDER) if known.agent_title else []
+    )
 
 
 def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[Row]:
     """Return the effects: the details of the question, and the raw input of its call."""
     call = entry.call if entry else None
-    whole = whole_target(call, decision)
+    full_target = full_view_target(call, decision)
     rows: list[Row] = []
     for detail in decision.details:
         if detail != f"in {cwd}":
-            rows += text_rows(detail, whole, after="    ")
+            rows += text_rows(detail, full_target, after="    ")
     rows += [row(path_line(problem), "AcpError") for problem in decision.problems]
     rows += _diagnostic_rows(decision, cwd)
     if entry is not None and decision.subject == "permission" and not decision.question:
@@ -159,8 +161,8 @@ def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[
         rows += _guarded_files(decision, known, cwd)
         if not decision.covers and entry.call.kind == "other" and is_without_content(entry.call):
             rows.append(row(wording.ALLOWS_UNSAID, "AcpWarning"))
-        rows += _without_head(_input_rows(entry, cwd, whole, known), known, cwd)
-    return indent(fold_rows(rows, whole), UNDER)
+        rows += _without_head(_input_rows(entry, cwd, full_target, known), known, cwd)
+    return indent(fold_rows(rows, full_target), UNDER)
 
 
 def _diagnostic_rows(decision: Decision, cwd: str) -> list[Row]:
@@ -195,19 +197,19 @@ def _guarded_files(decision: Decision, known: Title, cwd: str) -> list[Row]:
     ]
 
 
-def _input_rows(entry: ToolEntry, cwd: str, whole: Target, known: Title) -> list[Row]:
+def _input_rows(entry: ToolEntry, cwd: str, full_target: Target, known: Title) -> list[Row]:
     """Return rows of the call's raw input and its files, cached like the title."""
     call = entry.call
     given = (call.raw_input, call.content, call.locations, call.title)
-    key = (known, whole.get("decision"), *given, cwd)
+    key = (known, full_target.get("decision"), *given, cwd)
     cached = entry.question_rows.get("input")
     if cached is None or any(a is not b for a, b in zip(cached[0], key, strict=True)):
-        cached = entry.question_rows["input"] = (key, _draw_input(call, cwd, whole, known))
+        cached = entry.question_rows["input"] = (key, _draw_input(call, cwd, full_target, known))
     found: list[Row] = cached[1]
     return found
 
 
-def _draw_input(call: ToolCall, cwd: str, whole: Target, known: Title) -> list[Row]:
+def _draw_input(call: ToolCall, cwd: str, full_target: Target, known: Title) -> list[Row]:
     places = {location.path: location_target(location) for location in call.locations}
     diffs = {item.path for item in call.content if isinstance(item, schema.Diff)}
     named = diffs | ({known.path} if known.path is not None else set())
@@ -216,7 +218,7 @@ def _draw_input(call: ToolCall, cwd: str, whole: Target, known: Title) -> list[R
         for path, target in places.items()
         if path not in named and not is_named(path, known.agent_title)
     ]
-    return rows + input_rows(call, cwd, named | places.keys(), whole, known.command)
+    return rows + input_rows(call, cwd, named | places.keys(), full_target, known.command)
 
 
 def _without_head(rows: Iterable[Row], known: Title, cwd: str) -> list[Row]:
@@ -256,7 +258,7 @@ def _line_suffix(target: Target) -> str:
     return f":{target['line']}" if "line" in target else ""
 
 
-def whole_target(call: ToolCall | None, question: Decision | None) -> Target:
+def full_view_target(call: ToolCall | None, question: Decision | None) -> Target:
     """Return the target that shows all of a call, or of a question."""
     mark = {} if question is None else {"decision": question.id}
     return mark if call is None else {"kind": "tool", "call": call.index, **mark}

@@ -15,7 +15,7 @@ Piece = tuple[str, str | None]
 _COLOURS: Final = (
     *("AcpMuted", "AcpRed", "AcpGreen", "AcpYellow", "AcpBlue", "AcpMagenta", "AcpCyan", None),
 )
-"""Groups of the colours 0 to 7, also for the bright ones. Black and white may be the background."""
+"""Groups of the colours 0 to 7 and of the bright ones. Black and white may be the background."""
 _BOLD: Final = "AcpStrong"
 _FAINT: Final = "AcpMuted"
 _SGR: Final = late(r"\x1b\[([0-9;:]*)m")
@@ -64,7 +64,7 @@ class _Attributes:
         return self._colour or self._weight
 
     def _apply(self, arguments: str) -> None:
-        """Apply a sequence that sets colour or weight. Only the first 16 of 256 colours count."""
+        """Apply a sequence that sets colour or weight. Only 16 of 256 colours are used."""
         codes = [int(code) if code.isdigit() else 0 for code in re.split("[;:]", arguments)]
         while codes:
             code = codes.pop(0)

@@ -63,15 +63,15 @@ class LineLimit:
         return line[:room] + wording.PART_LINE_CUT
 
 
-def more_row(count: int, whole: Target | int) -> Row:
+def more_row(count: int, full_target: Target | int) -> Row:
     """Return the row for lines left out at the end. `<CR>` on it shows all."""
-    return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", whole)
+    return row(f"… +{count} line{'s' if count > 1 else ''}", "AcpMuted", full_target)
 
 
-def gap_row(count: int, whole: Target | int) -> Row:
+def gap_row(count: int, full_target: Target | int) -> Row:
     """Return the row for lines left out in the middle."""
     lines = f"{count} line{'s' if count > 1 else ''}"
-    return row(f"… {lines} between, <CR> shows all", "AcpMuted", whole)
+    return row(f"… {lines} between, <CR> shows all", "AcpMuted", full_target)
 
 
 def head(text: str, lines: int) -> str:
@@ -114,7 +114,7 @@ def _visible_lines(text: str) -> list[str]:
 
 
 def fold_rows(
-    rows: Sequence[Row], whole: Target | int, first: int = FIRST_ROWS, hidden_count: int = 0
+    rows: Sequence[Row], full_target: Target | int, first: int = FIRST_ROWS, hidden_count: int = 0
 ) -> list[Row]:
     """Return the rows, or the first and the last ones of very many.
 
@@ -124,4 +124,4 @@ def fold_rows(
     if not hidden_count and len(rows) <= first + last + 1:
         return list(rows)
     tail = max(len(rows) - last, first)
-    return [*rows[:first], gap_row(tail - first + hidden_count, whole), *rows[tail:]]
+    return [*rows[:first], gap_row(tail - first + hidden_count, full_target), *rows[tail:]]

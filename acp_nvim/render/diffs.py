@@ -39,14 +39,14 @@ def diff_rows(
     limit: int | None,
     above: int = 0,
     cwd: str = "",
-    whole: Target | int = 0,
+    full_target: Target | int = 0,
     target: Target | None = None,
 ) -> list[Row]:
     """Return a diff as rows: the path with counts, then changed lines, at most `limit`.
 
     Unchanged lines around them are added, and a row between hunks marks lines left out. `above` is
-    the number of lines of the file above those of the diff. `whole` is the target that shows the
-    whole diff, `target` that of each row. Without `target`, that of added lines is the file.
+    the number of lines of the file above those of the diff. `full_target` shows the whole diff.
+    `target` is that of each row. Without it, that of added lines is the file.
     """
     old, _, found = changes(diff)
     added = sum(len(hunk.lines) for hunk in found)
@@ -62,7 +62,7 @@ def diff_rows(
         ],
         where,
     )
-    return [head, *cut_rows(_hunk_rows(old, found, diff.path, above, target), limit, whole)]
+    return [head, *cut_rows(_hunk_rows(old, found, diff.path, above, target), limit, full_target)]
 
 
 def _hunk_rows(
@@ -111,7 +111,7 @@ def _changes(old_text: str, new_text: str) -> tuple[list[str], list[str], list[h
     return old, new, hunks.diff(old, new)
 
 
-def cut_rows(rows: list[Row], limit: int | None, whole: Target | int) -> list[Row]:
+def cut_rows(rows: list[Row], limit: int | None, full_target: Target | int) -> list[Row]:
     """Return the first rows and a row for the rest. Context rows are not counted."""
     if limit is None or len(rows) <= limit:
         return rows
@@ -122,7 +122,7 @@ def cut_rows(rows: list[Row], limit: int | None, whole: Target | int) -> list[Ro
             hidden_count = sum(not _is_context(other) for other in rows[at:])
             while at and _is_context(rows[at - 1]):
                 at -= 1
-            return [*rows[:at], more_row(hidden_count, whole)]
+            return [*rows[:at], more_row(hidden_count, full_target)]
     return rows
 
 
@@ -135,18 +135,18 @@ def _split_lines(text: str) -> list[str]:
     return visible(text).removesuffix("\n").split("\n") if text else []
 
 
-def edit_rows(path: str, old: str | None, new: str, cwd: str, whole: Target) -> list[Row]:
+def edit_rows(path: str, old: str | None, new: str, cwd: str, full_target: Target) -> list[Row]:
     """Return the rows of an edit that an agent describes without a diff."""
     if len(old or "") + len(new) <= MAX_COMPARED:
-        return diff_rows(schema.Diff(path, new, old_text=old), None, 0, cwd, whole)
+        return diff_rows(schema.Diff(path, new, old_text=old), None, 0, cwd, full_target)
     rows = [row(display_path(path, cwd), "AcpPath", {"kind": "file", "path": path})]
     for text, sign, group in ((old, "- ", "AcpRemoved"), (new, "+ ", "AcpAdded")):
-        rows += text_rows(text.removesuffix("\n"), whole, sign, group) if text else []
+        rows += text_rows(text.removesuffix("\n"), full_target, sign, group) if text else []
     return rows
 
 
 def patch_rows(
-    files: Sequence[FilePatch], limit: int | None, cwd: str, whole: Target | int
+    files: Sequence[FilePatch], limit: int | None, cwd: str, full_target: Target | int
 ) -> list[Row]:
     """Return a patch as rows like those of `diff_rows`, with the patch's own context.
 
@@ -156,15 +156,15 @@ def patch_rows(
     for one in files:
         rows += [_patch_head(one, cwd), *(row(visible(note), "AcpMuted") for note in one.notes)]
         path = os.path.join(cwd, one.path)  # noqa: PTH118
-        rows += cut_rows(_patch_body(one, path, _diff_mode_target(whole)), limit, whole)
+        rows += cut_rows(_patch_body(one, path, _diff_mode_target(full_target)), limit, full_target)
     return rows
 
 
-def _diff_mode_target(whole: Target | int) -> Target | None:
+def _diff_mode_target(full_target: Target | int) -> Target | None:
     """Return the target that opens diff mode, if the patch is that of a tool call."""
-    if not isinstance(whole, dict) or "call" not in whole:
+    if not isinstance(full_target, dict) or "call" not in full_target:
         return None
-    return {**whole, "kind": "diff"}
+    return {**full_target, "kind": "diff"}
 
 
 def _patch_head(one: FilePatch, cwd: str) -> Row:
@@ -202,11 +202,11 @@ def _patch_body(one: FilePatch, path: str, target: Target | None) -> list[Row]:
     return body
 
 
-def raw_patch_rows(patch: str, whole: Target) -> list[Row]:
+def raw_patch_rows(patch: str, full_target: Target) -> list[Row]:
     """Return the lines of a patch that cannot be parsed."""
     return [
         (text, spans, target) if spans else row(text, _line_group(text), target)
-        for text, spans, target in text_rows(patch.strip("\n"), whole)
+        for text, spans, target in text_rows(patch.strip("\n"), full_target)
     ]
 
 
@@ -217,7 +217,11 @@ def _line_group(line: str) -> str | None:
 
 
 def text_rows(
-    text: str, whole: Target, prefix: str = "", group: str | None = None, after: str | None = None
+    text: str,
+    full_target: Target,
+    prefix: str = "",
+    group: str | None = None,
+    after: str | None = None,
 ) -> list[Row]:
     """Return a text as rows, or beginning and end of a long one.
 
@@ -226,5 +230,5 @@ def text_rows(
     first, count, last = both_ends(text)
     after = prefix if after is None else after
     rows = [row((after if at else prefix) + line, group) for at, line in enumerate(first)]
-    rows += [gap_row(count, whole)] if count else []
+    rows += [gap_row(count, full_target)] if count else []
     return rows + [row(after + line, group) for line in last]

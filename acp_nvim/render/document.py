@@ -79,8 +79,8 @@ class Static(Struct, eq=False):
         if not old:
             return batch.replace(start, start + at_top, rows) if rows else 0
         if self.folded and old[-1] != rows[-1] and old[-1][0] == rows[-1][0]:
-            # The last row of a fold is never replaced together with rows above it: the fold would
-            # lose its end.
+            # The last row of a fold is not replaced together with rows above it, because the fold
+            # would lose its end.
             used = self._change(start, at_top, old[:-1], rows[:-1], batch)
             below = start + len(rows) - 1
             return used + batch.replace(below, below + 1, rows[-1:])
@@ -273,8 +273,8 @@ class Document:
             self._add_block(entry, Static(separated=False))
             self._last_block = above
             return ENTRY_COST
-        if entry.__class__ is ToolEntry and (words := self._short_call(entry)) is not None:
-            return self._append_short_call(entry, words, separated, batch)
+        if entry.__class__ is ToolEntry and (drawn := self._short_call(entry)) is not None:
+            return self._append_short_call(entry, drawn, separated, batch)
         rows = self._rows(entry)
         if rows and entry.__class__ is not ToolEntry:
             self._end_run(batch)
@@ -296,10 +296,10 @@ class Document:
         return ENTRY_COST + used
 
     def _append_short_call(
-        self, entry: ToolEntry, words: tuple[Row, list[str]], separated: bool, batch: Batch
+        self, entry: ToolEntry, drawn: tuple[Row, list[str]], separated: bool, batch: Batch
     ) -> int:
         """Draw a new tool call that is a line with folded text below it."""
-        line, under = words
+        line, under = drawn
         rows = [BLANK, line] if separated else [line]
         if under:
             under.append("")  # the end of the fold
@@ -327,8 +327,8 @@ class Document:
         """Return the rows of an entry, or a row with the error if drawing it fails."""
         try:
             if entry.__class__ is ToolEntry:
-                if (words := tools.draw_short(entry, self._style)) is not None:
-                    return [words[0], *((text, (), None) for text in words[1])]
+                if (drawn := tools.draw_short(entry, self._style)) is not None:
+                    return [drawn[0], *((text, (), None) for text in drawn[1])]
                 return tools.draw(entry, self._style)
             return draw_entry(entry, self._style.tool_lines, self._style.cwd)
         except Exception as error:

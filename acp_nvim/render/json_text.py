@@ -31,34 +31,34 @@ _PLAIN: Final = late(r"[\w.-]{1,60}")
 _GAP: Final = object()
 
 
-def json_rows(value: Any, whole: Target) -> list[Row]:
-    """Return a value as rows. The target `whole` opens all of it.
+def json_rows(value: Any, full_target: Target) -> list[Row]:
+    """Return a value as rows. The target `full_target` opens all of it.
 
     Of a very large value, beginning and end are shown, and it is only indented.
     """
     members = (
-        _member_rows(value, whole, "")
+        _member_rows(value, full_target, "")
         if isinstance(value, dict)
-        else _value_rows("", value, whole, "")
+        else _value_rows("", value, full_target, "")
     )
     rows = list(islice(members, MAX_ROWS))
-    return rows if len(rows) < MAX_ROWS else text_rows(_indented_json(value), whole)
+    return rows if len(rows) < MAX_ROWS else text_rows(_indented_json(value), full_target)
 
 
-def _member_rows(value: dict[Any, Any], whole: Target, indent: str) -> Iterator[Row]:
+def _member_rows(value: dict[Any, Any], full_target: Target, indent: str) -> Iterator[Row]:
     for item in _both_ends(value.items(), len(value)):
         if item is _GAP:
-            yield gap_row(len(value) - MAX_MEMBERS, whole)
+            yield gap_row(len(value) - MAX_MEMBERS, full_target)
         else:
-            yield from _value_rows(f"{_key_text(item[0])}: ", item[1], whole, indent)
+            yield from _value_rows(f"{_key_text(item[0])}: ", item[1], full_target, indent)
 
 
-def _item_rows(value: list[Any], whole: Target, indent: str) -> Iterator[Row]:
+def _item_rows(value: list[Any], full_target: Target, indent: str) -> Iterator[Row]:
     for item in _both_ends(value, len(value)):
         if item is _GAP:
-            yield gap_row(len(value) - MAX_MEMBERS, whole)
+            yield gap_row(len(value) - MAX_MEMBERS, full_target)
         else:
-            yield from _value_rows("", item, whole, indent)
+            yield from _value_rows("", item, full_target, indent)
 
 
 def _both_ends(items: Any, count: int) -> Iterator[Any]:
@@ -72,10 +72,10 @@ def _both_ends(items: Any, count: int) -> Iterator[Any]:
     yield from reversed(list(islice(reversed(items), half)))
 
 
-def _value_rows(key: str, value: Any, whole: Target, indent: str) -> Iterator[Row]:
+def _value_rows(key: str, value: Any, full_target: Target, indent: str) -> Iterator[Row]:
     """Yield a key with its value: a line, a block of text, or its members one level deeper."""
     if isinstance(value, str):
-        yield from _text_rows(key, value, whole, indent)
+        yield from _text_rows(key, value, full_target, indent)
         return
     many = isinstance(value, (dict, list)) and len(value) > MAX_MEMBERS  # never short as JSON
     data = b"" if many else msgspec.json.encode(value)
@@ -83,21 +83,21 @@ def _value_rows(key: str, value: Any, whole: Target, indent: str) -> Iterator[Ro
     if not many and len(data) <= short:
         yield row(visible(f"{indent}{key}{_one_line_json(value)}"))
     elif len(data) > MAX_STRUCTURED or len(indent) > 2 * MAX_DEPTH:
-        yield from text_rows(_indented_json(value), whole, f"{indent}{key}", None, indent)
+        yield from text_rows(_indented_json(value), full_target, f"{indent}{key}", None, indent)
     else:
         opening, closing = "{}" if isinstance(value, dict) else "[]"
         yield row(f"{indent}{visible(key)}{opening}")
         further = f"{indent}  "
         inside = _member_rows if isinstance(value, dict) else _item_rows
-        yield from inside(value, whole, further)
+        yield from inside(value, full_target, further)
         yield row(indent + closing)
 
 
-def _text_rows(key: str, text: str, whole: Target, indent: str) -> Iterator[Row]:
+def _text_rows(key: str, text: str, full_target: Target, indent: str) -> Iterator[Row]:
     """Yield a text of several lines unescaped below its key, so that code is readable."""
     if "\n" in text.rstrip("\n"):
         yield row(visible(f"{indent}{key}").rstrip())
-        yield from text_rows(text.removesuffix("\n"), whole, f"{indent}│ ")
+        yield from text_rows(text.removesuffix("\n"), full_target, f"{indent}│ ")
     else:
         yield row(visible(f"{indent}{key}{_one_line_json(cut_middle(text))}"))
 

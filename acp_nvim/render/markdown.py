@@ -1,7 +1,7 @@
 """Markdown highlights for text that is still arriving.
 
-With a full parser, the cost would grow with the chat. This one scans each finished line once, in
-two passes of a regular expression. It supports fences, headings, quotes, list markers, inline code,
+The cost of a full parser would grow with the chat. This one scans each finished line once, in two
+passes of a regular expression. It supports fences, headings, quotes, list markers, inline code,
 strong, emphasis and links.
 """
 
@@ -68,7 +68,7 @@ class Highlighter:
         return marks
 
     def peek(self, line: str) -> list[Mark]:
-        """Return the marks of a line that may still grow, without a change of state."""
+        """Return the marks of a line that may still grow, without changing the state."""
         fence = self._fence
         marks = self.lines([line]) if line else []
         self._fence = fence

@@ -71,7 +71,7 @@ class Change(Struct, frozen=True):
 
 
 class Title(Struct, frozen=True):
-    """Title in parts, and its values, which the rows below need not repeat."""
+    """Title in parts, with the values that the rows below need not repeat."""
 
     parts: Parts
     command: str | None = None
@@ -236,7 +236,7 @@ def _differing_title(agent_title: str, *known: str) -> str:
 def distinct_commands(call: ToolCall, *, edits: bool) -> list[str]:
     """Return the distinct commands of a call.
 
-    `edits`: the call changes files too, so one of its commands may be a patch.
+    `edits` means that the call also changes files, so that one of its commands may be a patch.
     """
     parts = tool_input.parts(call.raw_input)
     lines = dict.fromkeys(part.line for part in parts if isinstance(part, tool_input.Command))

@@ -38,8 +38,8 @@ class Stream:
         """`head` are the rows above the text, `foot` adds a blank row below it.
 
         `dim` is a group for the whole text, instead of Markdown. Files below `cwd` are named
-        relative to it. `replaced` is the number of characters of the message that were dropped
-        before.
+        relative to it. `replaced` is the number of earlier characters of the message that were
+        dropped.
         """
         self.replaced = replaced
         self.message = message
@@ -70,7 +70,7 @@ class Stream:
     def draw(self, batch: Batch, n: int, start: int, at_top: bool, budget: int) -> bool:
         """Draw up to `budget` characters below row `start`. Return whether all is drawn.
 
-        `drawn` grows by the same number. `at_top`: the buffer has only its initial empty line.
+        `drawn` grows by the same number. `at_top` means that the buffer has only its initial line.
         """
         done = False
         while not done and budget > 0:

@@ -1,1 +1,1 @@
-"""The editor's tools for agents: an MCP server named `neovim` (ring 1)."""
+"""Tools of the editor for agents: an MCP server named `neovim` (ring 1)."""

@@ -14,7 +14,7 @@ Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Answer of one language server. ``result`` is as in LSP, its columns in ``encoding``."""
+    """Answer of one language server. ``result`` is as in LSP, with columns in ``encoding``."""
 
     client: int
     """Neovim's id of the client."""
@@ -90,7 +90,7 @@ class Diagnostics(msgspec.Struct, frozen=True):
     """Number of diagnostics by severity."""
     removed: list[Diagnostic] = []
     added_count: int = 0
-    """Number of diagnostics that a turn has added, also of those beyond the limit."""
+    """Number of diagnostics that a turn has added, including those beyond the limit."""
     removed_count: int = 0
     """Number of diagnostics that a turn has removed."""
     unknown: list[str] = []

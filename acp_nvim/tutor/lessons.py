@@ -118,7 +118,7 @@ async def plan(turn: Turn, _argument: str) -> None:
 
 
 async def slow(turn: Turn, argument: str) -> None:
-    """Give a long answer, for the user to cancel."""
+    """Give a long answer that the user can cancel."""
     seconds = float(argument) if re.fullmatch(r"\d+(\.\d+)?", argument) else 30.0
     await turn.say(with_keys(turn.session, words.SLOW, seconds=f"{seconds:g}"))
     await turn.stream_lines(int(seconds / LINE_S), LINE_S)

@@ -66,7 +66,7 @@ class Session:
     turn_ended_at: float = 0.0
     """Monotonic time."""
     step: int | None = None
-    """Step of the tour; None before the tour."""
+    """Step of the tour, or None before the tour."""
     is_step_unfinished: bool = False
     """Whether the step begins again with the next prompt."""
     cursors: dict[str, Cursor] = field(default_factory=dict)

@@ -31,7 +31,7 @@ Outcome: TypeAlias = Literal["wait", "next", "again"]
 
 @dataclass(frozen=True)
 class Step:
-    """Step of the tour; a step without a title belongs to the one before it."""
+    """Step of the tour. A step without a title belongs to the one before it."""
 
     title: str
     begin: Callable[[Turn], Awaitable[Outcome]]
@@ -60,7 +60,7 @@ async def skip(turn: Turn, _argument: str = "") -> None:
 
 
 async def advance(turn: Turn) -> bool:
-    """Continue the tour with a prompt in plain words; return False if there is no tour."""
+    """Continue the tour with a prompt in plain words. Return False if there is no tour."""
     session, step = turn.session, _current_step(turn.session)
     if step is None or not _sample(turn).is_file():
         return False
@@ -96,7 +96,7 @@ async def _run_steps(turn: Turn) -> None:
         assert session.step is not None
         if step.title:
             await turn.say(_heading(session.step))
-        session.is_step_unfinished = True  # a cancel leaves it so
+        session.is_step_unfinished = True  # also after a cancel
         outcome = await step.begin(turn)
         session.is_step_unfinished = outcome == "again"
         if outcome != "next":
@@ -157,7 +157,7 @@ async def _allow(turn: Turn) -> Outcome:
 
 
 async def _read_two_files(turn: Turn) -> Outcome:
-    """Read two files, for a window that follows."""
+    """Read two files, so that a window that follows moves."""
     for path in (turn.session.cwd / "README.md", _sample(turn)):
         if path.is_file():
             await turn.read(path)

@@ -94,7 +94,7 @@ def test_lines_between_two_hunks_are_shown_once() -> None:
 
 
 def test_omitted_lines_of_a_diff_are_counted_without_separators() -> None:
-    rows = diff_rows(hunks(3), 4, whole=7)
+    rows = diff_rows(hunks(3), 4, full_target=7)
     assert texts(rows)[-3:] == ["- 1", "+ new 1", "… +2 lines"]
     assert rows[-1][2] == 7
 

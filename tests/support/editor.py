@@ -240,7 +240,7 @@ class Editor:
         return data
 
     def wait_screen(self, text: str, timeout: float = PATIENCE_S) -> None:
-        """Wait until a row of the screen contains `text`; works also while Neovim blocks."""
+        """Wait until a row of the screen contains `text`, even while Neovim blocks."""
 
         def seen() -> bool:
             self.rpc.mode()

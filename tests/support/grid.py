@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Grid:
-    """Screen of a user, updated by `redraw` notifications; works also while Neovim blocks."""
+    """Screen of a user, updated by `redraw` notifications, even while Neovim blocks."""
 
     def __init__(self, width: int, height: int) -> None:
         self.cursor = (0, 0)

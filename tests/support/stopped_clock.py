@@ -103,5 +103,5 @@ def assert_answers_after_400_ms(front: Editor, keys: str) -> None:
 
 
 def draw_rows(front: Editor, first: int, end: int, *ids: str) -> None:
-    """Replace rows of the chat by cards of one row each, or text."""
+    """Replace rows of the chat with cards of one row each, or text."""
     front.lua(ROWS, first, end, ids)

@@ -33,7 +33,7 @@ FENCE: Final = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 MARKUP: Final = re.compile(r"\*\*|`|^#+ ")
 """Marks of Markdown that a message leaves out."""
 TITLE_WIDTH: Final = 40
-X
+"""Maximum number of characters of an instruction in a message."""
 STOP_REASONS: Final = {
     "refusal": wording.REFUSED,
     "max_tokens": wording.TOKEN_LIMIT,

@@ -22,7 +22,7 @@ from acp_nvim.verbs import Args, verb
 def _real_path(host: Host, args: Args) -> str:
     """Return the real path of a file.
 
-    The path of a pending file is returned unchanged, even if it is a link by now.
+    The path of a pending file is returned unchanged, even if it has become a link.
     """
     path = str(args["path"])
     return path if host.workspace.files.ledger.get(path) else os.path.realpath(path)

@@ -165,7 +165,7 @@ def discard(
 
 
 def _new_branch(repository: Repository, commit: str, title: str, env: Mapping[str, str]) -> str:
-    """Create a branch with an unused name, also if other processes do so at the same time."""
+    """Create a branch with an unused name, even if other processes do so at the same time."""
     own = private_git.environment(env)
     while True:
         name = free_branch(repository, title, env)

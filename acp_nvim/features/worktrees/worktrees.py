@@ -74,7 +74,7 @@ class Worktrees:
     async def make(self, cwd: str, names: Sequence[str | None]) -> NewWorktree:
         """Make a worktree of the repository of a directory.
 
-        Raise StoreError, also if the agent of one of these names could not reach it, or OSError.
+        Raise StoreError if that fails or an agent of these names could not reach it, or OSError.
         """
         with self._host.tasks.if_slow(SLOW_S, lambda: self._host.echo("info", words.WORKTREE_SLOW)):
             made = await to_thread.run_sync(self._make, cwd, names)

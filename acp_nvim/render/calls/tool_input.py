@@ -39,31 +39,41 @@ class OnScreen(Struct, frozen=True):
     diffs: list[schema.Diff]
     paths: Collection[str]
     cwd: str
-    whole: Target
+    full_target: Target
     """Target that opens the whole input."""
     command: str | None = None
     """The command in the title of the question."""
 
 
 def _on_screen(
-    call: ToolCall, cwd: str, paths: Collection[str], whole: Target, command: str | None = None
+    call: ToolCall,
+    cwd: str,
+    paths: Collection[str],
+    full_target: Target,
+    command: str | None = None,
 ) -> OnScreen:
     diffs = [item for item in call.content if isinstance(item, schema.Diff)]
-    return OnScreen(call.title, "\n".join(_content_texts(call)), diffs, paths, cwd, whole, command)
+    return OnScreen(
+        call.title, "\n".join(_content_texts(call)), diffs, paths, cwd, full_target, command
+    )
 
 
 def input_rows(
-    call: ToolCall, cwd: str, paths: Collection[str], whole: Target, command: str | None = None
+    call: ToolCall,
+    cwd: str,
+    paths: Collection[str],
+    full_target: Target,
+    command: str | None = None,
 ) -> list[Row]:
     """Return rows for the parts of a call's raw input that title and content do not show.
 
     `paths` are those in other rows, `command` is the title of the question.
     """
-    on_screen = _on_screen(call, cwd, paths, whole, command)
+    on_screen = _on_screen(call, cwd, paths, full_target, command)
     rows: list[Row] = []
     for part in _visible_parts(call):
         rows += _ROWS[type(part)](part, on_screen)
-    return fold_rows(rows, whole)
+    return fold_rows(rows, full_target)
 
 
 def _visible_parts(call: ToolCall) -> list[tool_input.Part]:
@@ -73,7 +83,7 @@ def _visible_parts(call: ToolCall) -> list[tool_input.Part]:
     return [*_commands_in_meta(call), *tool_input.parts(call.raw_input, call.id)]
 
 
-def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> list[Row]:
+def change_rows(call: ToolCall, cwd: str, limit: int | None, full_target: Target) -> list[Row]:
     """Return the patches of a call's raw input that its content does not show.
 
     There are at most `limit` rows for each file.
@@ -81,12 +91,12 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, whole: Target) -> l
     rows: list[Row] = []
     on_screen: OnScreen | None = None
     for part in islice(patches(call.raw_input), ITEMS):
-        on_screen = on_screen or _on_screen(call, cwd, (), whole)
+        on_screen = on_screen or _on_screen(call, cwd, (), full_target)
         if isinstance(part, tool_input.Edit):
             found = _edit_part_rows(part, on_screen)
-            rows += [*found[:1], *cut_rows(found[1:], limit, whole)]
+            rows += [*found[:1], *cut_rows(found[1:], limit, full_target)]
         elif part.files and not _is_shown(part, on_screen):
-            rows += patch_rows(part.files, limit, cwd, whole)
+            rows += patch_rows(part.files, limit, cwd, full_target)
     return rows
 
 
@@ -120,7 +130,7 @@ def is_named(path: str, text: str) -> bool:
 def _command_rows(part: tool_input.Command, on_screen: OnScreen) -> list[Row]:
     if part.line == on_screen.command or _is_on_screen(part.line, on_screen):
         return []
-    return text_rows(part.line.rstrip("\n"), on_screen.whole, "$ ", "AcpCommand", "  ")
+    return text_rows(part.line.rstrip("\n"), on_screen.full_target, "$ ", "AcpCommand", "  ")
 
 
 def _is_on_screen(line: str, on_screen: OnScreen) -> bool:
@@ -149,18 +159,18 @@ def _prose_rows(part: tool_input.Prose, on_screen: OnScreen) -> list[Row]:
     text = part.text.strip("\n")
     if len(text) <= MAX_COMPARED and (text in on_screen.texts or text == on_screen.title):
         return []
-    return text_rows(text, on_screen.whole)
+    return text_rows(text, on_screen.full_target)
 
 
 def _patch_part_rows(part: tool_input.Patch, on_screen: OnScreen) -> list[Row]:
     if _is_shown(part, on_screen):
         return []
     if part.files is not None:
-        rows = patch_rows(part.files, None, on_screen.cwd, on_screen.whole)
-        return fold_rows(rows, on_screen.whole, FIRST)
+        rows = patch_rows(part.files, None, on_screen.cwd, on_screen.full_target)
+        return fold_rows(rows, on_screen.full_target, FIRST)
     title = part.title or part.path
     head = [row(path_line(title), "AcpPath")] if title else []
-    return head + raw_patch_rows(part.text, on_screen.whole)
+    return head + raw_patch_rows(part.text, on_screen.full_target)
 
 
 def _is_shown(part: tool_input.Patch, on_screen: OnScreen) -> bool:
@@ -198,20 +208,20 @@ def _edit_part_rows(part: tool_input.Edit, on_screen: OnScreen) -> list[Row]:
         old = diff.old_text if isinstance(diff.old_text, str) else ""
         if diff.path == part.path and part.new in diff.new_text and (part.old or "") in old:
             return []
-    return edit_rows(part.path, part.old, part.new, on_screen.cwd, on_screen.whole)
+    return edit_rows(part.path, part.old, part.new, on_screen.cwd, on_screen.full_target)
 
 
 def _choice_rows(part: tool_input.Choice, on_screen: OnScreen) -> list[Row]:
-    rows = text_rows(part.text, on_screen.whole, "? ", None, "  ")
+    rows = text_rows(part.text, on_screen.full_target, "? ", None, "  ")
     for number, (label, about) in enumerate(part.answers, 1):
         text = f"{label} — {about}" if about else label
-        rows += text_rows(text, on_screen.whole, f"  {number}. ", None, "     ")
+        rows += text_rows(text, on_screen.full_target, f"  {number}. ", None, "     ")
     return rows
 
 
 def _task_rows(part: tool_input.Task, on_screen: OnScreen) -> list[Row]:
     status = f" ({part.status})" if part.status else ""
-    return text_rows(part.text + status, on_screen.whole, "- ", None, "  ")
+    return text_rows(part.text + status, on_screen.full_target, "- ", None, "  ")
 
 
 def _folder_rows(part: tool_input.Folder, on_screen: OnScreen) -> list[Row]:
@@ -220,11 +230,11 @@ def _folder_rows(part: tool_input.Folder, on_screen: OnScreen) -> list[Row]:
 
 def _note_rows(part: tool_input.Note, on_screen: OnScreen) -> list[Row]:
     word = f"{part.word} " if part.word else ""
-    return text_rows(part.text, on_screen.whole, word, None, "    ")
+    return text_rows(part.text, on_screen.full_target, word, None, "    ")
 
 
 def _gap_rows(part: tool_input.Gap, on_screen: OnScreen) -> list[Row]:
-    return [row(f"… {part.count} more between, <CR> shows all", "AcpMuted", on_screen.whole)]
+    return [row(f"… {part.count} more between, <CR> shows all", "AcpMuted", on_screen.full_target)]
 
 
 _ROWS: Final[Mapping[type[Any], Callable[[Any, OnScreen], list[Row]]]] = {
@@ -238,5 +248,5 @@ _ROWS: Final[Mapping[type[Any], Callable[[Any, OnScreen], list[Row]]]] = {
     tool_input.Choice: _choice_rows,
     tool_input.Task: _task_rows,
     tool_input.Gap: _gap_rows,
-    tool_input.Data: lambda part, on_screen: json_rows(part.value, on_screen.whole),
+    tool_input.Data: lambda part, on_screen: json_rows(part.value, on_screen.full_target),
 }

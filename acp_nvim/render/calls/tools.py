@@ -19,7 +19,7 @@ from acp_nvim.render.cards import (
     card,
     count_option_rows,
     covered_rows,
-    whole_target,
+    full_view_target,
 )
 from acp_nvim.render.code_text import code_rows, is_one_block, may_hold_code
 from acp_nvim.render.command_output import coloured_pieces, is_coloured
@@ -95,7 +95,7 @@ def _visible_text(block: schema.TextContent, call: ToolCall) -> str:
 
 
 def _are_all_queued(entry: ToolEntry) -> bool:
-    """Return whether all questions are still queued, so the chat shows none."""
+    """Return whether all questions are still queued, so that the chat shows none."""
     for decision in entry.decisions:  # noqa: SIM110 - called for each of very many
         if not decision.lacks_card:
             return False
@@ -130,8 +130,8 @@ def draw(entry: ToolEntry, style: Style) -> list[Row]:
         return rows + _question_rows(entry, style, question)
     limit = style.tool_lines
     rows = [call_line(entry, question, style.cwd)]
-    inside = indent(change_rows(call, style.cwd, limit, whole_target(call, None)), UNDER)
-    items, hidden_count = _parts_to_draw(call, whole=False, uncut=style.tool_lines == UNCUT)
+    inside = indent(change_rows(call, style.cwd, limit, full_view_target(call, None)), UNDER)
+    items, hidden_count = _parts_to_draw(call, both_ends=False, uncut=style.tool_lines == UNCUT)
     only = _only_diff(items) if question is None and call.kind == "edit" else None
     named = next(iter(_diff_paths([only])), "")
     for at, item in items:
@@ -213,7 +213,7 @@ def _merge_equal_answers(rows: Sequence[Row]) -> list[Row]:
 
 
 def _rows_as_answered(decision: Decision, entry: ToolEntry, style: Style) -> list[Row]:
-    """Return rows of the call as the user answered it, if the agent has changed it since.
+    """Return rows of the call as the user answered it, if the agent has changed it since then.
 
     For a question without a call, return rows of the open calls that the answer may have allowed.
     """
@@ -250,14 +250,14 @@ def _edits(call: ToolCall) -> set[tuple[str, str]]:
 
 
 def _parts_to_draw(
-    call: ToolCall, *, whole: bool, uncut: bool = False
+    call: ToolCall, *, both_ends: bool, uncut: bool = False
 ) -> tuple[list[tuple[int, Any]], int]:
     """Return the parts of a call's content to draw, with their positions, and the number left out.
 
-    Of very many, only the first are drawn. During a question (`whole`), so are the last.
+    Of very many, only the first are drawn. With `both_ends`, so are the last.
     """
     content = list(enumerate(call.content))
-    first, last = (MAX_QUESTION_ROWS, MAX_QUESTION_ROWS // 2) if whole else (lists.ITEMS, 0)
+    first, last = (MAX_QUESTION_ROWS, MAX_QUESTION_ROWS // 2) if both_ends else (lists.ITEMS, 0)
     hidden_count = 0 if uncut else max(len(content) - first - last, 0)
     return (
         (content[:first] + content[first + hidden_count :], hidden_count)
@@ -284,7 +284,7 @@ def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[
         rows = [each for call in decision.covers for each in _covered_rows(decision, call, cwd)]
         return indent(
             fold_rows(
-                rows, whole_target(entry.call if entry else None, decision), MAX_QUESTION_ROWS
+                rows, full_view_target(entry.call if entry else None, decision), MAX_QUESTION_ROWS
             ),
             UNDER,
         )
@@ -297,13 +297,13 @@ def _covered_rows(decision: Decision, call: ToolCall, cwd: str) -> list[Row]:
 
 def _call_content(entry: ToolEntry, decision: Decision, cwd: str) -> list[Row]:
     call, inside = entry.call, list[Row]()
-    items, hidden_count = _parts_to_draw(call, whole=True)
+    items, hidden_count = _parts_to_draw(call, both_ends=True)
     for at, item in items:
         inside += _content_rows(at, item, entry, None, cwd)
     if not call.content:
         inside += _meta_terminal_rows(entry, None, cwd)
     return indent(
-        fold_rows(inside, whole_target(call, decision), MAX_QUESTION_ROWS, hidden_count), UNDER
+        fold_rows(inside, full_view_target(call, decision), MAX_QUESTION_ROWS, hidden_count), UNDER
     )
 
 
@@ -324,9 +324,9 @@ def _content_rows(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: 
         case schema.Content():
             return _block_rows(at, item.content, entry.call, limit, cwd)
         case schema.Diff():
-            whole = {"kind": "diff", "call": entry.call.index, "item": at}
+            target = {"kind": "diff", "call": entry.call.index, "item": at}
             return diff_rows(
-                item, limit, _count_lines_above(item, entry.call), cwd, entry.call.index, whole
+                item, limit, _count_lines_above(item, entry.call), cwd, entry.call.index, target
             )
         case schema.Terminal():
             return _terminal_rows_by_id(item.terminal_id, entry, limit, cwd)
@@ -425,7 +425,7 @@ def _rows_with_diffs(text: str, call: ToolCall, limit: int | None, cwd: str) -> 
     rows: list[Row] = []
     for part in parts:
         if isinstance(part, Patch):
-            rows += patch_rows(part.files or (), None, cwd, whole_target(call, None))
+            rows += patch_rows(part.files or (), None, cwd, full_view_target(call, None))
         else:
             rows += [_row_of_line(line, call) for line in visible(part).split("\n")]
     return cut_rows(rows, limit, call.index)
@@ -470,7 +470,7 @@ def _command_rows(call: ToolCall, limit: int | None) -> list[Row]:
         if limit == UNCUT:
             rows += [(f"$ {line}", (), None) for line in visible(command).split("\n")]
         else:
-            rows += text_rows(command, whole_target(call, None), "$ ", "AcpCommand", "  ")
+            rows += text_rows(command, full_view_target(call, None), "$ ", "AcpCommand", "  ")
     return cut_rows(rows, limit, call.index)
 
 

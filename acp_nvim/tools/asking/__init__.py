@@ -1,1 +1,1 @@
-"""Tools for questions: navigation, diagnostics, search."""
+"""Tools that only read: navigation, diagnostics, search."""

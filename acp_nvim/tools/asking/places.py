@@ -1,4 +1,4 @@
-"""Places in files: arguments of agents, answers of language servers, and lists of them as text."""
+"""Places in files: from agents' arguments and language servers' answers, and as lists of text."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _line_quote(name: str, line: int, content: str) -> str:
 
 
 def _find_symbol(content: str, symbol: str) -> int | None:
-    """Return the 0-based column of a symbol's last word, preferably of a whole-word match."""
+    """Return the 0-based column of a symbol's last word. Prefer a match of whole words."""
     whole = re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", content)
     start = whole.start() if whole else content.find(symbol)
     if start < 0:

@@ -1,4 +1,4 @@
-"""Tools for reading data of the editor and its language servers."""
+"""List of the tools that read data of the editor and its language servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches in other processes: ripgrep for the disk if it is installed, else `search_program`.
+"""Searches in other processes: with ripgrep on disk if it is installed, else `search_program`.
 
 The processes do not block the host, and are killed if an expression takes too long.
 """

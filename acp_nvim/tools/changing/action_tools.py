@@ -173,7 +173,7 @@ class CodeActions:
         return msgspec.structs.replace(offer, action=action, loaded=loaded)
 
     async def _run(self, call: Call, offer: Offer, command: Mapping[str, Any]) -> ToolResult:
-        """Let the server run a command after the user agrees, then apply its edits."""
+        """Have the server run a command after the user agrees, then apply its edits."""
 
         async def work() -> Sequence[FileChange]:
             async with self._command:

@@ -14,7 +14,7 @@ from acp_nvim.session.session import Session
 
 
 class Run(msgspec.Struct, frozen=True):
-    """Commands for which the user is asked, as permission rules name them.
+    """Commands that the user must allow, by their names in permission rules.
 
     The names are `lsp:{server}:{command}` and `conform:{formatter}`. ``details`` are for the card.
     """

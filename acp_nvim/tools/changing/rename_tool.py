@@ -44,7 +44,7 @@ DESCRIPTION: Final = (
 
 
 class RenameTool:
-    """Renames by the language servers of a file."""
+    """Tool that renames with the language servers of a file."""
 
     def __init__(self, servers: LanguageServers, edits: ServerEdits, changes: Changes) -> None:
         self._servers = servers

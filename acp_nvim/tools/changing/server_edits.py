@@ -59,7 +59,7 @@ class ServerEdits:
     async def compute_changes(self, given: ServerEdit, before: Loaded) -> list[FileChange] | None:
         """Return the changes of an edit requested when the loaded files were `before`.
 
-        Return None if one of its files has changed since. Raise ToolError, Refusal.
+        Return None if one of its files has changed since then. Raise ToolError, Refusal.
         """
         steps = operations(given.edit, os.path.realpath)
         paths = paths_of(steps)

@@ -1,7 +1,7 @@
 """Edits of language servers, applied to texts (LSP 3.17, WorkspaceEdit and TextEdit).
 
 `operations` parses a server's edit, and `carry_out` returns the resulting texts. Nothing is
-written. As for the server, a text with a final newline has an empty last line.
+written. As in LSP, a text with a final newline has an empty last line.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def _text_of(texts: Mapping[str, Text | None], path: str) -> Text:
 
 
 def _require_no_file(texts: Mapping[str, Text | None], step: Create | Rename) -> None:
-    """Raise ToolError if a file exists that must not."""
+    """Raise ToolError if a file exists in the place of a new or moved one."""
     path = step.new_path if isinstance(step, Rename) else step.path
     if texts[path] is not None and not (step.overwrite or step.ignore):
         raise ToolError(f"{path}: there is such a file already")

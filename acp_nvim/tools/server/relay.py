@@ -1,7 +1,7 @@
-"""Relay between an agent and the editor's tools. It passes stdin and stdout to a Unix socket.
+"""Relay between an agent and the editor's tools. It connects stdin and stdout to a Unix socket.
 
-Agents start it as an MCP server by `python -I -S relay.py`. It uses only the standard library,
-because `-I -S` hides all other packages. It reads address and token from its environment. It ends
+Agents start it as an MCP server with `python -I -S relay.py`. It uses only the standard library,
+because `-I -S` hides all other packages. It reads address and token from its environment, and ends
 when either side does.
 """
 
@@ -28,7 +28,7 @@ class Direction:
         self.ended = False
 
     def read(self) -> None:
-        """Read the available bytes, or note the end of the stream."""
+        """Read the available bytes, or record the end of the stream."""
         self.pending = os.read(self.source, CHUNK_BYTES)
         self.ended = not self.pending
 

@@ -57,7 +57,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Runner(Protocol):
-    """Runner of the user's tool functions."""
+    """Caller of the functions of the user's tools."""
 
     def run(self, session: Session, name: str, arguments: str) -> Awaitable[Answer]:
         """Call a function with a JSON object. Raise ToolError with its error message."""
@@ -78,10 +78,10 @@ class CallPermissions(Protocol):
     ) -> AbstractAsyncContextManager[str]:
         """Apply the user's rules, then ask if necessary.
 
-        ``executes``: the rules for commands apply, with the tool's name as the command. Yield the
-        reason of a refusal. If it is empty, the body makes the call. An error in the body is shown
-        as the failure of the call. ``agent_call`` is the tool call that the agent reported. In the
-        chat, the question replaces it.
+        With ``executes``, the rules for commands apply, with the tool's name as the command.
+        ``agent_call`` is the tool call that the agent reported, which the question replaces in the
+        chat. Yield the reason of a refusal. If it is empty, the body makes the call. An error in
+        the body is shown as the failure of the call.
         """
         ...
 
@@ -94,14 +94,14 @@ class UserTools:
         toolbox: Toolbox,
         runner: Runner,
         permissions: Callable[[], CallPermissions],
-        changed: Callable[[], None],
+        on_changed: Callable[[], None],
         run_s: float = RUN_S,
     ) -> None:
-        """``changed`` is called after tools were added or removed."""
+        """``on_changed`` is called after tools were added or removed."""
         self._toolbox = toolbox
         self._runner = runner
         self._permissions = permissions
-        self._changed = changed
+        self._on_changed = on_changed
         self._run_s = run_s
         self._known: Sequence[UserTool] = ()
 
@@ -115,7 +115,7 @@ class UserTools:
         for tool in built:
             self._toolbox.add(tool)
         self._known = tools
-        self._changed()
+        self._on_changed()
 
     def _tool(self, tool: UserTool) -> Tool[AnyArguments]:
         schema = input_schema(tool.schema)

@@ -263,7 +263,7 @@ end
 
 --- Handle disk changes and writes of a buffer whose file is in a directory where a turn runs.
 ---@param read? boolean it was just read from its file
-local function answer_for(bufnr, read)
+local function handle_buffer(bufnr, read)
   local name = api.nvim_buf_get_name(bufnr)
   local real = uv.fs_realpath(name)
   if vim.bo[bufnr].buftype ~= '' or name == '' or not watch.at_work(real) then return end
@@ -328,7 +328,7 @@ function M.quiet(active)
   stamps, fresh, assumed = {}, {}, {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) then
-      answer_for(bufnr)
+      handle_buffer(bufnr)
       if stamps[bufnr] and known[bufnr] then -- keep an older stamp
         stamps[bufnr], fresh[bufnr] = known[bufnr], known_fresh[bufnr]
         assumed[bufnr] = known_assumed[bufnr]
@@ -338,7 +338,7 @@ function M.quiet(active)
     end
   end
   local events = { 'BufReadPost', 'BufWritePost', 'BufFilePost' }
-  on(events, function(args) answer_for(args.buf, args.event == 'BufReadPost') end)
+  on(events, function(args) handle_buffer(args.buf, args.event == 'BufReadPost') end)
   local function is_handled(bufnr) return stamps[bufnr] ~= nil end
   local function update_autoread() require('acp.buffers.autoread').changed(is_handled) end
   on('ModeChanged', update_autoread)

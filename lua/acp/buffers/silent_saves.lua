@@ -22,7 +22,7 @@ end
 --- table would take twice as long.
 local function count(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
 
---- Note the current number of writes of a buffer.
+--- Record the current number of writes of a buffer.
 function M.note(bufnr)
   if is_file(bufnr) then
     known[bufnr] = { tick = api.nvim_buf_get_changedtick(bufnr), count = count(bufnr) }

@@ -205,7 +205,7 @@ local function success_of(writing, by_others, autocmds)
   return { done = true, edited = edited, stamp = not filtered and now or nil }
 end
 
---- Write the buffer with `:write!`. Call `check` of `acp.buffers.save` before.
+--- Write the buffer with `:write!`. Call `check` of `acp.buffers.save` first.
 ---@param options acp.WriteOptions
 ---@return acp.WriteResult
 function M.write(bufnr, options)

@@ -99,7 +99,7 @@ function M.agent(name)
   return require('acp.base.notify').one_line(title or (name:sub(1, 1):upper() .. name:sub(2)))
 end
 
---- Measure the time of waiting for the user, which does not count as the agent's.
+--- Measure the wait for the user, which does not count as the agent's time.
 ---@param turn acp.Turn
 local function measure(turn, waits)
   local now = vim.uv.now()

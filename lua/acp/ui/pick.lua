@@ -96,7 +96,7 @@ local function preview(item) return item.preview end
 local YES_OR_NO = { last_chat = true }
 
 --- Return whether vim.ui.select is Neovim's own list, which needs a number and <CR>.
-local function own_list()
+local function is_builtin_select()
   return debug.getinfo(vim.ui.select, 'S').source:match('vim/ui%.lua$') ~= nil
 end
 
@@ -113,7 +113,7 @@ end
 ---@param items (string|acp.PickItem)[]
 ---@param on_index fun(index: integer|nil)
 local function select(prompt, kind, items, on_index, done)
-  if YES_OR_NO[kind] and own_list() then
+  if YES_OR_NO[kind] and is_builtin_select() then
     on_index(confirm(prompt, items[1]))
     return done()
   end

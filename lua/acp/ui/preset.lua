@@ -28,7 +28,7 @@ local function is_own(map)
   return now.rhs == map.rhs and now.buffer == 0
 end
 
---- Set the keys according to the option, after removing those set before.
+--- Remove the keys set earlier, and set those of the option.
 function M.refresh()
   for _, map in ipairs(own_maps) do
     if is_own(map) then vim.keymap.del(map.mode, map.lhs) end

@@ -137,7 +137,7 @@ function M.open(name, filetype, lines, spans)
   end
 end
 
---- Close the current window, or return to the checkpoint list if the window showed one before.
+--- Close the current window, or return to the checkpoint list that it showed before.
 ---@param bufnr integer buffer of the current window
 function M.close(bufnr)
   local win = vim.api.nvim_get_current_win()

@@ -143,7 +143,7 @@ local function restore_view(view, last, shift)
   vim.fn.winrestview(view)
 end
 
---- Replace rows [first, last) without damage to folds: replace line by line, then insert or delete
+--- Replace rows [first, last) without damaging folds: replace line by line, then insert or delete
 --- the difference. nvim_buf_set_lines() truncates a fold if it replaces its first row, and excludes
 --- rows inserted directly above its last row. It is used only to append rows at the end.
 function M.replace(bufnr, first, last, lines)

@@ -8,7 +8,7 @@ local M = {}
 ---@field nouns? string[] names of its arguments for that error
 ---@field bang? boolean whether it accepts `!`
 ---@field paths? boolean whether its arguments are paths; these and its `values` stay quoted
----@field max? integer greatest number of arguments, 0 by default; -1 for any
+---@field max? integer maximum number of arguments, 0 by default; -1 for any
 
 --- Send a verb. An empty table is sent as an empty dict, since msgpack would encode it as a list.
 ---@param args? table

@@ -190,7 +190,7 @@ local function host()
 end
 
 --- Return why a program cannot be started.
-local function absent(program)
+local function start_problem(program)
   if not program:find('[/\\]') then return program .. ' is not on PATH' end
   local exists = vim.uv.fs_stat(program) ~= nil
   return program .. (exists and ' cannot be run' or ' does not exist')
@@ -213,7 +213,7 @@ end
 
 ---@param agent acp.AgentConfig
 ---@return boolean available whether its program can probably be started
-local function one_agent(name, agent, chosen)
+local function report_agent(name, agent, chosen)
   local label = name .. (chosen and ' (for new sessions)' or '')
   local program, path = program_of(agent)
   if agent.url then
@@ -229,9 +229,9 @@ local function one_agent(name, agent, chosen)
   elseif chosen then
     local how = agent.install and ('Install it: ' .. agent.install) or 'Install it'
     local advice = { how .. ', or choose another with :Acp agent' }
-    health.error(('%s: %s'):format(label, absent(program)), advice)
+    health.error(('%s: %s'):format(label, start_problem(program)), advice)
   else
-    health.warn(('%s: %s'):format(label, absent(program)))
+    health.warn(('%s: %s'):format(label, start_problem(program)))
   end
   return program == '' or path ~= ''
 end
@@ -242,7 +242,7 @@ end
 ---@param chosen string
 ---@return string[] names
 ---@return string[] others
-local function by_use(all, chosen)
+local function sort_agents(all, chosen)
   local names, others, rank = {}, {}, {} ---@type string[], string[], table<string, integer>
   for name, agent in pairs(all) do
     local program, path = program_of(agent)
@@ -260,9 +260,9 @@ local function agents()
   health.start('acp: agents')
   local config = require('acp.config').get()
   local missing, chosen = {}, require('acp.base.valid_names').agent()
-  local names, others = by_use(config.agents, chosen)
+  local names, others = sort_agents(config.agents, chosen)
   for _, name in ipairs(names) do
-    missing[name] = not one_agent(name, config.agents[name], name == chosen)
+    missing[name] = not report_agent(name, config.agents[name], name == chosen)
   end
   if #others > 0 then
     local count = #others == 1 and '1 other' or ('%d others'):format(#others)

@@ -32,7 +32,7 @@ local function options()
   return { agents = kept, stdpath = args.stdpath }, problems
 end
 
---- Ask the program that tries them. Return a line for each agent, or a problem.
+--- Run the program that tries to reach them. Return a line for each agent, or a problem.
 ---@return table<string, { ok: boolean, text: string }>?
 ---@return string? problem
 local function run_program(options_json)

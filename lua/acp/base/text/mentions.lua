@@ -33,7 +33,7 @@ local function find_file(name, cwd)
   if is_file and first > 0 and first <= last then return path, { first = first, last = last } end
 end
 
---- Number of further words that a name with blanks may have, and its greatest length in bytes.
+--- Maximum number of further words of a name with blanks, and its maximum length in bytes.
 local MORE_WORDS, LONGEST = 8, 4096
 
 --- Return the file that a mention names. The name may end before punctuation. Blanks in it need no

@@ -16,8 +16,8 @@ local function error_text(err)
 end
 
 --- Send a request to one server. `done(err, result)` is called once, unless the returned function
---- cancels the request before. Neovim cancels all requests of a method when it sends its own, and
---- drops the answer: then the request is sent again.
+--- cancels the request first. When Neovim sends a request of the same method itself, it cancels all
+--- others and drops the answer. Then the request is sent again.
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
@@ -123,7 +123,7 @@ function M.is_busy(client)
 end
 
 --- Wait until all of these servers are idle, for at most `wait_ms`. `done` is called once, unless
---- the returned function cancels the wait before.
+--- the returned function cancels the wait first.
 ---@param clients vim.lsp.Client[]
 ---@param wait_ms integer
 ---@param done fun()
@@ -159,7 +159,7 @@ end
 ---@field starting_ms? integer longest wait if one is starting; at least `wait_ms`
 
 --- Wait until a server of the buffer supports a method. `done(clients, why)` is called once, unless
---- the returned function cancels the wait before.
+--- the returned function cancels the wait first.
 ---@param bufnr integer
 ---@param wait acp.WaitForClients
 ---@param done fun(clients?: vim.lsp.Client[], why?: string)

@@ -109,7 +109,7 @@ local function first_diagnostics(question)
 end
 
 ---@param start acp.TurnStart
-local function take_start(start)
+local function record_start(start)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local path = api.nvim_buf_is_valid(bufnr) and path_of(bufnr)
     if path then
@@ -129,7 +129,7 @@ function M.turn_begins(session)
   spoken.watch()
   local start = { counts = {}, open = {}, done = false } ---@type acp.TurnStart
   starts[session] = start
-  slices.run(function() take_start(start) end, function()
+  slices.run(function() record_start(start) end, function()
     start.done = true
     if start.finish then start.finish() end
   end)

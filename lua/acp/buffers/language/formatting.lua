@@ -5,7 +5,7 @@ local api = vim.api
 local PROGRAM_MS = 9000
 
 --- The 'formatexpr' that Neovim sets for a language server. It is skipped, because the server has
---- been asked before.
+--- already been asked.
 local LSP_FORMATEXPR = 'vim%.lsp%.formatexpr'
 
 --- The user's 'formatexpr' by scratch buffer.

@@ -203,7 +203,7 @@ function M.change(document, text)
   })
 end
 
---- Publish held diagnostics later, except those that the server publishes again before.
+--- Publish held diagnostics later, except those that the server has published again by then.
 ---@param document acp.HiddenDocument
 local function release(document)
   local id = document.client.id

@@ -52,7 +52,7 @@ end
 ---@return vim.lsp.Client[]
 ---@return integer|nil bufnr
 ---@return string filetype
-local function serving(file)
+local function servers_of(file)
   local bufnr = require('acp.buffers.loaded').buffer(file.path)
   local found = bufnr and vim.lsp.get_clients({ bufnr = bufnr }) or {}
   local filetype = bufnr and vim.bo[bufnr].filetype
@@ -206,7 +206,7 @@ end
 ---@return acp.ProposalCheck[]
 ---@return integer|nil bufnr
 local function checks(file)
-  local found, bufnr, filetype = serving(file)
+  local found, bufnr, filetype = servers_of(file)
   local created = vim.tbl_map(function(client)
     local at, language = attached_buffer(client, bufnr), client.get_language_id
     return { ---@type acp.ProposalCheck

@@ -42,7 +42,7 @@ local function on_published(client, bufnr)
 end
 
 --- Wrap the handler of publishDiagnostics to record the version, which Neovim drops.
-local function note_versions()
+local function record_versions()
   local publish = vim.lsp.handlers[PUBLISH]
   if not publish then return end
   rawset(vim.lsp.handlers, PUBLISH, function(err, params, ctx, ...)
@@ -72,7 +72,7 @@ end
 
 --- Watch the diagnostics that Neovim receives.
 local hook = require('acp.base.once')(function()
-  note_versions()
+  record_versions()
   -- `hide` receives the namespace, even if it has no diagnostics any more.
   rawset(vim.diagnostic.handlers, 'acp/spoken', {
     hide = function(namespace, bufnr)
@@ -187,8 +187,7 @@ local function count_timeouts(bufnrs)
 end
 
 --- Wait until the servers of these buffers have published diagnostics for the present text; later
---- changes are ignored. `done` is called once, unless the returned function cancels the wait
---- before.
+--- changes are ignored. `done` is called once, unless the returned function cancels the wait first.
 ---@param bufnrs integer[]
 ---@param wait_ms integer
 ---@param done fun()

@@ -8,8 +8,8 @@ local api = vim.api
 local FOLD = '▸ ' -- start of a head that does not describe its content, such as that of a thought
 local CUT = '…' -- end of a cut text, from `acp.base.notify`
 local SEARCHED_LINES = 4 -- lines searched for one that is not blank
-local TITLE = 8 -- least cells of a title; below this the text after it is cut as well
-local LIMIT = 500 -- greatest width of a screen in bytes, and greatest number of cached folds
+local TITLE = 8 -- minimum cells of a title; below this the text after it is cut too
+local LIMIT = 500 -- maximum width of a screen in bytes, and maximum number of cached folds
 
 --- Cached chunks by width, head and added text. A fold is redrawn whenever its window scrolls.
 local cache, count = {}, 0 ---@type table<string, { [1]: string, [2]: string? }[]>, integer

@@ -9,7 +9,7 @@ local slices = require('acp.base.slices')
 ---@alias acp.Colours table<integer, integer[]> by line, from 1: column, end column and highlight id
 --- of each span, one after the other
 
---- Bytes of a line that Vim's syntax colours, and greatest length in bytes of a text that is parsed
+--- Bytes of a line that Vim's syntax colours, and maximum length in bytes of a text that is parsed
 --- if Neovim cannot parse in slices.
 local LONGEST, AT_ONCE = 400, 4000
 

@@ -1,6 +1,6 @@
 --- Margin of a chat: two cells before each row, with a rule before the user's rows.
 ---
---- 'statuscolumn' draws the rule, also before wrapped lines. While a window has a 'statuscolumn',
+--- 'statuscolumn' draws the rule, even before wrapped lines. While a window has a 'statuscolumn',
 --- Neovim redraws all its rows whenever the cursor moves to another line, which is with each frame
 --- if the window follows the chat. So the option is set only while rows of the user are in view.
 --- Otherwise an empty sign column of the same width takes its place.

@@ -62,7 +62,7 @@ end
 
 --- Return the cursor's row if 'concealcursor' does not conceal it in the current mode.
 ---@return integer?
-local function bare_row(win)
+local function unconcealed_row(win)
   local mode = api.nvim_get_mode().mode:sub(1, 1):lower()
   if not vim.wo[win].concealcursor:find(mode, 1, true) then
     return api.nvim_win_get_cursor(win)[1] - 1
@@ -150,7 +150,7 @@ api.nvim_set_decoration_provider(ns, {
     if chat then
       drawn, others = chat, concealment.others(bufnr)
       window, columns = win, nil
-      cursor = win == api.nvim_get_current_win() and bare_row(win) or -1
+      cursor = win == api.nvim_get_current_win() and unconcealed_row(win) or -1
       conceallevel = vim.wo[win].conceallevel
       if others and not chat.others then
         chat.others = true

@@ -79,7 +79,7 @@ local function measure(chat, lines, open)
 end
 
 --- Ask the host to draw a chat again. Until then, frames refer to rows that do not exist.
-local function ask_again(chat)
+local function request_redraw(chat)
   chat.awaited = true
   require('acp.base.host').notify('redraw', { session = chat.n })
 end
@@ -101,7 +101,7 @@ local function attach(chat)
   scratch.leave_insert(chat.bufnr)
   scratch.on_read(chat.bufnr, function()
     M.reset(chat.n)
-    ask_again(chat)
+    request_redraw(chat)
   end)
   on(chat.bufnr, 'BufWipeout', function()
     buffers.forget(chat)
@@ -147,7 +147,7 @@ function M.create(n, new)
     return bufnr
   end
   set_filetype(bufnr)
-  if known and require('acp.base.host').is_running() then ask_again(chat) end
+  if known and require('acp.base.host').is_running() then request_redraw(chat) end
   return bufnr
 end
 
@@ -195,7 +195,7 @@ local function edit(chat, change)
   api.nvim_set_option_value('modifiable', false, own)
   follow(bufnr, windows)
   if not ok then
-    ask_again(chat)
+    request_redraw(chat)
     error(err, 0)
   end
 end

@@ -1,4 +1,4 @@
---- Ranges of lines that follow all changes of their buffer, also an undo. Lines added above the
+--- Ranges of lines that follow all changes of their buffer, even an undo. Lines added above the
 --- first or below the last line are outside, lines that replace some of the range are inside.
 --- Extmarks would move behind the new lines if a change replaces the first line.
 local M = {}
@@ -57,7 +57,7 @@ end
 --- Create a range.
 ---@param first integer 0-based
 ---@param last integer exclusive
----@param on_change fun() called after each change of the buffer, also while text is locked
+---@param on_change fun() called after each change of the buffer, even while text is locked
 ---@return acp.LineRange
 function M.create(bufnr, first, last, on_change)
   local range = { bufnr = bufnr, first = first, last = last }

@@ -173,7 +173,7 @@ local function reveal(line)
 end
 
 --- Show the file in the followed window, which has to be the current one. `:hide` keeps unsaved
---- changes of the buffer shown before. 'A' in 'shortmess' avoids the question about a swap file.
+--- changes of the previous buffer. 'A' in 'shortmess' avoids the question about a swap file.
 --- Modelines are off because the agent has chosen the file.
 ---@param state acp.FollowedWindow
 ---@param location acp.Location

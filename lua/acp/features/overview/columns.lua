@@ -5,7 +5,7 @@ local M = {}
 local cut, text_width = require('acp.base.notify').cut, require('acp.base.text.width')
 
 local GAP, MARGIN, LEAST_TITLE = '  ', 1, 18 -- the latter two in cells
---- Least width of the state, so that the other columns do not move each second.
+--- Minimum width of the state, so that the other columns do not move each second.
 local STATE = 14
 
 --- Signs and highlight groups by state.
@@ -82,7 +82,7 @@ local ORDER = { 'state', 'n', 'agent', 'title', 'waits', 'edits', 'cost' }
 local RIGHT = { n = true, cost = true }
 local GROUPS = { n = 'AcpMuted', agent = 'AcpAgent', waits = 'AcpPermission', cost = 'AcpMuted' }
 
---- Steps that give the title room: greatest width of the agent, and columns to shorten or omit.
+--- Steps that give the title room: maximum width of the agent, and columns to shorten or omit.
 ---@type { agent: integer, edits?: 'short'|'none', cost?: 'none', waits?: 'none' }[]
 local STEPS = {
   { agent = 24 },

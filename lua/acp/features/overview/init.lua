@@ -1,4 +1,4 @@
---- Overview of all sessions, also of other Neovims in the workspace.
+--- Overview of all sessions, including those of other Neovims in the workspace.
 ---@type acp.Feature
 return {
   subcommands = { overview = { 'all sessions, also of other Neovims', 'Sessions', 0 } },

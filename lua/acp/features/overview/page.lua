@@ -47,7 +47,7 @@ end
 --- Add the card of a question.
 ---@param page acp.OverviewPage
 ---@param id integer|string
----@param rows integer greatest height of the card
+---@param rows integer maximum height of the card
 local function add_question(page, id, width, rows)
   local room = math.max(width - INDENT - 1, 10)
   local card = emit('question_fitted', id, room, rows)

@@ -125,7 +125,7 @@ end
 
 local described_others = setmetatable({}, { __mode = 'k' })
 
----@param it acp.OtherSession
+---@param other acp.OtherSession
 ---@return acp.OverviewSession
 local function describe_other(other)
   local state = other.questions > 0 and 'asks' or notify.one_line(other.status)
@@ -148,7 +148,7 @@ local function describe_other(other)
 end
 
 --- Return a session of another Neovim: the same table as long as its file has not changed.
----@param it acp.OtherSession
+---@param other acp.OtherSession
 ---@return acp.OverviewSession
 local function session_elsewhere(other)
   described_others[other] = described_others[other] or describe_other(other)

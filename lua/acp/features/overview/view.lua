@@ -267,7 +267,7 @@ local function draw()
 end
 
 --- Draw after the present event, if a session has changed.
----@param force? boolean draw also if none has
+---@param force? boolean draw even if none has
 function M.schedule_draw(force)
   is_forced = is_forced or force or false
   if is_due then return end

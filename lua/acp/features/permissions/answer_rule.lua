@@ -91,9 +91,9 @@ local watch_command_lines = require('acp.base.once')(function()
   end, { pattern = ':' })
 end)
 
---- Forget the times of questions that came since `since`: the user has returned.
+--- Restart the times of questions that came since `since`, because the user has returned.
 ---@param since number
-local function return_after(since)
+local function restart_since(since)
   lost_focus_at = nil
   for id, time in pairs(times) do
     if time.since and time.since >= since then times[id] = nil end
@@ -105,9 +105,9 @@ local function watch_screen()
   lost_focus_at = vim.g.acp_focused == false and clock.ms() or nil
   on('FocusLost', function() lost_focus_at = lost_focus_at or clock.ms() end)
   on('FocusGained', function()
-    if lost_focus_at then return_after(lost_focus_at) end
+    if lost_focus_at then restart_since(lost_focus_at) end
   end)
-  on({ 'VimResume', 'UIEnter' }, function() return_after(0) end)
+  on({ 'VimResume', 'UIEnter' }, function() restart_since(0) end)
   on('SafeState', function() update(true) end)
   require('acp.ui.win').watch_floats(on, function()
     update()

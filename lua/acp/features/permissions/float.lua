@@ -169,7 +169,7 @@ local function footer(more, room)
   return M.is_current() and legend.footer_inside(cards, room) or legend.footer(cards, more, room)
 end
 
---- Return the greatest height of the float: half of the screen, or more if the first question fits
+--- Return the maximum height of the float: half of the screen, or more if the first question fits
 --- then, or all of it while the cursor is in the float.
 ---@return integer rows
 local function max_rows()
@@ -178,7 +178,7 @@ local function max_rows()
   return math.max(math.floor(vim.o.lines * HEIGHT), first, 3)
 end
 
---- Return the greatest width of the float at its current place.
+--- Return the maximum width of the float at its current place.
 local function widest()
   return require('acp.features.permissions.float_corner').widest(is_visible() and win or nil)
 end
@@ -240,9 +240,9 @@ local function open()
   })
 end
 
---- Put the cursor back on the same line of the same card.
+--- Restore the cursor to the same line of the same card.
 ---@param before acp.CardRow|nil
-local function keep_place(before, offset)
+local function restore_cursor(before, offset)
   if not before or not M.is_current() then return end
   for _, row in ipairs(rows) do
     if row.id == before.id then
@@ -256,7 +256,7 @@ end
 
 --- Fill the float and cut cards that do not fit. Lines wrap at words and may take more rows than
 --- estimated; then cut further.
----@param limit? integer greatest rows of a card
+---@param limit? integer maximum rows of a card
 local function fill(limit)
   local lines, spans = page(limit)
   scratch.fill(buffer(), lines, spans, ns)
@@ -309,7 +309,7 @@ local function fit()
     fitted = now
     fill(limit)
     if limit then shrink() end
-    keep_place(before, offset)
+    restore_cursor(before, offset)
   end
 end
 
@@ -338,7 +338,7 @@ local function draw()
     place()
   end
   fit()
-  keep_place(before, offset)
+  restore_cursor(before, offset)
 end
 
 --- Redraw the screen while a command line is typed, since Neovim does not do so then.
@@ -389,8 +389,8 @@ local function adjust_size()
   redraw_screen()
 end
 
---- Handle a close by the user, also by :only. The float returns with the next question. Closing a
---- tab page does not count as closing the float, which then opens in the tab page entered next.
+--- Handle a close by the user, such as by :only. The float returns with the next question. Closing
+--- a tab page does not count as closing the float, which then opens in the tab page entered next.
 local function dismiss()
   closed_in = vim.api.nvim_get_current_tabpage()
   win, is_dismissed = nil, true

@@ -4,7 +4,7 @@ local M = {}
 
 local text_width = require('acp.base.text.width')
 local ORDER = { 'NE', 'SE', 'NW', 'SW' }
-local BORDER, LEAST = 2, 3 -- cells of both borders, and least rows
+local BORDER, LEAST = 2, 3 -- cells of both borders, and minimum rows
 local NEAR = 2 -- lines above and below the cursor to keep in view
 local LONG = 1000 -- bytes above which a line counts as wider than any window
 
@@ -39,7 +39,7 @@ local function rows()
   return bar(top) and top + 1 or top, vim.o.lines - vim.o.cmdheight - 1
 end
 
-local NARROW, LOW = 34, 5 -- least columns and rows of a usable part of the screen
+local NARROW, LOW = 34, 5 -- minimum columns and rows of a usable part of the screen
 
 --- Return whether a window shows questions itself: a chat or the overview.
 local function shows_cards(win)
@@ -124,7 +124,7 @@ local function clear_area(win)
   }
 end
 
---- Return the greatest height of a float of this width in a corner.
+--- Return the maximum height of a float of this width in a corner.
 ---@param where string corner
 ---@param clear acp.Rect|nil cells that it must not cover
 ---@param part acp.Rect
@@ -143,7 +143,7 @@ local function room(where, width, clear, part)
   return free - BORDER
 end
 
---- Return the greatest width of the float at its current place.
+--- Return the maximum width of the float at its current place.
 ---@param win integer|nil the float, if it is open
 ---@return integer
 function M.widest(win)

@@ -70,6 +70,7 @@ local function at_cursor()
   return not are_covered(win, first, last, 'acppermission') and id or nil
 end
 
+--- Return whether all of the cards were found.
 ---@param found table<integer|string, any>
 ---@param cards acp.Card[]
 local function all(found, cards)

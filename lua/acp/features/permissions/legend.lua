@@ -31,7 +31,7 @@ local function key_mapped_to(plug)
   end
 end
 
---- Return whether the user is in Insert mode, where the mappings need <Esc> before.
+--- Return whether the user is in Insert mode, where the mappings need <Esc> first.
 local function is_inserting() return vim.api.nvim_get_mode().mode:match('^i') ~= nil end
 
 ---@return acp.Answers
@@ -84,7 +84,7 @@ local function allows(option) return vim.startswith(option.kind, 'allow') end
 
 --- Return whether a question can be allowed. A form has to be filled in instead.
 ---@param card acp.Card
-local function takes_yes(card)
+local function can_be_allowed(card)
   return card.subject ~= 'elicitation' and vim.iter(card.options or {}):any(allows)
 end
 
@@ -104,7 +104,7 @@ local function keys_on_card(cards)
   local parts = {}
   for _, of in ipairs(WORDS) do
     local action, word = of[1], of[2]
-    if word == 'allow' and not any(cards, takes_yes) then word = 'answer' end
+    if word == 'allow' and not any(cards, can_be_allowed) then word = 'answer' end
     local label = applies[action]
         and require('acp.ui.keymaps').words('permission', { [action] = word })
       or ''
@@ -119,14 +119,14 @@ end
 --- Return the mappings or commands that work in any window.
 ---@param cards acp.Card[]
 ---@return string[]
-local function outside(cards)
+local function keys_elsewhere(cards)
   local by, parts = answers or look_up(), {}
   local escape = is_inserting() and '<Esc>' or ''
   local function label(key, word)
     if vim.startswith(key, ':') then return key end
     return ('%s%s %s'):format(escape, key, word)
   end
-  local to_fill_in = not any(cards, takes_yes)
+  local to_fill_in = not any(cards, can_be_allowed)
   parts[1] = to_fill_in and ':Acp permissions' or label(by.allow, 'allow')
   parts[2] = label(by.deny, 'deny')
   if shows_edits(cards) and #require('acp.base.state').edits() == 0 then
@@ -179,7 +179,7 @@ end
 ---@param room integer
 ---@return string
 function M.footer(cards, more, room)
-  local parts = outside(cards)
+  local parts = keys_elsewhere(cards)
   if more > 0 then
     local lines = ('+%d lines'):format(more)
     local longer = lines .. ', :Acp permissions'
@@ -194,7 +194,7 @@ end
 --- Return the keys or commands for a message.
 ---@param card acp.Card
 ---@param room integer
-function M.message(card, room) return with_hint(outside({ card }), { card }, room) end
+function M.message(card, room) return with_hint(keys_elsewhere({ card }), { card }, room) end
 
 --- Return the text of the row below a card in a chat.
 ---@param id integer|string
@@ -206,10 +206,10 @@ function M.text_below_card(id, room)
   local keys = id == here and keys_on_card({ card }) or {}
   if #keys > 0 then return fitting(keys, room) end
   if oldest ~= id then return ':Acp permissions' end
-  return with_hint(outside({ card }), { card }, room)
+  return with_hint(keys_elsewhere({ card }), { card }, room)
 end
 
---- Set the card of a chat that the cursor is on, nil for none, and note the mode.
+--- Set the card of a chat that the cursor is on, nil for none, and record the mode.
 ---@param id integer|string|nil
 ---@return boolean changed
 function M.enter(id)

@@ -3,7 +3,7 @@ local M = {}
 
 local text_width = require('acp.base.text.width')
 
---- Return the least number of screen rows that `lines` need at `width`, wrapped at any character.
+--- Return the minimum number of screen rows that `lines` need at `width`, wrapped at any character.
 ---@return integer
 function M.min_rows(lines, width)
   local count = 0

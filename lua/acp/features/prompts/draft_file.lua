@@ -287,7 +287,7 @@ end
 --- Return whether a file must be left alone.
 ---@return boolean other it belongs to another directory with the same hash
 ---@return boolean newer a newer version of the plugin wrote it
-local function is_not_ours(path, cwd)
+local function is_foreign(path, cwd)
   local ok, stored = pcall(vim.json.decode, read_file(path) or '')
   if not ok or type(stored) ~= 'table' then return false, false end
   local other = type(stored.cwd) == 'string' and stored.cwd ~= cwd
@@ -334,7 +334,7 @@ function M.claim_and_read(cwd)
   for _, file in ipairs(files) do
     local path = M.directory() .. '/' .. file.name
     if file.gone and file.age <= OLD_S and file.workspace == hash then
-      local is_other, is_newer = is_not_ours(path, cwd)
+      local is_other, is_newer = is_foreign(path, cwd)
       if is_newer then
         newer = newer or path
       elseif not is_other then

@@ -33,7 +33,7 @@ function M.when_complete(fn)
   if #waiting == 1 then host.notify('prompts', vim.empty_dict()) end
 end
 
---- Call the functions registered with `when_whole`.
+--- Call the functions registered with `when_complete`.
 local function run_waiting() require('acp.features.prompts.call_all')(waiting) end
 
 --- Frame operation: add prompts of earlier Neovims, oldest first. Known prompts keep their

@@ -162,7 +162,7 @@ local function put_end(other)
   end)
 end
 
---- Run diff mode's `dp`, also at the end of the text.
+--- Run diff mode's `dp`, even at the end of the text.
 ---@param review acp.Review
 local function put(review)
   local other = api.nvim_get_current_win() == review.live and review.base or review.live

@@ -155,7 +155,7 @@ function M.by_directory()
   return found
 end
 
---- Show remarks on files that were opened since.
+--- Show remarks on files that have been opened since then.
 local function show_missing()
   for _, one in ipairs(waiting) do
     local bufnr = not one.mark and loaded(one.remark.path)

@@ -164,7 +164,7 @@ end
 
 -- Opening and closing -----------------------------------------------------------------------------
 
---- Turn diff mode off in windows split from the review's, also in those moved to another tab page.
+--- Turn diff mode off in windows split from the review's, even if moved to another tab page.
 ---@param state acp.Review
 local function plain_others(state)
   for _, win in ipairs(api.nvim_list_wins()) do

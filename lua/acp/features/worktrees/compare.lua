@@ -13,7 +13,7 @@ local messages = require('acp.base.messages')
 ---@return integer
 local function copy(path)
   local bufnr = api.nvim_create_buf(false, true)
-  local info = vim.uv.fs_lstat(path) -- a pipe or a device would block, also behind a link
+  local info = vim.uv.fs_lstat(path) -- a pipe or a device would block, even behind a link
   local is_file = info and info.type == 'file'
   local text = is_file and require('acp.base.read_file')(path) or ''
   api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split((text:gsub('\n$', '')), '\n'))

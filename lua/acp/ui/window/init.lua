@@ -116,19 +116,19 @@ end
 
 local shares, columns = {}, 0 ---@type table<integer, acp.Share>, integer
 
-local function note_share(win)
+local function record_share(win)
   local width = vim.api.nvim_win_get_width(win)
   if not shares[win] or shares[win].width ~= width then
     shares[win] = { part = math.min(width / columns, 0.99), width = width }
   end
 end
 
-local function note_shares()
+local function record_shares()
   for win in pairs(shares) do
     if not vim.api.nvim_win_is_valid(win) then
       shares[win] = nil
     elseif vim.o.columns == columns then -- otherwise the screen was resized
-      note_share(win)
+      record_share(win)
     end
   end
 end
@@ -150,11 +150,11 @@ end
 local function keep_share(win)
   if columns == 0 then
     local on = require('acp.base.autocmds').group('acp.window')
-    on('WinResized', note_shares)
+    on('WinResized', record_shares)
     on('VimResized', keep_shares)
   end
   columns = vim.o.columns
-  note_share(win)
+  record_share(win)
 end
 
 ---@param opts acp.OpenOpts

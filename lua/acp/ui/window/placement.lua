@@ -4,7 +4,7 @@ local M = {}
 
 local api = vim.api
 
-local EACH = { row = 25, col = 8 } -- least columns or rows of each window in a row or column
+local EACH = { row = 25, col = 8 } -- minimum columns or rows of each window in a row or column
 local OWN = 80 -- columns that the user's windows keep, or half of a narrower screen
 local STACKED = 10 -- rows of each of two windows in a column
 local LEAST = 20 -- columns

@@ -27,7 +27,7 @@ end
 --- missing, return whether another one can give them and keep at least `wanted`.
 ---@param missing integer rows that `win` lacks; 0 or less if it has enough
 ---@param wanted integer
-local function has_other(win, missing, wanted)
+local function has_counterpart(win, missing, wanted)
   return vim.iter(column(vim.fn.winlayout(), win) or {}):any(function(part)
     if part[1] ~= 'leaf' then return missing <= 0 end
     if vim.wo[part[2]].winfixheight then return false end
@@ -40,7 +40,9 @@ local function restore()
   local page = pages[api.nvim_get_current_tabpage()]
   for win, rows in pairs(page and page.wanted or {}) do
     local missing = api.nvim_win_is_valid(win) and rows - api.nvim_win_get_height(win) or 0
-    if missing ~= 0 and has_other(win, missing, rows) then api.nvim_win_set_height(win, rows) end
+    if missing ~= 0 and has_counterpart(win, missing, rows) then
+      api.nvim_win_set_height(win, rows)
+    end
   end
 end
 

@@ -14,7 +14,7 @@ local function word()
   return kind, kind and line:sub(col + 1) or ''
 end
 
---- Replace a word by a text. Move the cursor from the end of the word to the end of the text.
+--- Replace a word with a text. Move the cursor from the end of the word to the end of the text.
 ---@param row integer 0-based
 ---@param col integer start of the word
 ---@param typed string
@@ -42,7 +42,7 @@ local function position_of(bufnr, mark, typed)
   return table.concat(text, '\n') == typed and row or nil, col
 end
 
---- Replace the name of a prompt before the cursor by its text, as soon as the text is available. If
+--- Replace the name of a prompt before the cursor with its text as soon as that is available. If
 --- the user has changed the name meanwhile, do nothing.
 ---@param typed string|nil name with its `#`
 ---@param done fun(text: string) called after the replacement

@@ -72,10 +72,10 @@ local function mention(path)
   return '@' .. paths.quote_mention(vim.startswith(path, root) and path:sub(#root + 1) or path)
 end
 
---- Begin a new undo step, also within one insertion.
+--- Begin a new undo step, even within one insertion.
 local function begin_undo_step() vim.bo.undolevels = vim.bo.undolevels end
 
---- Replace the text before the cursor by mentions of its files, if it consists of their paths.
+--- Replace the text before the cursor with mentions of its files, if it consists of their paths.
 ---@param text string
 local function replace(text)
   local is_one_line = #text <= LONGEST and not text:find('\n', 1, true)
@@ -96,7 +96,7 @@ end
 
 local pasted ---@type string|nil text of the present paste into a composer
 
---- Look at a part of a paste.
+--- Handle a part of a paste.
 ---@param lines string[]
 ---@param phase -1|1|2|3 as for |vim.paste()|
 local function on_pasted(lines, phase)

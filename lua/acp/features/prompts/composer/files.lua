@@ -45,7 +45,7 @@ local function parse(output, limit)
   return table.concat(paths, '\0')
 end
 
---- Replace a list by the output of a lister.
+--- Replace a list with the output of a lister.
 ---@param list acp.FileList
 ---@param output string
 local function finish(list, output)

@@ -377,7 +377,7 @@ function M.take_suggestion(bufnr)
 end
 
 --- Put an entry of the history into the composer as a new prompt. The cursor moves to its end.
-local function put_step(n, it, text)
+local function insert_entry(n, it, text)
   draft_ids[n] = nil
   set_text(it.bufnr, text)
   if it.walk.at > 0 then add_foreign(it, text) end
@@ -392,7 +392,7 @@ local function walk(by, n)
   local it = composers[n]
   local present = table.concat(lines_of(it.bufnr), '\n')
   local text = require('acp.features.prompts.earlier_prompts').step(it.walk, by, present)
-  if text then put_step(n, it, text) end
+  if text then insert_entry(n, it, text) end
   return text ~= nil
 end
 
@@ -400,14 +400,14 @@ end
 ---@param by integer prompts back
 function M.browse(n, by)
   local steps, messages = by * vim.v.count1, require('acp.base.messages')
-  local function say(message) require('acp.base.notify').echo('info', message) end
+  local function show_message(message) require('acp.base.notify').echo('info', message) end
   if walk(steps, n) then
     return
   elseif by < 0 then
-    return say(messages.no_later_prompt)
+    return show_message(messages.no_later_prompt)
   end
   require('acp.features.prompts.earlier_prompts').when_complete(function()
-    if not walk(steps, n) then say(messages.no_earlier_prompt) end
+    if not walk(steps, n) then show_message(messages.no_earlier_prompt) end
   end)
 end
 
@@ -506,7 +506,7 @@ end
 
 --- Return the current composer window if chat `n` has replaced the chat above it.
 ---@return integer|nil win
-local function left_alone(n)
+local function composer_of_replaced_chat(n)
   local window, chats = require('acp.ui.window'), require('acp.ui.chats')
   local win = vim.api.nvim_get_current_win()
   local other = tonumber(vim.api.nvim_buf_get_name(0):match('^acp://composer/(%d+)$'))
@@ -544,7 +544,7 @@ function M.open(opts)
   window.when_free(function()
     emit('composer_shown', n)
     local win = window.showing(bufnr)
-    local other = not win and left_alone(n)
+    local other = not win and composer_of_replaced_chat(n)
     if win then
       vim.api.nvim_set_current_win(win)
     elseif other then

@@ -99,7 +99,7 @@ end
 ---@param n integer
 ---@param bufnr integer
 ---@param on acp.On
----@param on_prompt fun(text: string) called after the text of a library prompt was put in
+---@param on_prompt fun(text: string) called after the text of a library prompt was inserted
 function M.watch(n, bufnr, on, on_prompt)
   local function insert(name)
     if vim.api.nvim_get_current_buf() == bufnr then completion.replace_name(name, on_prompt) end

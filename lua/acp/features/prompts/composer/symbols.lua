@@ -7,7 +7,7 @@ local compat, slices = require('acp.base.compat'), require('acp.base.slices')
 
 local LIMIT_MS = 2000 -- for an answer of a language server
 local MAX_SYMBOLS = 2000 -- symbols of a file
---- Most lines of a file whose syntax tree is searched.
+--- Maximum number of lines of a file whose syntax tree is searched.
 local MAX_LINES = compat.can_parse_in_slices and 20000 or 2000
 
 ---@class acp.Symbol
@@ -126,14 +126,14 @@ end
 local function load_outline(bufnr, path, done)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   if outline and outline.bufnr == bufnr and outline.tick == tick then return done() end
-  local function keep(list)
+  local function store(list)
     outline = { bufnr = bufnr, tick = tick, list = list }
     done()
   end
   local params = { textDocument = { uri = vim.uri_from_bufnr(bufnr) } }
-  local function on_answer(result) keep(add_all(result, path, {})) end
+  local function on_answer(result) store(add_all(result, path, {})) end
   if not ask(bufnr, 'textDocument/documentSymbol', params, on_answer) then
-    from_tree(bufnr, path, keep)
+    from_tree(bufnr, path, store)
   end
 end
 

@@ -42,7 +42,7 @@ local function trees()
   return found
 end
 
---- Let neotest discover tests if it has not yet, then call `done`, also if it finds none in time.
+--- Let neotest discover tests if it has not yet. Then call `done`, even if it finds none in time.
 local function discover(cwd, done)
   listen()
   if next(trees()) ~= nil then return done() end
