@@ -75,8 +75,8 @@ async def saved() -> None:
 
 def frames(neovim: RecordingNeovim, pace: Pace, collect: Collect, **options: Any) -> Frames:
     """Return frames that go to this Neovim."""
-    options = {"on_collected": lambda: None, "on_error": lambda _: None, "wait_saved": saved, **options}
-    return Frames(cast("Bridge", neovim), pace, collect, **options)
+    defaults = {"on_collected": lambda: None, "on_error": lambda _: None, "wait_saved": saved}
+    return Frames(cast("Bridge", neovim), pace, collect, **defaults | options)
 
 
 def session_on_screen() -> tuple[Screen, Session]:
