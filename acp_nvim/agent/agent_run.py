@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -14,10 +14,13 @@ from acp_nvim.agent.serving.client import Client
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
 from acp_nvim.agent.wire.endpoint import Endpoint
-from acp_nvim.agent.wire.ports import FlowControl, PathTranslation
+from acp_nvim.agent.wire.ports import FlowControl
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol.jsonrpc import Peer
 from acp_nvim.protocol.translation import Translation
+
+if TYPE_CHECKING:
+    from acp_nvim.agent.wire.path_fields import PathFields
 
 EXIT_S: Final = 0.25
 """Time to wait for the exit that explains the end of the output, in seconds."""
@@ -37,7 +40,7 @@ class AgentRun:
         flow: FlowControl,
         message_bytes: int,
         stopping: Callable[[], bool],
-        paths: PathTranslation | None = None,
+        paths: PathFields | None = None,
     ) -> None:
         """``stopping`` returns whether the user has ended the agent. ``paths`` maps the paths of an
         agent in another place.

@@ -28,14 +28,6 @@ class Caller(Protocol):
         ...
 
 
-class Calls(Protocol):
-    """Caller of asynchronous functions (`AsyncCalls`)."""
-
-    async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run an asynchronous Lua function."""
-        ...
-
-
 class AsyncCalls:
     """Calls of asynchronous Lua functions that have not been answered."""
 

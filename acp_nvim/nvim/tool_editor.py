@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from acp_nvim.files.bytes.paths import below
-from acp_nvim.nvim.async_calls import Caller, Calls
-from acp_nvim.nvim.bridge import NvimError
+from acp_nvim.nvim.async_calls import AsyncCalls
+from acp_nvim.nvim.bridge import Bridge, NvimError
 from acp_nvim.session.session import Session
 from acp_nvim.tools.server.tool import ToolError
 
@@ -24,7 +24,7 @@ DIAGNOSTICS: Final = "acp.buffers.language.diagnostics"
 class ToolEditor:
     """Editor whose functions are in Lua (`lua/acp/features/tools/`)."""
 
-    def __init__(self, bridge: Caller, calls: Calls) -> None:
+    def __init__(self, bridge: Bridge, calls: AsyncCalls) -> None:
         self._bridge = bridge
         self._calls = calls
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final
 
 from anyio import to_thread
 
 from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers.buffer_cache import BufferCache
 from acp_nvim.files.bytes import disk, key_files
 from acp_nvim.files.bytes.file_format import FILEENCODINGS, FILEFORMATS, clean
 from acp_nvim.files.bytes.paths import Place
@@ -23,17 +24,11 @@ LINE_WIDTH: Final = 300
 """Maximum number of characters of a line in an answer."""
 
 
-class Unsaved(Protocol):
-    """Buffers with unsaved text."""
-
-    async def unsaved(self) -> Mapping[str, Text]: ...
-
-
 class ToolFiles:
     """Files of sessions, as their agents may see them."""
 
     def __init__(
-        self, files: AgentFiles[Session], buffers: Unsaved, options: Callable[[], FileOptions]
+        self, files: AgentFiles[Session], buffers: BufferCache, options: Callable[[], FileOptions]
     ) -> None:
         self._files = files
         self._buffers = buffers
@@ -62,7 +57,7 @@ class Sources:
     def __init__(
         self,
         files: AgentFiles[Session],
-        buffers: Unsaved,
+        buffers: BufferCache,
         options: FileOptions,
         session: Session,
         read_before: Mapping[str, Text] = NOTHING,

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import UNSET
 
 from acp_nvim import wording
 from acp_nvim.agent.serving.answering import cancel_with
 from acp_nvim.agent.wire.calls import IncomingCall, OutgoingCall
+from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
-from acp_nvim.protocol.jsonrpc import Id
 from acp_nvim.protocol.schema import given
 from acp_nvim.session import ids
 from acp_nvim.session.lists import LISTED
@@ -30,25 +30,13 @@ _DECLINE: Final = Option("decline", "Decline", "reject_once")
 _DISMISS: Final = Option("cancel", wording.OPTION_DISMISS, "dismiss")
 
 
-class Requests(Protocol):
-    """Client requests to the agent (`Endpoint`)."""
-
-    def open_request(self, id: Id) -> OutgoingCall | None:
-        """Return the open request with this id."""
-        ...
-
-    def is_over(self, id: Id) -> bool:
-        """Return whether the request with this id has been answered."""
-        ...
-
-
 class Elicitations:
     """Questions of one connection."""
 
     def __init__(
         self,
         title: Callable[[], str],
-        requests: Callable[[], Requests | None] = lambda: None,
+        requests: Callable[[], Endpoint | None] = lambda: None,
         ask_unscoped: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
         """``title`` returns the agent's display name. ``requests`` returns the requests that a

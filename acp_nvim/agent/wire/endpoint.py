@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import anyio.lowlevel
@@ -26,7 +26,7 @@ from acp_nvim.agent.wire.calls import (
     OnResponse,
     OutgoingCall,
 )
-from acp_nvim.agent.wire.ports import FlowControl, Handler, PathTranslation
+from acp_nvim.agent.wire.ports import FlowControl, Handler
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol import codec, errors, numbers, schema
 from acp_nvim.protocol.dialects.dialect import Dialect
@@ -44,6 +44,9 @@ from acp_nvim.protocol.jsonrpc import (
 )
 from acp_nvim.protocol.translation import Translation
 from acp_nvim.render.text import one_line
+
+if TYPE_CHECKING:
+    from acp_nvim.agent.wire.path_fields import PathFields
 
 __all__ = ["ConnectionClosed", "Endpoint", "FlowControl", "Handler", "IncomingCall", "OutgoingCall"]
 
@@ -90,7 +93,7 @@ class Endpoint:
         last_words: Callable[[], Awaitable[str]] | None = None,
         noted: Callable[[str], None] = lambda note: None,
         translation: Translation | None = None,
-        paths: PathTranslation | None = None,
+        paths: PathFields | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._flow = flow

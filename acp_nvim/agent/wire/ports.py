@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any, Protocol
 
 from msgspec import Raw
 
 from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.jsonrpc import Event, Violation
+from acp_nvim.protocol.jsonrpc import Violation
 
 
 class Handler(Protocol):
@@ -42,16 +42,6 @@ class Handler(Protocol):
 
     def on_error(self, error: Exception) -> None:
         """Handle an unexpected error in this handler or in an `on_response`. Do not raise."""
-
-
-class PathTranslation(Protocol):
-    """Mapping of the paths in all messages (`wire/path_fields.py`)."""
-
-    def incoming(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events with the paths of this machine."""
-
-    def outgoing(self, line: bytes, method: str) -> bytes:
-        """Return an outgoing line with the peer's paths. ``method`` is called or answered."""
 
 
 class FlowControl(Protocol):

@@ -10,7 +10,7 @@ import msgspec
 
 from acp_nvim.agent.serving.proposed_edits import ProposedEdits, diagnostic_marks, proposal_sources
 from acp_nvim.agent.settings import Settings
-from acp_nvim.nvim.async_calls import CallError, Calls
+from acp_nvim.nvim.async_calls import AsyncCalls, CallError
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.effects import (
     Diagnostic,
@@ -46,7 +46,7 @@ class ProposalCheck:
 
     def __init__(
         self,
-        calls: Calls,
+        calls: AsyncCalls,
         proposed: ProposedEdits,
         tasks: Tasks,
         settings: Callable[[], Settings],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 from anyio import to_thread
@@ -19,6 +19,7 @@ from acp_nvim.files.bytes.file_format import FILEENCODINGS, FILEFORMATS, clean
 from acp_nvim.files.bytes.paths import Place, below, place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.ports import FileOptions
+from acp_nvim.nvim.buffers import NvimBuffers
 from acp_nvim.session.calls.named_files import named_files
 from acp_nvim.session.calls.own_tools import own_tool
 from acp_nvim.session.calls.tool_calls import ToolCall
@@ -35,29 +36,17 @@ If it is longer, only the name of the file is sent.
 HEADING: Final = "Unsaved changes in the user's editor; the files on disk are without them:"
 
 
-class Editor(Protocol):
-    """Buffers of the editor."""
-
-    async def unsaved(self) -> dict[str, Text]:
-        """Return the texts of all buffers with unsaved edits, by path."""
-        ...
-
-    async def save(self, paths: Sequence[str]) -> Mapping[str, str]:
-        """Save these buffers, with autocommands. Return the reasons of failures by path."""
-        ...
-
-
 class UnsavedChanges:
     """Unsaved text, and the part of it that each session's agent knows."""
 
     def __init__(
         self,
-        editor: Editor,
+        buffers: NvimBuffers,
         options: Callable[[], FileOptions],
         choose: Callable[[str, Sequence[str], str], Awaitable[int | None]],
     ) -> None:
         """``choose`` asks the user a question, with its answers and its kind."""
-        self._editor = editor
+        self._buffers = buffers
         self._options = options
         self._choose = choose
         self._readers: set[str] = set()
@@ -141,7 +130,7 @@ class UnsavedChanges:
             self._joined[session.n] = found
 
     async def _save(self, session: Session, found: Sequence[UnsavedFile]) -> None:
-        problems = await self._editor.save([file.path for file in found if file.sent])
+        problems = await self._buffers.save([file.path for file in found if file.sent])
         for path, why in problems.items():
             session.notice("warning", words.NOT_SAVED.format(file=path, reason=why))
 
@@ -150,7 +139,7 @@ class UnsavedChanges:
     ) -> list[UnsavedFile]:
         sent = self._sent.get(session.n, {})
         if texts is None:
-            texts = await self._editor.unsaved()
+            texts = await self._buffers.unsaved()
         if not texts and not sent:
             return []
         scope = session.cwd, session.roots, self._options()

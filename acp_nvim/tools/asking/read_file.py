@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
 
+from acp_nvim.files.writes.agent_files import AgentFiles
 from acp_nvim.session.session import Session
 from acp_nvim.tools.server.tool import Call, Tool, ToolResult
 
@@ -28,18 +29,8 @@ class ReadArguments(Struct, frozen=True):
     limit: Annotated[int, Meta(ge=1, description="Most lines (default: all)")] | None = None
 
 
-class Files(Protocol):
-    """Reader for agents (`files/writes/agent_files.py`)."""
-
-    async def read(
-        self, session: Session, path: str, line: int | None = None, limit: int | None = None
-    ) -> str:
-        """Return the live text. Raise `Refusal`."""
-        ...
-
-
 def read_tool(
-    files: Files, on_read: Callable[[Session, str], None] = lambda session, path: None
+    files: AgentFiles[Session], on_read: Callable[[Session, str], None] = lambda session, path: None
 ) -> Tool[Any]:
     """Return the tool. It uses the same guard as `fs/read_text_file`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -16,6 +16,7 @@ from acp_nvim.protocol.jsonrpc import Id
 from acp_nvim.tools.server import mcp_types as mcp
 from acp_nvim.tools.server.arguments import input_schema
 from acp_nvim.tools.server.list_changes import ListChanges
+from acp_nvim.tools.server.session_tools import SessionTools
 from acp_nvim.tools.server.tool import Tool
 from acp_nvim.tools.server.toolbox import Outcome, UnknownTool, printable
 
@@ -38,27 +39,10 @@ CHANGED: Final = "notifications/tools/list_changed"
 _tools: Final = mcp.ServerCapabilities(mcp.ToolsCapability(list_changed=True))
 
 
-class Tools(Protocol):
-    """Tools of one session."""
-
-    @property
-    def changes(self) -> ListChanges:
-        """Return the counter of changes of the tool list."""
-        ...
-
-    def list_tools(self) -> list[Tool[Any]]: ...
-
-    async def call(
-        self, name: str, arguments: msgspec.Raw | None, progress: Callable[[str], None]
-    ) -> Outcome:
-        """Run a tool. Raise `UnknownTool`."""
-        ...
-
-
 class ToolCall(msgspec.Struct, frozen=True):
     """Decoded `tools/call` request. `run` returns its result."""
 
-    tools: Tools
+    tools: SessionTools
     params: mcp.CallToolParams
     progress: Callable[[str], None]
     modern: bool
@@ -115,7 +99,9 @@ Work = ToolCall | Subscription
 """Request whose result is not available at once."""
 
 
-def answer(tools: Tools, id: Id, method: str, params: msgspec.Raw, notify: Notify) -> Json | Work:
+def answer(
+    tools: SessionTools, id: Id, method: str, params: msgspec.Raw, notify: Notify
+) -> Json | Work:
     """Return the result of a request, or the work that returns it later. Raise RequestError."""
     meta = _meta(params)
     modern = method != "initialize" and _is_modern(method, meta)
@@ -138,7 +124,7 @@ async def send_changes(changes: ListChanges, seen: int, notify: Notify) -> None:
         notify(CHANGED, mcp.ChangedParams())
 
 
-def _result(tools: Tools, method: str, params: msgspec.Raw) -> msgspec.Struct | None:
+def _result(tools: SessionTools, method: str, params: msgspec.Raw) -> msgspec.Struct | None:
     match method:
         case "initialize":
             return _initialize(read(mcp.InitializeParams, params))

@@ -16,7 +16,8 @@ from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.jsonrpc import Id, Notification, Peer, Request, Violation
 from acp_nvim.tools.server import mcp_methods
 from acp_nvim.tools.server import mcp_types as mcp
-from acp_nvim.tools.server.mcp_methods import Subscription, Tools, Work
+from acp_nvim.tools.server.mcp_methods import Subscription, Work
+from acp_nvim.tools.server.session_tools import SessionTools
 
 LINE_BYTES: Final = 10 << 20
 MAX_VIOLATIONS: Final = 100
@@ -31,7 +32,7 @@ class McpServer:
 
     def __init__(
         self,
-        tools: Tools,
+        tools: SessionTools,
         send: Callable[[bytes], None],
         start: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
         on_violation: Callable[[str], None] = lambda kind: None,
