@@ -91,15 +91,15 @@ def assert_answers_at_second_press(front: Editor, keys: str, id: str = "p1") -> 
     assert last(front)[1]["id"] == id
 
 
-def assert_answers_after_400_ms(front: Editor, keys: str) -> None:
-    """Check that a press answers question p1 once it has been on the screen for 400 ms."""
-    wait_drawn(front, "p1")
+def assert_answers_after_400_ms(front: Editor, keys: str, id: str = "p1") -> None:
+    """Check that a press answers a question once it has been on the screen for 400 ms."""
+    wait_drawn(front, id)
     advance(front, 399)
     press(front, keys)
     assert_refused(front)
     advance(front, 400)
     press(front, keys)
-    assert last(front)[1]["id"] == "p1"
+    assert last(front)[1]["id"] == id
 
 
 def draw_rows(front: Editor, first: int, end: int, *ids: str) -> None:

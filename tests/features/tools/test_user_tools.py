@@ -62,33 +62,33 @@ def test_arguments_and_context_arrive_unchanged(editor: Editor) -> None:
     assert json.loads(text(answer)[1]) == found
 
 
-@pytest.mark.parametrize(
-    ("body", "gives"),
-    [
-        ("return 'said'", (False, "said")),
-        ("return 7", (False, "7")),
-        ("return", (False, "done")),
-        ("return vim.NIL", (False, "done")),
-        ("return {}", (False, "[]")),
-        ("return vim.empty_dict()", (False, "{}")),
-        ("return { path = 'a/b' }", (False, '{"path":"a/b"}')),
-        ("return '\\255x\\0'", (False, "�x")),
-        ("return nil, 'no such ticket'", (True, "no such ticket")),
-        ("error('broken')", (True, "broken")),
-        ("error({ message = 'by table' })", (True, "by table")),
-        ("error()", (True, "it failed and did not say why")),
-        ("return function(reply) reply('later') end", (False, "later")),
-        ("return function(reply) vim.schedule(function() reply('soon') end) end", (False, "soon")),
-        ("return function(reply) reply('one') reply('two') error('three') end", (False, "one")),
-        ("return function(reply) reply(nil, 'no') end", (True, "no")),
-        ("return function() error('at start') end", (True, "at start")),
-    ],
-)
-def test_results_of_a_tool_are_sent(editor: Editor, body: str, gives: tuple[bool, str]) -> None:
+RESULTS = [
+    ("return 'said'", (False, "said")),
+    ("return 7", (False, "7")),
+    ("return", (False, "done")),
+    ("return vim.NIL", (False, "done")),
+    ("return {}", (False, "[]")),
+    ("return vim.empty_dict()", (False, "{}")),
+    ("return { path = 'a/b' }", (False, '{"path":"a/b"}')),
+    ("return '\\255x\\0'", (False, "�x")),
+    ("return nil, 'no such ticket'", (True, "no such ticket")),
+    ("error('broken')", (True, "broken")),
+    ("error({ message = 'by table' })", (True, "by table")),
+    ("error()", (True, "it failed and did not say why")),
+    ("return function(reply) reply('later') end", (False, "later")),
+    ("return function(reply) vim.schedule(function() reply('soon') end) end", (False, "soon")),
+    ("return function(reply) reply('one') reply('two') error('three') end", (False, "one")),
+    ("return function(reply) reply(nil, 'no') end", (True, "no")),
+    ("return function() error('at start') end", (True, "at start")),
+]
+
+
+def test_results_of_a_tool_are_sent(editor: Editor) -> None:
     editor.agent("script")
-    register(editor, "mine", body)
-    failed, answer = text(call(editor, "mine"))
-    assert (failed, answer.replace("\\udcff", "�")) == gives
+    for body, gives in RESULTS:
+        register(editor, "mine", body)
+        failed, answer = text(call(editor, "mine"))
+        assert (failed, answer.replace("\\udcff", "�")) == gives, body
 
 
 def test_a_timers_callback_can_answer(editor: Editor) -> None:
@@ -103,35 +103,35 @@ def test_a_timers_callback_can_answer(editor: Editor) -> None:
     assert text(call(editor, "mine")) == (False, '{"fast":true}')
 
 
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
-        ("{ print }", "Cannot serialise function: type not supported"),
-        ("{ vim.uv.new_timer() }", "Cannot serialise userdata: type not supported"),
-        ("(function() local t = {} t.t = t return t end)()", "Cannot serialise, excessive nesting"),
-        ("{ 0 / 0 }", "Cannot serialise number: must not be NaN or Infinity"),
-    ],
-)
-def test_a_value_that_cannot_be_sent_is_one_line(editor: Editor, value: str, why: str) -> None:
+UNSENDABLE = [
+    ("{ print }", "Cannot serialise function: type not supported"),
+    ("{ vim.uv.new_timer() }", "Cannot serialise userdata: type not supported"),
+    ("(function() local t = {} t.t = t return t end)()", "Cannot serialise, excessive nesting"),
+    ("{ 0 / 0 }", "Cannot serialise number: must not be NaN or Infinity"),
+]
+
+
+def test_a_value_that_cannot_be_sent_is_one_line(editor: Editor) -> None:
     editor.agent("script")
-    register(editor, "mine", f"return {value}")
-    failed, answer = text(call(editor, "mine"))
-    assert failed
-    assert answer.startswith(f"the result cannot be sent: {why}")
-    assert "\n" not in answer
+    for value, why in UNSENDABLE:
+        register(editor, "mine", f"return {value}")
+        failed, answer = text(call(editor, "mine"))
+        assert failed
+        assert answer.startswith(f"the result cannot be sent: {why}")
+        assert "\n" not in answer
     register(editor, "mine", "return 'well'")
     assert text(call(editor, "mine")) == (False, "well")
 
 
-@pytest.mark.parametrize("value", ["big", "{ big }", "nil, big"])
-def test_a_result_of_fifty_megabytes_is_cut(editor: Editor, value: str) -> None:
+def test_a_result_of_fifty_megabytes_is_cut(editor: Editor) -> None:
     editor.agent("script")
-    register(editor, "mine", f"local big = ('ü'):rep(25 * 2 ^ 20) return {value}")
-    failed, answer = text(call(editor, "mine"))
-    assert failed == value.startswith("nil")
-    assert len(answer) <= 1 << 20
-    assert "ü" in answer
-    assert failed or answer.endswith("more bytes are left out; ask for a part")
+    for value in ("big", "{ big }", "nil, big"):
+        register(editor, "mine", f"local big = ('ü'):rep(25 * 2 ^ 20) return {value}")
+        failed, answer = text(call(editor, "mine"))
+        assert failed == value.startswith("nil")
+        assert len(answer) <= 1 << 20
+        assert "ü" in answer
+        assert failed or answer.endswith("more bytes are left out; ask for a part")
     assert not editor.lua("return require('acp').state().sessions[1].error")
 
 
@@ -248,45 +248,45 @@ def test_rules_answer_for_user_tools(editor: Editor, action: str, gives: tuple[b
 # -- mistakes -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "spec", "message"),
-    [
-        ("my tool", {}, "not 'my tool'"),
-        ("a" * 65, {}, "up to 64"),
-        ("", {}, "not ''"),
-        (7, {}, "not '7'"),
-        ("nvim_mine", {}, "'nvim_mine'"),
-        ("mine", "text", "The spec of tool mine should be a table, not a string"),
-        ("mine", {"description": "d"}, "Tool mine: run should be a function, not nil"),
-        ("mine", {"run": 1}, "Tool mine: description should be a text, not nil"),
-        ("mine", {"description": " "}, "description should be a text, not ' '"),
-        ("mine", {"writes": True}, "'writes', did you mean 'write'"),
-        ("mine", {"description": "d", "write": 1}, "run should be a function"),
-    ],
-)
-def test_a_mistake_is_named(editor: Editor, name: Any, spec: Any, message: str) -> None:
-    assert message in editor.lua(REFUSED, name, spec)
+MISTAKES: list[tuple[Any, Any, str]] = [
+    ("my tool", {}, "not 'my tool'"),
+    ("a" * 65, {}, "up to 64"),
+    ("", {}, "not ''"),
+    (7, {}, "not '7'"),
+    ("nvim_mine", {}, "'nvim_mine'"),
+    ("mine", "text", "The spec of tool mine should be a table, not a string"),
+    ("mine", {"description": "d"}, "Tool mine: run should be a function, not nil"),
+    ("mine", {"run": 1}, "Tool mine: description should be a text, not nil"),
+    ("mine", {"description": " "}, "description should be a text, not ' '"),
+    ("mine", {"writes": True}, "'writes', did you mean 'write'"),
+    ("mine", {"description": "d", "write": 1}, "run should be a function"),
+]
 
 
-@pytest.mark.parametrize(
-    ("schema", "message"),
-    [
-        ("'text'", "schema should be a table, a JSON schema of type 'object', not 'text'"),
-        ("{ type = 'array' }", "schema should be a table"),
-        (
-            "{ properties = { a = print } }",
-            "The schema of tool mine cannot be sent: Cannot serialise",
-        ),
-        ("vim.json.decode(('{\"a\":'):rep(60) .. '1' .. ('}'):rep(60))", "deeper than 50 levels"),
-        ("{ type = 'object' }, write = 'yes'", "write should be true or false, not 'yes'"),
-    ],
-)
-def test_a_wrong_schema_is_named(editor: Editor, schema: str, message: str) -> None:
-    spec = f"{{ description = 'd', run = print, schema = {schema} }}"
-    code = f"local ok, why = pcall(require('acp').tool, 'mine', {spec}) return {{ ok, why }}"
-    ok, why = editor.lua(code)
-    assert not ok
-    assert message in why
+def test_a_mistake_is_named(editor: Editor) -> None:
+    for name, spec, message in MISTAKES:
+        assert message in editor.lua(REFUSED, name, spec)
+
+
+SCHEMAS = [
+    ("'text'", "schema should be a table, a JSON schema of type 'object', not 'text'"),
+    ("{ type = 'array' }", "schema should be a table"),
+    (
+        "{ properties = { a = print } }",
+        "The schema of tool mine cannot be sent: Cannot serialise",
+    ),
+    ("vim.json.decode(('{\"a\":'):rep(60) .. '1' .. ('}'):rep(60))", "deeper than 50 levels"),
+    ("{ type = 'object' }, write = 'yes'", "write should be true or false, not 'yes'"),
+]
+
+
+def test_a_wrong_schema_is_named(editor: Editor) -> None:
+    for schema, message in SCHEMAS:
+        spec = f"{{ description = 'd', run = print, schema = {schema} }}"
+        code = f"local ok, why = pcall(require('acp').tool, 'mine', {spec}) return {{ ok, why }}"
+        ok, why = editor.lua(code)
+        assert not ok
+        assert message in why
 
 
 def test_a_tool_may_be_registered_in_a_fast_event(editor: Editor) -> None:
