@@ -64,39 +64,33 @@ def secrets(editor: Editor) -> Editor:
 
 
 @pytest.mark.parametrize("put", [take_suggestion, recall, rewind])
-@pytest.mark.parametrize(
-    ("answer", "sent"),
-    [
-        ("Send it with these files", [".env", "a.txt"]),
-        ("Send it without these files", ["a.txt"]),
-        ("Do not send it", None),
-        ("", None),
-    ],
-)
-def test_a_secret_needs_a_confirmation(
-    secrets: Editor, put: Callable[[Editor], None], answer: str, sent: list[str] | None
-) -> None:
+def test_a_secret_needs_a_confirmation(secrets: Editor, put: Callable[[Editor], None]) -> None:
     editor = secrets
     agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
-    put(editor)
-    editor.wait_screen("+ .env, a.txt")
-    editor.lua("_G.acp_answers = { ... }", answer)
-    editor.keys("<Esc><C-s>")
-    editor.wait("#_G.acp_asked == 1")
-    (question,) = picker_questions(editor)
-    assert ".env (a secret file)" in question["prompt"]
-    assert "a.txt" not in question["prompt"]
-    if sent is not None:
-        editor.wait_event("AcpTurnEnd", 2)
-        assert sent_names(agent) == sent
-        return
-    editor.wait("vim.fn.getline(1) == 'Fix it'")
-    assert len(agent.received("session/prompt")) == 1
-    assert editor.lua("return require('acp.features.prompts.attachments').list(1)") == []
-    editor.lua("_G.acp_answers = { ... }", "Send it without these files")
-    editor.keys("<Esc><C-s>")
-    editor.wait_event("AcpTurnEnd", 2)
-    assert sent_names(agent) == ["a.txt"], "the text that came back is asked about again"
+    answers = {
+        "Send it with these files": [".env", "a.txt"],
+        "Send it without these files": ["a.txt"],
+        "Do not send it": None,
+        "": None,
+    }
+    for answer, sent in answers.items():
+        put(editor)
+        editor.wait_screen("+ .env, a.txt")
+        asked, ended = len(picker_questions(editor)), len(editor.events("AcpTurnEnd"))
+        editor.lua("_G.acp_answers = { ... }", answer)
+        editor.keys("<Esc><C-s>")
+        editor.wait("#_G.acp_asked > ...", asked)
+        question = picker_questions(editor)[asked]
+        assert ".env (a secret file)" in question["prompt"]
+        assert "a.txt" not in question["prompt"]
+        if sent is None:
+            editor.wait("vim.fn.getline(1) == 'Fix it'")
+            assert len(agent.received("session/prompt")) == ended
+            assert editor.lua("return require('acp.features.prompts.attachments').list(1)") == []
+            editor.lua("_G.acp_answers = { ... }", "Send it without these files")
+            editor.keys("<Esc><C-s>")  # the text that came back is asked about again
+        editor.wait_event("AcpTurnEnd", ended + 1)
+        assert sent_names(agent) == (sent or ["a.txt"])
 
 
 @pytest.mark.parametrize("answer", ["Send it without these files", "Do not send it"])
@@ -128,29 +122,31 @@ def suggest_variable(editor: Editor, name: str) -> None:
     editor.lua("require('acp.features.prompts.composer').return_prompt(1, ...)", text)
 
 
-@pytest.mark.parametrize("name", ["buffer", "selection", "this", "quickfix", "diff"])
 @pytest.mark.parametrize("answer", ["with", "without", "not"])
-def test_a_variable_with_a_secret_needs_a_confirmation(
-    secrets: Editor, name: str, answer: str
-) -> None:
+def test_a_variable_with_a_secret_needs_a_confirmation(secrets: Editor, answer: str) -> None:
     editor = secrets
     agent = editor.agent("script", capabilities={"promptCapabilities": {"embeddedContext": True}})
     editor.turn("say hello")
     editor.cmd("edit .env")
     editor.keys("VOMORE=secret<Esc>V<Esc>")
     editor.cmd("call setqflist([{'bufnr': bufnr(), 'lnum': 1, 'text': 'secret'}])")
-    suggest_variable(editor, name)
     choice = {"with": "Send it with these files", "without": "Send it without these files"}
-    editor.lua("_G.acp_answers = { ... }", choice.get(answer, "Do not send it"))
-    editor.keys("<Esc><C-s>")
-    editor.wait("#_G.acp_asked == 1")
-    assert f"{{{name}}} of .env (a secret file)" in picker_questions(editor)[0]["prompt"]
-    if answer == "not":
-        editor.wait("vim.fn.getline(1) == 'Fix it'")
-        assert len(agent.received("session/prompt")) == 1
-        return
-    editor.wait_event("AcpTurnEnd", 2)
-    assert ("secret" in str(agent.received("session/prompt")[-1])) is (answer == "with")
+    names = ["buffer", "selection", "this", "quickfix", "diff"]
+    for count, name in enumerate(names, 1):
+        suggest_variable(editor, name)
+        editor.lua("_G.acp_answers = { ... }", choice.get(answer, "Do not send it"))
+        editor.keys("<Esc><C-s>")
+        editor.wait("#_G.acp_asked == ...", count)
+        assert f"{{{name}}} of .env (a secret file)" in picker_questions(editor)[-1]["prompt"]
+        if answer == "not":
+            editor.wait("vim.fn.getline(1) == 'Fix it'")
+            assert len(agent.received("session/prompt")) == 1
+            editor.keys("<Esc>ggdG")
+        else:
+            editor.wait_event("AcpTurnEnd", 1 + count)
+            sent = agent.received("session/prompt")[-1]
+            assert ("secret" in str(sent)) is (answer == "with"), name
+        editor.cmd("wincmd t")
 
 
 def test_a_variable_without_a_secret_needs_none(secrets: Editor) -> None:
