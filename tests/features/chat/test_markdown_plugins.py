@@ -1,23 +1,17 @@
-"""Chats beside Markdown rendering plugins, with their real code.
-
-`ACP_PLUGINS` names the folder of their clones; the default is `../shared/plugins` beside the
-repository. A test is skipped if its plugin is not there.
-"""
+"""Chats beside Markdown rendering plugins, with their real code."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from tests.support.editor import ROOT, Editor, has_parser
+from tests.support.editor import Editor, has_parser
 from tests.support.lua import lua_call
+from tests.support.plugins import plugin
 from tests.support.script_lines import say, update
 from tests.support.waiting import until
 
-PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
 SETUP = {
     "render-markdown": "{ file_types = { 'markdown', 'acpchat' } }",
     "markview": "{ preview = { filetypes = { 'markdown', 'acpchat' }, ignore_buftypes = {} } }",
@@ -50,10 +44,8 @@ Start = Callable[..., Editor]
 
 def start(edit: Start, name: str, register: str = "true") -> Editor:
     """Return an editor with the plugin, set up for chats as its manual says."""
-    plugin = next(iter(PLUGINS.glob(f"{name}*")), None)
-    if plugin is None:
-        pytest.skip(f"no {name} in {PLUGINS}; name its folder with ACP_PLUGINS")
-    init = lua_call(__file__, "set_up_plugin", f"[[{plugin}]]", f"'{name}'", SETUP[name], register)
+    folder = plugin(f"{name}.nvim")
+    init = lua_call(__file__, "set_up_plugin", f"[[{folder}]]", f"'{name}'", SETUP[name], register)
     editor = edit(init=init, screen=(120, 60))
     if not (has_parser(editor, "markdown") and has_parser(editor, "lua")):
         pytest.skip("both plugins need parsers of Markdown and Lua")

@@ -54,6 +54,8 @@ def name_itself(terminal: Terminal) -> None:
 
 def test_a_picture_is_drawn_moved_and_removed(editor: Editor) -> None:
     terminal = Terminal(editor, "kitty(0.46.0)")
+    # image.nvim is installed, but never set up.
+    editor.lua("package.preload['image'] = function() return { from_file = error } end")
     editor.agent("script")
     editor.turn(image(200, 100) + "\n" + "say below")
     name_itself(terminal)

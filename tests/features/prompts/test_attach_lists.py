@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.editor import ROOT, Editor
+from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
+from tests.support.plugins import add_plugins
 from tests.support.traffic import Traffic
 
-PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
 ALL = {"promptCapabilities": {"embeddedContext": True}}
 FILE_MANAGERS = lua_chunk(__file__, "file_managers")
 
@@ -110,13 +108,32 @@ def test_the_marked_files_of_netrw(editor: Editor, agent: Traffic) -> None:
 
 
 def test_a_file_in_mini_files(editor: Editor, agent: Traffic) -> None:
-    if not (PLUGINS / "mini.nvim").is_dir():
-        pytest.skip(f"no mini.nvim in {PLUGINS}; name its folder with ACP_PLUGINS")
-    editor.lua("vim.opt.rtp:append(...)", str(PLUGINS / "mini.nvim"))
+    add_plugins(editor, "mini.nvim")
     editor.lua("require('mini.files').setup() require('mini.files').open(vim.fn.getcwd())")
     editor.cmd("call search('b.py')")
     assert "With your next prompt: b.py" in editor.cmd("Acp attach")
     editor.cmd("lua MiniFiles.close()")
+    assert names(editor, agent) == ["b.py"]
+
+
+def test_a_file_in_neo_tree(editor: Editor, agent: Traffic) -> None:
+    add_plugins(editor, "plenary.nvim", "nui.nvim", "neo-tree.nvim")
+    editor.cmd("Neotree")
+    editor.wait_screen("b.py")
+    editor.wait("vim.bo.filetype == 'neo-tree'")
+    editor.cmd("call search('b.py')")
+    assert "With your next prompt: b.py" in editor.cmd("Acp attach")
+    editor.cmd("Neotree close")
+    assert names(editor, agent) == ["b.py"]
+
+
+def test_files_in_the_explorer_of_snacks(editor: Editor, agent: Traffic) -> None:
+    add_plugins(editor, "snacks.nvim")
+    editor.lua("require('snacks').setup({ explorer = {} }) Snacks.explorer()")
+    editor.wait_screen("b.py")
+    editor.wait("vim.bo.filetype == 'snacks_picker_list'")
+    editor.cmd("call search('b.py')")
+    assert "With your next prompt: b.py" in editor.cmd("Acp attach")
     assert names(editor, agent) == ["b.py"]
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.editor import ROOT, Editor, has_parser
+from tests.support.editor import Editor, has_parser
 from tests.support.front_without_host import (
     HOST,
     RECORD_NOTIFY,
@@ -19,9 +17,9 @@ from tests.support.front_without_host import (
 )
 from tests.support.git import repository
 from tests.support.lua import lua_chunk
+from tests.support.plugins import add_plugins
 from tests.support.waiting import until
 
-PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
 REPLY = lua_chunk(__file__, "completion_reply")
 ACCEPT = lua_chunk(__file__, "accept")
 LISTED = "select(2, require('acp.features.prompts.composer.files').list(vim.fn.getcwd()))"
@@ -183,9 +181,7 @@ def test_native_completion_of_the_server(front: Editor) -> None:
 
 
 def test_mini_completion_shows_the_candidates(front: Editor) -> None:
-    if not (PLUGINS / "mini.nvim").is_dir():
-        pytest.skip(f"no mini.nvim in {PLUGINS}; name its folder with ACP_PLUGINS")
-    front.lua("vim.opt.rtp:append(...)", str(PLUGINS / "mini.nvim"))
+    add_plugins(front, "mini.nvim")
     front.lua("require('mini.completion').setup({ delay = { completion = 1, info = 1 } })")
     front.write("alpha.py", "")
     front.write("src/beta.py", "")
@@ -205,6 +201,58 @@ def test_mini_completion_shows_the_candidates(front: Editor) -> None:
     wait_item(front, "#tidy")
     front.keys("<C-n><C-y>")
     until(lambda: composer(front) == ["é 😀 @src/beta.py Tidy {buffer}.", "Keep names."])
+
+    # A plugin for pairs puts the `}` there before.
+    front.lua("require('mini.pairs').setup()")
+    front.keys("<CR>")
+    for key in "{visi":
+        front.keys(key)
+    wait_item(front, "{visible}")
+    front.keys("<C-n><C-y> it")
+    assert composer(front)[2] == "{visible} it"
+
+
+MENU = """
+local list = require('blink.cmp.completion.list')
+if not require('blink.cmp').is_visible() then return {} end
+return vim.tbl_map(function(item) return item.label end, list.items)
+"""
+
+
+def test_blink_shows_the_candidates(front: Editor) -> None:
+    add_plugins(front, "blink.cmp", "mini.nvim")
+    front.lua("require('mini.pairs').setup()")
+    front.lua("require('blink.cmp').setup({ fuzzy = { implementation = 'lua' } })")
+    session(front, commands=[{"name": "zap", "description": "Zap"}])
+    front.write("alpha.py", "text alphabet")
+    front.write("src/beta.py", "")
+    open_composer(front)
+
+    def wait_first(*labels: str) -> None:
+        until(lambda: front.lua(MENU)[: len(labels)] == list(labels), what=str(labels))
+
+    front.keys("/")
+    wait_first("/zap")  # before the folders of blink.cmp
+    front.keys("<C-y>")
+    until(lambda: composer(front) == ["/zap"])
+    for key in " @be":
+        front.keys(key)
+    wait_first("@src/beta.py")
+    front.keys("<C-y>")
+    until(lambda: composer(front) == ["/zap @src/beta.py"])
+    for key in " {":  # mini.pairs adds the `}`
+        front.keys(key)
+    until(lambda: "{visible}" in front.lua(MENU))
+    for key in "visi":
+        front.keys(key)
+    wait_first("{visible}")
+    front.keys("<C-y>")
+    until(lambda: composer(front) == ["/zap @src/beta.py {visible}"])
+    for key in " #ti":
+        front.keys(key)
+    wait_first("#tidy")
+    front.keys("<C-y>")
+    until(lambda: composer(front)[-1] == "Keep names.")
 
 
 def test_the_composer_opens_in_spite_of_an_error_in_lsp_attach(front: Editor) -> None:

@@ -1,12 +1,7 @@
-"""The recipes of docs/recipes.md, with the real code of the plugins that they are for.
-
-`ACP_PLUGINS` names the folder of their clones; the default is `../shared/plugins` beside the
-repository. A test is skipped if its plugin is not there.
-"""
+"""The recipes of docs/recipes.md, with the real code of the plugins that they are for."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,10 +11,10 @@ import pytest
 from tests.support.editor import ROOT, Editor
 from tests.support.git import repository as make_repository
 from tests.support.lua import lua_chunk
+from tests.support.plugins import add_plugins
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
 
-PLUGINS = Path(os.environ.get("ACP_PLUGINS") or ROOT.parent / "shared/plugins")
 PAGE = (ROOT / "docs/recipes.md").read_text(encoding="utf-8")
 RECIPES = {
     name: code
@@ -34,18 +29,11 @@ WINDOWS = lua_chunk(__file__, "window_names")
 Start = Callable[..., Editor]
 
 
-def add_plugin(editor: Editor, name: str) -> None:
-    """Put the plugin on 'runtimepath', or skip the test."""
-    stem = "mini.nvim" if name.startswith("mini.") else name
-    found = next(iter(PLUGINS.glob(f"{stem}*")), None)
-    if found is None:
-        pytest.skip(f"no {stem} in {PLUGINS}; name its folder with ACP_PLUGINS")
-    editor.lua("vim.opt.rtp:append(...)", str(found))
-
-
 def use(editor: Editor, name: str) -> None:
     """Run the recipe for a plugin. It may call `setup()`, which resets the options."""
-    add_plugin(editor, name)
+    add_plugins(editor, name)
+    if name == "blink.cmp":  # without its Rust library it shows a warning
+        editor.lua("require('blink.cmp.config').merge_with({ fuzzy = { implementation = 'lua' } })")
     editor.lua(RECIPES[name])
 
 
@@ -80,15 +68,39 @@ def test_a_statusline_shows_the_state_in_its_colour(editor: Editor, name: str) -
     editor.wait("require('acp').statusline_group() == 'AcpStateIdle'")
 
 
-def test_the_keys_of_the_prefix_have_names(editor: Editor) -> None:
-    use(editor, "mini.clue")
-    editor.lua("vim.g.mapleader = ' ' require('mini.clue').config.window.delay = 0")
-    editor.lua(RECIPES["mini.clue"])
+NO_DELAY = {
+    "mini.clue": "require('mini.clue').config.window.delay = 0",
+    "which-key.nvim": "require('which-key').setup({ delay = 0 })",
+}
+
+
+@pytest.mark.parametrize("name", sorted(NO_DELAY))
+def test_the_keys_of_the_prefix_have_names(editor: Editor, name: str) -> None:
+    add_plugins(editor, name)
+    editor.lua("vim.g.mapleader = ' ' " + NO_DELAY[name])
+    editor.lua(RECIPES[name])
+    editor.wait("vim.fn.maparg(' ', 'n') ~= ''")  # the trigger of the plugin
     editor.keys(" ")
     editor.wait_screen("+agent")
     editor.keys("a")
     editor.wait_screen("ACP: write a prompt")
     editor.keys("<Esc>")
+
+
+def test_blink_lists_nothing_else_in_composers(editor: Editor) -> None:
+    editor.write("a.py", "words of a buffer\n")
+    editor.open("a.py")
+    use(editor, "blink.cmp")
+    editor.cmd("AcpPrompt")
+    editor.wait("#require('acp').state().sessions[1].commands > 0")
+    for key in "wo /":
+        editor.keys(key)
+    for key in "<C-u>", "/", "t":
+        editor.keys(key)
+    labels = "vim.tbl_map(function(it) return it.label end, require('blink.cmp').get_items())"
+    until(lambda: editor.lua(f"return {labels}") == ["/tour"])
+    editor.keys("<C-u>word")
+    editor.wait("not require('blink.cmp').is_visible()")
 
 
 @pytest.fixture
@@ -110,7 +122,7 @@ def signs(editor: Editor) -> str:
 @pytest.mark.parametrize("name", ["gitsigns.nvim", "mini.diff"])
 def test_hunks_of_an_agent_are_drawn_over_those_of_git(repository: Editor, name: str) -> None:
     editor = repository
-    add_plugin(editor, name)
+    add_plugins(editor, name)
     editor.lua(
         "require('gitsigns').setup({ signs = { change = { text = '~' } } })"
         if name == "gitsigns.nvim"
@@ -148,7 +160,7 @@ def test_a_picker_attaches_the_files_that_are_marked(editor: Editor, name: str) 
     for text in ("a.py", "sub/c.py"):
         editor.wait_screen(text)
         editor.keys(text)
-        editor.keys(mark + "<C-u>")
+        editor.keys(mark + "<BS>" * len(text))
     editor.keys(key)
     editor.wait_message("With your next prompt")
     assert attached(editor, agent) == ["a.py", "sub/c.py"]
@@ -183,7 +195,7 @@ def test_a_session_file_brings_no_windows_of_chats_back(
     if how == "localoptions":
         first.cmd("set sessionoptions+=localoptions,globals")
     if how == "mini.sessions":
-        add_plugin(first, how)
+        add_plugins(first, how)
         first.lua(f"require('mini.sessions').setup({{ directory = '{tmp_path}' }})")
         first.lua("MiniSessions.write('Saved.vim', { force = true })")
     else:
@@ -192,7 +204,7 @@ def test_a_session_file_brings_no_windows_of_chats_back(
 
     second = edit(work=first.work, env={"HOME": str(first.home)})
     if how == "mini.sessions":
-        add_plugin(second, how)
+        add_plugins(second, how)
         second.lua(f"require('mini.sessions').setup({{ directory = '{tmp_path}' }})")
         second.lua("MiniSessions.read('Saved.vim')")
     else:

@@ -5,10 +5,8 @@ plugins themselves if they are there (`ACP_PLUGINS`).
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,26 +14,12 @@ import pytest
 from acp_nvim.tools.server.user_tools import input_schema
 from tests.support.editor import ROOT, Editor
 from tests.support.lua import lua_chunk
+from tests.support.plugins import add_plugins
 from tests.support.tool_caller import Caller
 from tests.support.tool_schemas import faults
 
-PLUGINS = os.environ.get("ACP_PLUGINS") or str(ROOT.parent / "shared/plugins")
-KINDS = [
-    "stand-in",
-    pytest.param(
-        "plugin",
-        marks=pytest.mark.skipif(
-            not Path(PLUGINS, "neotest").is_dir(),
-            reason="ACP_PLUGINS holds no nvim-dap and neotest",
-        ),
-    ),
-]
+KINDS = ["stand-in", "plugin"]
 APP = "def add():\n    total = 3\n    return total\n\nadd()\n"
-ON_PATH = """
-for _, name in ipairs({ 'nvim-dap', 'neotest', 'nvim-nio', 'plenary.nvim' }) do
-  vim.opt.runtimepath:append(... .. '/' .. name)
-end
-"""
 
 DAP_STAND_IN = lua_chunk(__file__, "fake_dap")
 DAP_PLUGIN = lua_chunk(__file__, "start_dap")
@@ -47,7 +31,7 @@ NEOTEST_PLUGIN = lua_chunk(__file__, "start_neotest")
 def on_path(editor: Editor) -> Callable[[str], None]:
     def prepare(kind: str) -> None:
         if kind == "plugin":
-            editor.lua(ON_PATH, PLUGINS)
+            add_plugins(editor, "nvim-dap", "neotest", "nvim-nio", "plenary.nvim")
 
     return prepare
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.editor import ROOT, Editor
+from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
 from tests.support.pending_edits import edits_by_name, wait_count
+from tests.support.plugins import plugin
 from tests.support.served_language import serve, wait_attached
 from tests.support.waiting import until
 
@@ -331,15 +330,12 @@ def test_a_file_is_formatted_by_the_server(project: Project) -> None:
     assert project.disk("a.txt") == "one  \ntwo\nthree\n"
 
 
-PLUGINS = os.environ.get("ACP_PLUGINS") or str(ROOT.parent / "shared/plugins")
-PLUGIN = Path(PLUGINS, "conform.nvim")
 SETUP = lua_chunk(__file__, "set_up_conform")
 
 
-@pytest.mark.skipif(not PLUGIN.exists(), reason=f"{PLUGIN} is not there")
 def test_a_file_is_formatted_by_conform(project: Project) -> None:
     editor = project.editor
-    editor.lua(SETUP, str(PLUGIN))
+    editor.lua(SETUP, str(plugin("conform.nvim")))
     project.begin("nvim_format", path="a.txt")
     assert project.wait_question()["kind"] == "execute"
     editor.wait_screen("conform:upper")

@@ -2,10 +2,12 @@
 ---@type acp.PictureBackend
 local M = {}
 
+--- Its `setup()` creates an augroup. Without it the plugin draws nothing.
 ---@param answer fun(works: boolean)
 function M.check(answer)
   local ok, image = pcall(require, 'image')
-  answer(ok and type(image) == 'table' and image.from_file ~= nil)
+  local works = ok and type(image) == 'table' and image.from_file ~= nil
+  answer(works and vim.fn.exists('#image.nvim') == 1)
 end
 
 ---@param picture acp.Picture

@@ -73,6 +73,28 @@ lists['neo-tree'] = function(first, last)
   end)
 end
 
+--- Handle pickers and the explorer of snacks.nvim.
+function lists.snacks_picker_list(first, last)
+  local bufnr, pickers = vim.api.nvim_get_current_buf(), require('snacks.picker')
+  local picker = vim.iter(pickers.get()):find(function(one) return one.list.win.buf == bufnr end)
+  if not picker then return {} end
+  local items = picker:selected()
+  if not items[1] then
+    items = of_lines(
+      first,
+      last,
+      function(line) return picker.list:get(picker.list:row2idx(line)) end
+    )
+  end
+  return vim
+    .iter(items)
+    :map(function(item)
+      local path, line = pickers.util.path(item), item.pos and item.pos[1]
+      return path and { path = path, first = line ~= 0 and line or nil }
+    end)
+    :totable()
+end
+
 function lists.netrw(first, last)
   local marked = vim.fn['netrw#Expose']('netrwmarkfilelist')
   if type(marked) == 'table' and marked[1] then return marked end

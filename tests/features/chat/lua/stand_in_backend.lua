@@ -38,6 +38,7 @@ else
       local function render() add(opts.y, opts.width, opts.height, read(path)) end
       return { render = render, clear = remove }
     end
+    vim.api.nvim_create_augroup('image.nvim', {}) -- as its setup() does
     return { from_file = from_file }
   end
 end

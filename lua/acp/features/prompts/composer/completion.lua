@@ -80,6 +80,17 @@ function M.add_rest(completed)
   end
 end
 
+--- Remove the `}` after a variable just completed, which a plugin for pairs put behind its `{`.
+---@param inserted string|nil
+function M.remove_pair(inserted)
+  if not inserted or not inserted:match('^@?{.*}$') then return end
+  local at, line = vim.api.nvim_win_get_cursor(0), vim.api.nvim_get_current_line()
+  local row, col = at[1] - 1, at[2]
+  if vim.endswith(line:sub(1, col), inserted) and line:sub(col + 1, col + 1) == '}' then
+    vim.api.nvim_buf_set_text(0, row, col, row, col + 1, {})
+  end
+end
+
 --- Call `fn` when `wait` calls back, if the buffer is the same and unchanged and no menu is open.
 ---@param wait fun(fn: fun())
 ---@param fn fun()

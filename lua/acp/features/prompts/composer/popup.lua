@@ -55,6 +55,16 @@ local function show()
   vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
 end
 
+--- Open the menu of blink.cmp for a `{` that a plugin for pairs has inserted with its `}`. It looks
+--- only at the last character inserted.
+local function show_for_pair()
+  local at = vim.api.nvim_win_get_cursor(0)
+  local trigger = package.loaded['blink.cmp.completion.trigger']
+  if not trigger or vim.api.nvim_get_current_line():sub(at[2], at[2] + 1) ~= '{}' then return end
+  local char = { trigger_kind = 'trigger_character', trigger_character = '{' }
+  vim.schedule(function() trigger.show(char) end)
+end
+
 ---@class acp.SeenLine
 ---@field row integer
 ---@field text string
@@ -69,7 +79,8 @@ end
 local function on_typed(n, before)
   local text = before.row == vim.api.nvim_win_get_cursor(0)[1] and before.text or nil
   if not completion.is_new(text) or not require('acp.config').get().composer.popup then return end
-  if not has_completion() then completion.when_known(n, show) end
+  if not has_completion() then return completion.when_known(n, show) end
+  show_for_pair()
 end
 
 --- Modules of Neovim's client, which are loaded one by one.
@@ -114,6 +125,7 @@ function M.watch(n, bufnr, on, on_prompt)
   on('CompleteDone', function()
     local completed = vim.v.completed_item
     if type(completed.user_data) == 'table' then completion.add_rest(completed) end
+    completion.remove_pair(completed.word)
     insert(completed.word)
   end, here)
   on('CompleteChanged', function() completion.preview(vim.v.event.completed_item) end, here)

@@ -11,6 +11,9 @@ local SYMBOLS_MS = 150 -- longest wait for symbols
 local KNOWN_MS = 3000 -- longest wait for commands and files
 local UNKNOWN_METHOD, FAILED = -32601, -32603
 
+--- Score in blink.cmp above the items of its other sources, such as the folders of `/`.
+local SCORE_OFFSET = 100
+
 local CAPABILITIES = {
   positionEncoding = 'utf-8',
   completionProvider = { triggerCharacters = { '/', '@', '{', '#' }, resolveProvider = true },
@@ -48,6 +51,7 @@ end
 ---@field composer integer
 ---@field base string
 ---@field range lsp.Range
+---@field has_brace boolean whether a `}` follows, as a plugin for pairs inserts it
 ---@field cwd string
 
 ---@param place acp.CompletionPlace
@@ -55,7 +59,11 @@ end
 ---@param candidate acp.Candidate
 ---@return lsp.CompletionItem
 local function item(place, index, candidate)
-  local prompt = candidate.kind == 'prompt'
+  local prompt, range = candidate.kind == 'prompt', place.range
+  if candidate.kind == 'variable' and place.has_brace then
+    range = vim.deepcopy(range)
+    range['end'].character = range['end'].character + 1
+  end
   return {
     label = candidate.label,
     labelDetails = { description = candidate.about },
@@ -63,8 +71,9 @@ local function item(place, index, candidate)
     kind = kind_of(candidate),
     filterText = filter_text(place.base, candidate),
     sortText = ('%05d'):format(index),
+    score_offset = SCORE_OFFSET,
     insertTextFormat = vim.lsp.protocol.InsertTextFormat.PlainText,
-    textEdit = { range = place.range, newText = candidate.word },
+    textEdit = { range = range, newText = candidate.word },
     command = prompt
         and { title = 'Insert the prompt', command = INSERT, arguments = { candidate.word } }
       or nil,
@@ -99,6 +108,7 @@ local function place_of(params, encoding)
     composer = composer,
     base = before:sub(col + 1),
     range = { start = { line = row, character = character }, ['end'] = params.position },
+    has_brace = line:sub(#before + 1, #before + 1) == '}',
     cwd = require('acp.base.places').cwd(),
   }
 end
@@ -175,10 +185,13 @@ methods['textDocument/completion'] = function(params, respond, encoding)
 end
 
 methods['completionItem/resolve'] = function(params, respond)
-  previews.show(
-    params.data or {},
-    function(preview) respond(nil, vim.tbl_extend('force', params, { documentation = preview })) end
-  )
+  local data = params.data or {}
+  previews.show(data, function(preview)
+    -- Engines show the detail above the preview, which says the same except for symbols.
+    local detail = (not preview or data.kind == 'symbol') and params.detail or ''
+    local resolved = { documentation = preview, detail = detail }
+    respond(nil, vim.tbl_extend('force', params, resolved))
+  end)
 end
 
 methods['workspace/executeCommand'] = function(params, respond)
