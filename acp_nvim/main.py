@@ -57,7 +57,7 @@ async def _run(host: Host, waiting: asyncio.Queue[VerbCall]) -> None:
     for name in FEATURES:
         importlib.import_module(f"acp_nvim.features.{name}").install(host)
     host.tasks.start_soon(host.frames.run)
-    host.tasks.start_soon(host.early_start.end_unwanted, host.reaper)
+    host.tasks.start_soon(host.early_start.end_if_unused, host.reaper)
     try:
         while True:
             host.run(*await waiting.get())

@@ -126,7 +126,7 @@ class Agents:
             raise UnknownAgent(wording.NO_SUCH_AGENT.format(agent=name))
         expanded = self.variables.expand(name, spec, self._around.launch.env())
         connection = Connection(name, expanded.spec, self._around, pauses)
-        connection.traffic.hide(expanded.secrets)
+        connection.traffic.add_secrets(expanded.secrets)
         for variable in expanded.missing:
             connection.warnings.count("env", wording.WHY_MCP_VARIABLE.format(name=variable))
         self.connections[name], self._started[name] = connection, spec

@@ -186,7 +186,7 @@ class Connection:
             partial(self._offer_tools, session, wanted if reachable else False, way),
             starts_servers=self.agent.starts_servers,
         )
-        self.traffic.hide(found.secrets)
+        self.traffic.add_secrets(found.secrets)
         return found.with_tools_named(self.tools_names.next()) if found.tools else found
 
     def _offer_tools(

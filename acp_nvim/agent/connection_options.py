@@ -77,9 +77,9 @@ def is_local(spec: AgentSettings) -> bool:
         return False
     if not spec.url:
         return True
-    from acp_nvim.agent.transport.addresses import is_here
+    from acp_nvim.agent.transport.addresses import is_loopback
 
-    return is_here(spec.url)
+    return is_loopback(spec.url)
 
 
 def attempts_at(spec: AgentSettings, pauses: Iterator[float] | None) -> Attempts | None:

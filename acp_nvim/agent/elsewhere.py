@@ -66,7 +66,7 @@ class Attempts:
         """
         url = spec.url or ""
         headers, hidden = addresses.expand_headers(spec.headers, {**env, **spec.env})
-        traffic.hide([*hidden, *addresses.secrets(url)])
+        traffic.add_secrets([*hidden, *addresses.secrets(url)])
         return remote_agent(
             url,
             headers=headers,
@@ -152,7 +152,7 @@ async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarA
 
     def directory(path: str) -> str:
         """Return the directory of a command there."""
-        found = paths.folder_there(path)
+        found = paths.folder_to_agent(path)
         return found if found.startswith("/") else ""
 
     def client(command: Sequence[str], kill_s: float, hear: Hear) -> AgentTransport:

@@ -35,7 +35,7 @@ class StringVersion:
 
     def dialect(self) -> Dialect:
         """Return the dialect for the agent's next process."""
-        return Dialect(in_words=self._wanted, branch_of=git_branch)
+        return Dialect(string_version=self._wanted, branch_of=git_branch)
 
     async def initialize(
         self, agent: Agent, capabilities: schema.ClientCapabilities, version: int, speaks: object
@@ -52,11 +52,11 @@ class StringVersion:
 
             if (
                 not isinstance(speaks, Dialect)
-                or speaks.in_words
+                or speaks.wants_string_version
                 or not wants_string_version(error)
             ):
                 raise
-            speaks.speak_in_words()
+            speaks.use_string_version()
             try:
                 await agent.initialize(capabilities, version)
             except RequestError:
@@ -121,7 +121,7 @@ class Negotiation:
             self.again = 1 if error.theirs == 1 else 2
         except RequestError as error:
             self._on_refusal(error)
-        if not isinstance(self.translation, Dialect) and self.translation.old_shape:
+        if not isinstance(self.translation, Dialect) and self.translation.has_old_shape:
             if not self._may_ask_in(1):  # it claims 2 but does not speak it
                 raise OtherVersion(2)
             self._warnings.count("version", wording.WHY_VERSION_REPEATED)

@@ -1,4 +1,4 @@
-"""Parts of `acp_nvim.files` by name."""
+"""Container of the parts of `acp_nvim.files`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OnWritten = Callable[[AgentSession, str, Text | None, Text, Text], None]
 class Files:
     """State of all files that agents and the user share, and the ports to editor and screen.
 
-    It has no logic of its own. An object that needs one part only gets that part.
+    It has no logic of its own. An object that needs one part gets only that part.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Files:
         self.trees = GitTrees()
         self.turns = Turns(buffers.announce)
         self.journal_due = Trigger()
-        """Set when the journal has to be written."""
+        """Trigger set when the journal has to be written."""
         self.pending_view = PendingView(
             self.ledger, self.tracked, self.trees, view, sessions, self.journal_due
         )
@@ -72,7 +72,7 @@ class CheckpointHome:
         self._data: Path | None = None
 
     def keep_in(self, data: Path | None) -> None:
-        """Store checkpoints below this directory, ``stdpath('data')/acp``; None: not known."""
+        """Set the directory ``stdpath('data')/acp``, below which checkpoints are stored."""
         self._data = data
 
     def folder(self, root: str) -> Path:

@@ -1,4 +1,4 @@
-"""The workspace: files that agents and the user share. Interface for the layers above."""
+"""Files that agents and the user share, for the layers above."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from acp_nvim.files.writes.change_set import ChangeSets
 
 PATIENCE_S: Final = 0.05
-"""Time that a prompt waits for the scan before it, in seconds."""
+"""Maximum time that a prompt waits for the scan before it, in seconds."""
 FIRST_S: Final = 2.0
-"""Time that the very first prompt waits, in seconds.
+"""Maximum time that the first prompt waits for the scan, in seconds.
 
-Changes of its agent during the scan would count as the earlier content.
+Otherwise its agent's changes during the scan would count as the earlier content.
 """
 CAUGHT_UP_S: Final = 10.0
-"""Time that a command of the user waits for running scans, in seconds."""
+"""Maximum time that a command of the user waits for running scans, in seconds."""
 SLOW_S: Final = 1.0
-"""A first scan that takes longer than this is reported to the user."""
+"""Duration of the first scan from which it is reported to the user, in seconds."""
 
 S = TypeVar("S", bound=AgentSession)
 
@@ -73,8 +73,8 @@ class Workspace(Generic[S]):
         on_location: OnLocation[S],
         others: OtherSessions,
     ) -> None:
-        """``amends``, ``ask`` and ``on_location`` are passed to `AgentFiles`. ``others`` has the
-        sessions of other Neovims.
+        """``amends``, ``ask`` and ``on_location`` are for `AgentFiles`. ``others`` are the sessions
+        of other Neovims.
         """
         self.files = files
         self.live = live
@@ -93,14 +93,14 @@ class Workspace(Generic[S]):
 
     @cached_property
     def review(self) -> Review:
-        """Return the user's decisions. Their modules are imported with the first one."""
+        """Return the user's decisions. Import their modules on first use."""
         from acp_nvim.files.review.review import Review
 
         return Review(self.files, self.live, self.disk, self.persistence.claim)
 
     @cached_property
     def change_sets(self) -> ChangeSets[S]:
-        """Return the changes of several files at once. Their module is imported with the first."""
+        """Return the changes of several files at once. Import their module on first use."""
         from acp_nvim.files.writes.change_set import ChangeSets
 
         return ChangeSets(self.files, self.live, self.agent_files, self.disk.before_write)
@@ -120,13 +120,13 @@ class Workspace(Generic[S]):
             await self.disk.settle(real_roots(session))
 
     def on_other_save(self, path: str) -> None:
-        """Handle a save of a buffer's text, or of a part of it, to another file."""
+        """Handle a save of a buffer, or a part of it, to another file."""
         self._tasks.start_soon(self.disk.before_write, path)
 
     async def check_changed(self, path: str, neovim_text: Text | None = None) -> str | None:
         """Handle a file that Neovim found changed; return its signature if the text is the same.
 
-        ``neovim_text`` is the text that Neovim has read on its own.
+        ``neovim_text`` is the text that Neovim has read by itself, if any.
         """
         if neovim_text is not None:
             self.files.tracked[path].apply(NeovimRead(neovim_text))
@@ -140,10 +140,9 @@ class Workspace(Generic[S]):
         return signature if same else None
 
     async def _is_shown(self, path: str) -> bool:
-        """Return whether a known clean buffer has the text of its file.
+        """Return whether a clean buffer has the text of its file, or none is known.
 
-        The file has not changed since the last scan, but that scan may be later than the buffer's
-        last read.
+        The file has not changed since the last scan, but the buffer may have been read before it.
         """
         live = self.files.buffers.get(path)
         if live is None or live.is_modified:
@@ -168,18 +167,18 @@ class Workspace(Generic[S]):
         await self.disk.outer.prepare(roots)
 
     def open(self, directory: str, first: str = "") -> None:
-        """Open the workspace of a directory in which the user works on the file ``first``.
+        """Open the workspace of a directory, and show edits by earlier and other Neovims.
 
-        Show the edits of earlier and other Neovims there.
+        The user works on the file ``first``, which is shown first.
         """
         paths = self.persistence.open(directory, first)
         if paths:
             self._tasks.start_soon(self.resume, paths)
 
     async def resume(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
-        """Continue with the edits of another process: process the changes of their files since.
+        """Continue with the edits of another process; process later changes of their files.
 
-        Wait for the scan before a prompt that is about to be sent.
+        First wait for the scan of a prompt that is about to be sent.
         """
         await self.early_scans.rest()
         await self.persistence.catch_up(paths, marked)
@@ -206,8 +205,8 @@ class Workspace(Generic[S]):
         """Begin a turn before its prompt is sent: record the present contents of the files.
 
         The same prompt may be sent again. If the agent works on its own, there is no prompt and no
-        checkpoint. ``under_way``: the agent has the prompt already. ``unsaved`` are the texts with
-        unsaved edits by path, if known. Return them; None if they were not examined.
+        checkpoint. With ``under_way``, the agent has the prompt already. ``unsaved`` are the texts
+        with unsaved edits by path, if known. Return these texts; None if they were not read.
         """
         checkpoint = None
         if prompt is not None:
@@ -233,7 +232,7 @@ class Workspace(Generic[S]):
     async def _start(
         self, turn: Turn, checkpoint: Checkpoint | None, begun: anyio.Event, *, under_way: bool
     ) -> None:
-        """Do everything that a prompt has to wait for, and record when the agent gets it."""
+        """Do the work that a prompt has to wait for; record the time at which it is sent."""
         sent = time.time_ns() - HEARD_NS if under_way else None
         if sent is not None:
             turn.on_sent(sent, is_scanned=False)
@@ -256,7 +255,7 @@ class Workspace(Generic[S]):
     async def _briefly(
         self, patience: float, work: Callable[..., Awaitable[None]], *args: Any
     ) -> bool:
-        """Start the work and wait for it up to ``patience`` seconds; return whether it is done."""
+        """Start work and wait for it, at most ``patience`` seconds. Return whether it is done."""
         done = anyio.Event()
 
         async def run() -> None:
@@ -273,9 +272,9 @@ class Workspace(Generic[S]):
     async def _begin(
         self, start: TurnStart, checkpoint: Checkpoint | None, begun: anyio.Event
     ) -> None:
-        """Scan the files before the prompt; the scan may continue after the prompt is sent.
+        """Scan the files before the prompt. The scan may continue after the prompt is sent.
 
-        ``begun`` is set when the checkpoint is complete.
+        Set ``begun`` when the checkpoint is complete.
         """
         try:
             await self._look_before(start, checkpoint)
@@ -335,7 +334,7 @@ class Workspace(Generic[S]):
             turn.on_answer()
 
     async def end_turn(self, session: S, *, own: bool = False) -> None:
-        """Finish a prompt after its answer or the exit of the agent. ``own``: the agent began."""
+        """Finish a prompt after its answer or the agent's exit; ``own``: the agent's own turn."""
         turn = self.disk.turns.get(session)
         if turn is not None:
             turn.on_finished()
@@ -346,9 +345,9 @@ class Workspace(Generic[S]):
         await self._briefly(PATIENCE_S, self._end, session, *opened)
 
     def _learn_trees(self, turn: Turn | None) -> None:
-        """Record the git state at the end of a turn; later git operations are the user's.
+        """Record the git state at the end of a turn. Later git operations are the user's.
 
-        Trees that the user has moved meanwhile are compared after the last scan.
+        Trees that the user has moved during the turn are compared after the last scan.
         """
         trees = self.files.trees
         marks = trees.read(entry.path for entry in self.files.ledger.files())
@@ -366,7 +365,7 @@ class Workspace(Generic[S]):
             if any(trees.moved(entry.path)[0] for entry in self.files.ledger.files()):
                 await self.live.sync_all(self.disk.before_use)
             if begun is not None:
-                await begun.wait()  # from now on a restore relies on the checkpoint
+                await begun.wait()  # the checkpoint must be complete for a restore
             if checkpoint is not None:
                 checkpoint.ends.append(time.time())
                 self.persistence.request_exchange()
@@ -383,7 +382,7 @@ class Workspace(Generic[S]):
     async def catch_up(self, *, running: bool = True) -> None:
         """Process agents' changes so far, before the user decides or views them.
 
-        Without ``running``, only those of turns that have ended.
+        Without ``running``, process only the changes of turns that have ended.
         """
         await self._briefly(CAUGHT_UP_S, lambda: self.disk.catch_up(running=running))
 

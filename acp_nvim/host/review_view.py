@@ -61,7 +61,7 @@ class ReviewView:
         self, session: AgentSession, entries: Sequence[Pending], *, silent: bool = False
     ) -> None:
         edits = [summary(entry, self._titles(entry)) for entry in entries]
-        self._session(session.n).review_edits(edits, silent=silent)
+        self._session(session.n).set_edits(edits, silent=silent)
 
     def report_edit(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool
@@ -71,7 +71,7 @@ class ReviewView:
 
     def checkpoints(self, session: AgentSession, labels: Mapping[int, str]) -> None:
         listed = [{"n": n, "label": label} for n, label in labels.items()]
-        self._session(session.n).keep_checkpoints(listed)
+        self._session(session.n).set_checkpoints(listed)
 
     def warn(self, session: AgentSession, text: str) -> None:
         self._session(session.n).notice("warning", text)

@@ -15,7 +15,7 @@ from pynvim.msgpack_rpc.async_session import AsyncSession
 from pynvim.msgpack_rpc.event_loop import EventLoop
 from pynvim.msgpack_rpc.msgpack_stream import MsgpackStream
 
-from acp_nvim.agent.transport.stream import AT_ONCE
+from acp_nvim.agent.transport.stream import CHUNK_BYTES
 
 Verb = Callable[[str, dict[str, Any]], None]
 
@@ -40,7 +40,7 @@ class Bridge:
         """Connect to the Neovim that started this process with `jobstart({rpc = true})`."""
         session = AsyncSession(MsgpackStream(EventLoop("stdio")))
         for transport in session.loop._to_close:  # as `_Pipes` in `agent/transport` does for agents
-            transport.max_size = AT_ONCE
+            transport.max_size = CHUNK_BYTES
         return cls(session)
 
     @classmethod

@@ -213,7 +213,7 @@ class Screen:
         elif "more" in changed and session.root is session:
             ops.append(["cards_more", session.n, session.decisions.count_without_card])
         if "plan" in changed:
-            rows = plan_rows(session.plan, hidden_count=session.cut.get("plan", 0))
+            rows = plan_rows(session.plan, hidden_count=session.left_out_counts.get("plan", 0))
             ops.append(["plan", session.n, [text for text, _, _ in rows], decor(rows)[0]])
         return ops
 

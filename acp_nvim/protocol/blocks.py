@@ -1,7 +1,7 @@
-"""Decoding of blocks of whole lines in one pass, as envelopes or as updates.
+"""Decoding of blocks of whole lines, as envelopes or as updates.
 
-Most messages of agents are `session/update`. A block of these is decoded into the final types, with
-envelope and params in one pass. That takes half the time of two passes.
+Most messages of agents are `session/update`. A block of these is decoded into the final types in
+one pass, which takes half the time of envelopes first and params later.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ RESERVE: Final = 500
 
 @contextmanager
 def limited_nesting() -> Iterator[None]:
-    """Let decoders refuse values that need the last levels of the stack, by a RecursionError.
+    """Make decoders raise RecursionError for values that need the last levels of the stack.
 
-    Values are later encoded again for the screen and the history, where the stack is deeper. Such
-    an error there would stop the drawing of everything else.
+    Values are later encoded again for the screen and the history, where the stack is deeper. An
+    error there would stop all drawing.
     """
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(limit - RESERVE)
@@ -57,7 +57,7 @@ class Envelope(Struct, frozen=True, gc=False):
 
 
 class Update(Struct, frozen=True, gc=False):
-    """Valid `session/update` notification. It has no id, because it would be a request then."""
+    """Valid `session/update` notification. It has no id, since it would be a request with one."""
 
     method: Literal["session/update"]
     params: schema.SessionNotification
@@ -81,14 +81,14 @@ def envelopes(block: bytes) -> list[Envelope] | None:
 
 
 def updates(block: bytes) -> list[Update] | None:
-    """Return the updates if all lines are valid updates, else None."""
+    """Return the updates of all lines, or None unless all are valid updates."""
     return _read(_update(), block)
 
 
-def flood(block: bytes) -> tuple[bytes, bytes]:
+def split_flood(block: bytes) -> tuple[bytes, bytes]:
     """Split a block into lines that may all be updates, and a last line of another kind.
 
-    That line is often the answer after the updates.
+    The last line is often the answer after the updates.
     """
     last = block.rfind(b"\n", 0, -1) + 1
     if not last or block.find(b"session/update", last) >= 0:

@@ -26,10 +26,10 @@ T = TypeVar("T")
 
 
 def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | None = None) -> Any:
-    """Return the params of a message that `side` received, as the struct of `methods.METHODS`.
+    """Return the params of a message that `side` received, as the type in `methods.METHODS`.
 
-    Absent and null params are an empty object. Tolerated deviations are appended to `notes`. Raise
-    DecodeError with the code for the refusal. Its text is one line that names the field.
+    Absent and null params count as an empty object. Tolerated deviations are appended to `notes`.
+    Raise DecodeError with the code for the refusal; its text is one line that names the field.
     """
     row = received_method(method, side)
     if row is None:
@@ -38,9 +38,9 @@ def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | 
 
 
 def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
-    """Return the strict part of `decode_params`, for a method whose speed matters.
+    """Return a strict and fast form of `decode_params` for one method.
 
-    Values that it refuses with msgspec.DecodeError or RecursionError go to `decode_params`.
+    It raises msgspec.DecodeError or RecursionError for values that need `decode_params`.
     """
     row = received_method(method, side)
     assert row is not None
@@ -52,10 +52,7 @@ def _read(target: Any, raw: msgspec.Raw) -> Any:
 
 
 def decode_result(method: str, raw: msgspec.Raw, notes: list[str] | None = None) -> Any:
-    """Return the result of a request for `method`. Null is an empty object.
-
-    Raise DecodeError.
-    """
+    """Return the result of a request. Null counts as an empty object. Raise DecodeError."""
     row = request_method(method)
     if row is None:
         raise DecodeError(f"unknown method {method!r}", errors.METHOD_NOT_FOUND)

@@ -1,4 +1,4 @@
-"""Errors of the protocol, and the codes of the spec (v1/overview#error-handling)."""
+"""Protocol errors, and the codes of the spec (v1/overview#error-handling)."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class RequestError(Exception):
 def details(error: Exception) -> list[str]:
     """Return additional lines about an error from its `data`.
 
-    They are the lines of a text, or the members of another value. A short value is one line of
-    JSON. A single word follows its name, because it would explain nothing alone.
+    These are the lines of a text, or the members of another value. A short value is one line of
+    JSON. A single word follows its name, which it needs as an explanation.
     """
     data, name = getattr(error, "data", None), "data"
     if isinstance(data, dict) and len(data) == 1:

@@ -1,7 +1,7 @@
-"""Joining of emoji that an agent split between two chunks of a text.
+"""Joining of characters that an agent split between two chunks of a text, such as emoji.
 
-A high surrogate at the end of a chunk is held back until the next chunk of the same message,
-thought or tool output. If there is no such chunk, it becomes U+FFFD at the end of the turn.
+A high surrogate at the end of a chunk is held until the next chunk of the same message, thought or
+tool output. If there is no such chunk, it becomes U+FFFD at the end of the turn.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import re
 from typing import Any, Final, TypeAlias
 
 _ENDS_IN_HALF: Final = re.compile(rb'\\u[dD][89abAB][0-9a-fA-F]{2}"')
-_MOST: Final = 100
-"""Maximum number of texts whose last half is held back."""
+_MAX_HELD: Final = 100
+"""Maximum number of held halves."""
 Key: TypeAlias = tuple[str, ...]
 
 
@@ -20,17 +20,17 @@ class Halves:
     """Held halves of one connection."""
 
     def __init__(self) -> None:
-        self._kept: dict[Key, tuple[str, bytes]] = {}
+        self._held: dict[Key, tuple[str, bytes]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._kept)
+        return bool(self._held)
 
     def lines(self, line: bytes) -> list[bytes]:
         """Return the lines to read instead of this one.
 
-        A held half is prepended to its text, and a half at its end is held back.
+        Prepend a held half to its text, and hold a half at the end of the text.
         """
-        if not self._kept and _ENDS_IN_HALF.search(line) is None:
+        if not self._held and _ENDS_IN_HALF.search(line) is None:
             return [line]
         try:
             message = json.loads(line)
@@ -45,21 +45,21 @@ class Halves:
         return [line] if slot is None else self._chunk(message, *slot)
 
     def rest(self) -> list[bytes]:
-        """Return a line for each half left at the end of the stream."""
-        halves, self._kept = self._kept, {}
+        """Return a line for each held half at the end of the stream."""
+        halves, self._held = self._held, {}
         return [line for _, line in halves.values()]
 
     def _chunk(
         self, message: dict[str, Any], key: Key, holder: dict[str, Any], name: str
     ) -> list[bytes]:
         key = (str(message["params"].get("sessionId")), *key)
-        text = self._kept.pop(key, ("", b""))[0] + holder[name]
+        text = self._held.pop(key, ("", b""))[0] + holder[name]
         lines: list[bytes] = []
         if "\ud800" <= text[-1:] <= "\udbff":
-            if len(self._kept) == _MOST:
-                lines.append(self._kept.pop(next(iter(self._kept)))[1])
+            if len(self._held) == _MAX_HELD:
+                lines.append(self._held.pop(next(iter(self._held)))[1])
             holder[name] = "\ufffd"
-            self._kept[key] = text[-1], _line(message)
+            self._held[key] = text[-1], _line(message)
             text = text[:-1]
         holder[name] = text
         return [*lines, _line(message)] if text else lines
@@ -68,12 +68,12 @@ class Halves:
         """Release the halves of a turn that a message ends."""
         params = message.get("params")
         if "method" not in message:
-            ended = list(self._kept)
+            ended = list(self._held)
         elif isinstance(params, dict) and message["method"] == "session/update":
-            ended = [key for key in self._kept if key[0] == str(params.get("sessionId"))]
+            ended = [key for key in self._held if key[0] == str(params.get("sessionId"))]
         else:
             return []
-        return [self._kept.pop(key)[1] for key in ended]
+        return [self._held.pop(key)[1] for key in ended]
 
 
 def _line(message: dict[str, Any]) -> bytes:

@@ -1,17 +1,15 @@
 """JSON-RPC 2.0 peer without I/O: bytes in, events out. One line of JSON is one message.
 
-`Peer.receive` takes bytes in any pieces and returns the same events for any split. Only the
+`Peer.receive` accepts bytes in any pieces and returns the same events for any split. Only the
 envelope is decoded here. Params and results stay raw for `codec`, except in a flood of updates
 (`Updates`).
 
-Input of the peer never raises. A broken rule becomes a `Violation`, with the line to send back if
-one is due, and later messages are read normally. The `jsonrpc` member is written but not checked,
-because nothing depends on it.
+Input of the peer never raises an error. A broken rule becomes a `Violation`, with the line to send
+back if one is due. The `jsonrpc` member is written but not checked, because nothing depends on it.
 
 Each side has its own space of ids (v1/overview, JSON-RPC 2.0 section 4). Null, numbers and strings
-are echoed exactly, and 1 is not "1". A request that reuses an open id is refused at once under that
-id, so that each request has an answer. Otherwise a peer that tracks only the last request of an id
-would take the first answer for that of the second. The first request is answered normally.
+are echoed exactly, and 1 is not "1". A request that reuses an open id is refused at once with that
+id, so that each request has an answer. The first request is answered normally.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ ViolationKind: TypeAlias = Literal[
 
 
 class Request(Struct, frozen=True, gc=False):
-    """Request of the peer. It expects `respond` or `refuse` with this id, exactly once."""
+    """Request of the peer, to be answered exactly once by `respond` or `refuse` with this id."""
 
     id: Id
     method: str
@@ -60,7 +58,7 @@ class Notification(Struct, frozen=True, gc=False):
 
 
 class Response(Struct, frozen=True, gc=False):
-    """Answer to the request `id`, which asked for `method`: either a result or an error."""
+    """Answer to the request `id` of `method`: either a result or an error."""
 
     id: Id
     method: str
@@ -117,9 +115,9 @@ _encoder: Final = msgspec.json.Encoder(enc_hook=numbers.to_json)
 class Peer:
     """One side of a connection: classification of messages, and open ids in both directions.
 
-    `message_bytes` limits a line. A longer one is skipped without using memory, and reported. While
-    `reads_updates` is set, lines that are all updates come as `Updates`. `outgoing` and `incoming`
-    map the ids of unanswered requests to their methods.
+    `message_bytes` limits a line. A longer line is skipped without using memory, and reported. If
+    `reads_updates` is set, lines that are all updates are returned as `Updates`. `outgoing` and
+    `incoming` map the ids of unanswered requests to their methods.
     """
 
     def __init__(self, message_bytes: int = MESSAGE_BYTES, *, reads_updates: bool = False) -> None:
@@ -127,7 +125,7 @@ class Peer:
         self._limit = message_bytes
         self._lines = LineSplitter(message_bytes)
         self._halves: Halves | None = None
-        """Created with the first line that contains a surrogate."""
+        """Held halves of characters, from the first line with a surrogate on."""
         self._next_id = count(1)
         self._outgoing: dict[Id, str] = {}
         self._incoming: dict[Id, str] = {}
@@ -151,7 +149,7 @@ class Peer:
         events: list[Event] = []
         for piece in self._lines.feed(data):
             if isinstance(piece, Oversize):
-                events += self._oversize(piece)
+                events += self._report_oversize(piece)
             else:
                 events += self._block(piece)
         return events
@@ -160,7 +158,7 @@ class Peer:
         """Return the last message at the end of the stream, if only its newline is missing."""
         rest = self._lines.rest()
         if isinstance(rest, Oversize):
-            return self._oversize(rest)
+            return self._report_oversize(rest)
         left = self._halves.rest() if self._halves else []
         halves = [event for line in left for event in self._json(line)]
         if rest is None or not rest.strip():
@@ -190,7 +188,7 @@ class Peer:
         """Return the line that answers a request of the peer. None is sent as the empty object.
 
         Raise LocalProtocolError if no such request is open, or if `result` cannot be encoded as
-        JSON. In the latter case the request stays open.
+        JSON; then the request stays open.
         """
         return self._answer(request_id, {"result": {} if result is None else result})
 
@@ -215,7 +213,7 @@ class Peer:
             return self._read_line_by_line(block)
         if not self.reads_updates or b"session/update" not in block:
             return self._messages(block)
-        flood, end = blocks.flood(block)
+        flood, end = blocks.split_flood(block)
         if (updates := blocks.updates(flood)) is None:
             return self._messages(block)
         run: Event = Updates([update.params for update in updates], len(flood))
@@ -260,7 +258,7 @@ class Peer:
         try:
             return self._message(_envelope.decode(text), _Rows(line), 0)
         except msgspec.ValidationError as e:
-            return self._misfit(line, text, str(e))
+            return self._report_misfit(line, text, str(e))
         except (msgspec.DecodeError, RecursionError) as e:
             return self._unreadable("json", f"no JSON: {e}", line)
 
@@ -277,7 +275,7 @@ class Peer:
 
     def _response(self, it: Envelope, raw: bytes) -> list[Event]:
         empty = it.result is UNSET and it.error is UNSET
-        asked = it.id if it.id is not UNSET and it.id is not None else self._unread(it)
+        asked = it.id if it.id is not UNSET and it.id is not None else self._initialize_id(it)
         if (it.id is UNSET and asked is None) or (empty and it.id not in self._outgoing):
             detail = "neither method nor result nor error" if empty else "a response without an id"
             return [_violation("message", detail, raw, reply=errors.INVALID_REQUEST)]
@@ -286,23 +284,23 @@ class Peer:
             return [_violation("response", detail, raw)]
         method = self._outgoing.pop(asked)
         if it.error is UNSET or bytes(it.error) == b"null":
-            # JavaScript omits `result` if it is undefined, which is an answer too.
+            # JavaScript omits an undefined `result`.
             result = _NULL if it.result is UNSET else it.result
             return [Response(asked, method, result, None)]
         return _error_response(asked, method, it.error, raw)
 
-    def _unread(self, it: Envelope) -> Id:
+    def _initialize_id(self, it: Envelope) -> Id:
         """Return the id of the request to which an error without an id belongs.
 
-        A peer that cannot read a request does not know its id. While only `initialize` is open, the
-        error must belong to it.
+        A peer that cannot read a request does not know its id. If only `initialize` is open, the
+        error belongs to it.
         """
         refused = it.error is not UNSET and bytes(it.error) != b"null"
         if not refused or list(self._outgoing.values()) != ["initialize"]:
             return None
         return next(iter(self._outgoing))
 
-    def _misfit(self, line: bytes, text: bytes, problem: str) -> list[Event]:
+    def _report_misfit(self, line: bytes, text: bytes, problem: str) -> list[Event]:
         """Report a line whose envelope has a wrong shape. The rest of it may be invalid JSON."""
         try:
             _syntax.decode(text)
@@ -323,17 +321,17 @@ class Peer:
         return [_violation("message", problem, line, errors.INVALID_REQUEST, reply_to)]
 
     def _free_id(self, raw: Raw | bytes | None) -> Id:
-        """Return the id for refusing a bad request: its own if that is valid and not in use."""
+        """Return the id for the refusal of a bad request: its own if that is valid and unused."""
         try:
             own: Id = None if raw is None else _ids.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
             own = numbers.read(raw)
         return None if own in self._incoming else own
 
-    def _oversize(self, line: Oversize) -> list[Event]:
-        """Report a skipped line. If its ends identify a request, refuse or fail that request."""
+    def _report_oversize(self, line: Oversize) -> list[Event]:
+        """Report a skipped line. If its ends identify a request, refuse or fail the request."""
         detail = f"a line of {line.size} bytes, more than {self._limit}"
-        members = salvage.ends(line.head, line.tail)
+        members = salvage.end_members(line.head, line.tail)
         if "id" not in members:
             return [_violation("oversize", detail, line.head)]
         if "method" in members:
@@ -342,15 +340,15 @@ class Peer:
         return [_violation("oversize", detail, line.head), *self._fail_request(members, detail)]
 
     def _unreadable(self, kind: ViolationKind, detail: str, line: bytes) -> list[Event]:
-        """Refuse an unreadable line. Fail the request that it answered."""
+        """Refuse an unreadable line. If it is an answer, fail the request."""
         head, tail = line[:SHOWN_BYTES], line[-TAIL_BYTES:]
-        members = salvage.ends(head, tail, is_one=kind == "utf8")
+        members = salvage.end_members(head, tail, is_one=kind == "utf8")
         reply_to = self._free_id(members.get("id")) if "method" in members else None
         unread = _violation(kind, detail, line, errors.PARSE_ERROR, reply_to)
         return [unread, *self._fail_request(members, f"the answer cannot be read: {detail}")]
 
     def _fail_request(self, members: Mapping[str, bytes], detail: str) -> list[Event]:
-        """Fail the request whose answer begins with these members."""
+        """Fail the request whose answer has these members."""
         if "method" in members or members.keys().isdisjoint({"result", "error"}):
             return []
         try:

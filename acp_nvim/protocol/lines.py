@@ -1,4 +1,4 @@
-"""Splitting of a stream of bytes into lines. Each byte is read once, and memory is bounded."""
+"""Splitting of a stream of bytes into lines, with bounded memory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ TAIL_BYTES: Final = 1 << 9
 
 
 class Oversize(Struct, frozen=True, gc=False):
-    """Skipped line longer than the limit: its first and last bytes, and its whole size.
+    """Skipped line longer than the limit: its whole size, and its first and last bytes.
 
-    There are `SHOWN_BYTES` of the first and `TAIL_BYTES` of the last.
+    `head` has `SHOWN_BYTES`, `tail` has `TAIL_BYTES`.
     """
 
     head: bytes
@@ -28,7 +28,7 @@ class LineSplitter:
     """Splitter that returns blocks of whole lines.
 
     `limit` applies to a line without its newline. Pieces of an unfinished line are joined once, at
-    its newline. Above the limit only its head and tail are kept.
+    its newline. Of a line above the limit, only head and tail are kept.
     """
 
     def __init__(self, limit: int) -> None:
@@ -43,16 +43,14 @@ class LineSplitter:
 
     @property
     def held(self) -> int:
-        """Return the number of bytes that are held of the unfinished line.
+        """Return the number of bytes held of the unfinished line.
 
-        It is at most the limit, or the size of both ends of a longer line.
+        This is at most the limit, or the size of both ends of a longer line.
         """
         return sum(map(len, self._pieces)) + len(self._tail)
 
     def feed(self, data: bytes) -> Iterator[bytes | Oversize]:
-        """Return blocks of lines with their newlines, and an `Oversize` for each line above the
-        limit.
-        """
+        """Yield blocks of lines with their newlines, and an `Oversize` for each line too long."""
         end = data.rfind(b"\n") + 1
         if not end:
             self._hold(data)
@@ -60,18 +58,18 @@ class LineSplitter:
         if self._size:
             start = data.find(b"\n") + 1
             self._hold(data[: start - 1])
-            yield self._take()
+            yield self._pop_line()
         else:
             start = 0
         if start < end:
-            yield from self._legal(data[start:end])
+            yield from self._within_limit(data[start:end])
         self._hold(data[end:])
 
     def rest(self) -> bytes | Oversize | None:
         """Return the unfinished line at the end of the stream, or None."""
         if not self._size:
             return None
-        line = self._take()
+        line = self._pop_line()
         return line if isinstance(line, Oversize) else line[:-1]
 
     def _hold(self, piece: bytes) -> None:
@@ -93,7 +91,7 @@ class LineSplitter:
         self._tail = (self._tail + piece[-TAIL_BYTES:])[-TAIL_BYTES:]
 
     def _start(self, size: int) -> bytes:
-        """Return the first bytes of the pieces, without joining these."""
+        """Return the first bytes of the pieces, without joining all of them."""
         start = b""
         for piece in self._pieces:
             start += piece[: size - len(start)]
@@ -110,14 +108,14 @@ class LineSplitter:
                 break
         return end
 
-    def _take(self) -> bytes | Oversize:
+    def _pop_line(self) -> bytes | Oversize:
         pieces, tail, size = self._pieces, self._tail, self._size
         self._pieces, self._tail, self._size = [], b"", 0
         if size > self.limit:
             return Oversize(b"".join(pieces), tail, size)
         return b"".join([*pieces, b"\n"])
 
-    def _legal(self, block: bytes) -> Iterator[bytes | Oversize]:
+    def _within_limit(self, block: bytes) -> Iterator[bytes | Oversize]:
         if len(block) <= self.limit + 1:
             yield block
             return

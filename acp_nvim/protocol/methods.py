@@ -184,7 +184,7 @@ def _index() -> dict[tuple[str, str], Method]:
 
 
 _BY_SIDE: Final = _index()
-OLDER: Final[tuple[Method, ...]] = (
+REMOVED: Final[tuple[Method, ...]] = (
     _ask(
         "session/set_model",
         s.SetSessionModelRequest,
@@ -195,7 +195,7 @@ OLDER: Final[tuple[Method, ...]] = (
 )
 """Methods removed from the protocol. Agents that still offer them are called."""
 
-NEWER: Final[tuple[Method, ...]] = (
+LATER: Final[tuple[Method, ...]] = (
     _ask(
         "session/options",
         s.SessionOptionsRequest,
@@ -206,9 +206,9 @@ NEWER: Final[tuple[Method, ...]] = (
     _ask("tool_call/cancel", updates.CancelCall, updates.Accepted, "the tool call offers it"),
     _ask("terminal/cancel", updates.CancelTerminal, updates.Accepted, "the terminal offers it"),
 )
-"""Methods of later versions, for agents that speak these."""
+"""Methods of later versions, for agents that support them."""
 
-_ASKED: Final = {row.name: row for row in (*METHODS, *OLDER, *NEWER) if row.kind == "request"}
+_REQUESTS: Final = {row.name: row for row in (*METHODS, *REMOVED, *LATER) if row.kind == "request"}
 
 
 def received_method(name: str, side: Side) -> Method | None:
@@ -218,4 +218,4 @@ def received_method(name: str, side: Side) -> Method | None:
 
 def request_method(name: str) -> Method | None:
     """Return the row of the request with this name, or None if it is not in the spec."""
-    return _ASKED.get(name)
+    return _REQUESTS.get(name)

@@ -1,7 +1,7 @@
 """Request ids that are numbers but not int64 for msgspec: 1.0, 1e3, 2**63.
 
-They are valid ids (JSON-RPC 2.0 section 4), so answers repeat the same digits. Python would write
-1e3 as 1000.0.
+They are valid ids (JSON-RPC 2.0 section 4), so answers must repeat the same digits. Python would
+write 1e3 as 1000.0.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ _members: Final = msgspec.json.Decoder(dict[str, Raw])
 
 
 class Number:
-    """Number with its digits: 1.0 differs from 1. It is no dataclass, because msgspec encodes
-    those.
+    """Number with its digits, so that 1.0 differs from 1.
+
+    It is no dataclass, because msgspec would encode its fields.
     """
 
     __slots__ = ("digits",)
@@ -34,7 +35,7 @@ class Number:
 
     @property
     def whole(self) -> int | None:
-        """Return the integer of the same value, with the precision of a float, or None."""
+        """Return the integer of the same value, with the precision of a float, if there is one."""
         value = float(self.digits)
         return int(value) if value.is_integer() else None
 
@@ -55,7 +56,7 @@ def read(raw: Raw | bytes | None) -> Number | None:
 
 
 def member(params: Raw, name: str) -> Number | None:
-    """Return the member of that name if it is a number, else None."""
+    """Return the member of this name if it is a number, else None."""
     try:
         return read(_members.decode(params).get(name))
     except (msgspec.DecodeError, RecursionError):

@@ -1,7 +1,7 @@
 """Errors that report a rate limit.
 
 Agents report it by a code in the range for servers, by the status 429 of their service, by a key in
-`data`, or only in words. This module is imported with the first error, because compiling the
+`data`, or only in the text. This module is imported with the first error, because compiling the
 patterns takes time.
 """
 
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from acp_nvim.protocol.errors import RequestError
 
-LONGEST: Final = 7 * 24 * 3600.0
+MAX_WAIT_S: Final = 7 * 24 * 3600.0
 """Maximum plausible wait, in seconds."""
 _MEMBERS: Final = 500
 """Maximum number of members of `data` that are examined."""
@@ -25,7 +25,7 @@ _CHARACTERS: Final = 4000
 
 _TOO_MANY: Final = 429
 _NO_LIMIT: Final = (-32700, -32600, -32601)
-"""Codes for an invalid request, whatever the text."""
+"""Codes for an invalid request, which never report a limit."""
 
 _SAYS_LIMIT: Final = re.compile(
     r"(?i)\brate.?limit|too many requests|quota.{0,20}(?:exceeded|exhausted)|resource.?exhausted"
@@ -40,7 +40,7 @@ _SAYS_WAIT: Final = re.compile(
 _HEADER: Final = re.compile(r"(?i)retry.?after\W{1,4}(\d+(?:\.\d+)?)\b")
 _SECONDS: Final = {"ms": 0.001, "milli": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
-_AFTER: Final = {
+_DURATIONS: Final = {
     "retryafter": 1.0,
     "retryafterseconds": 1.0,
     "retryaftersecs": 1.0,
@@ -54,7 +54,7 @@ _AFTER: Final = {
     "retrydelayms": 0.001,
 }
 """Names of durations, lower case without separators, and their unit in seconds."""
-_AT: Final = frozenset({"resetat", "resetsat", "retryat", "ratelimitreset", "ratelimitresetat"})
+_TIMES: Final = frozenset({"resetat", "resetsat", "retryat", "ratelimitreset", "ratelimitresetat"})
 """Names of points in time."""
 _STATUS: Final = frozenset({"status", "statuscode", "httpstatus", "httpstatuscode", "code"})
 
@@ -78,11 +78,11 @@ def rate_limit(error: Exception, now: float | None = None) -> RateLimit | None:
     if not (limited or waits or any(_SAYS_LIMIT.search(text) for text in texts)):
         return None
     waits += [wait for text in texts if (wait := _wait_in_text(text)) is not None]
-    return RateLimit(next((wait for wait in waits if 0 < wait <= LONGEST), None))
+    return RateLimit(next((wait for wait in waits if 0 < wait <= MAX_WAIT_S), None))
 
 
 def _members(data: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the members of `data` at any depth, with their names reduced to letters."""
+    """Yield the members of `data` at any depth, with lower-case letters of their names only."""
     waiting: list[tuple[str, Any]] = [("", data)]
     for _ in range(_MEMBERS):
         if not waiting:
@@ -102,9 +102,9 @@ def _is_429(name: str, value: Any) -> bool:
 
 def _wait(name: str, value: Any, now: float) -> float | None:
     """Return the wait in a member, in seconds, or None."""
-    if name in _AFTER:
-        return _length(value, _AFTER[name], now)
-    return _until(value, now) if name in _AT else None
+    if name in _DURATIONS:
+        return _length(value, _DURATIONS[name], now)
+    return _until(value, now) if name in _TIMES else None
 
 
 def _length(value: Any, unit: float, now: float) -> float | None:
@@ -117,7 +117,7 @@ def _length(value: Any, unit: float, now: float) -> float | None:
     try:
         return float(value) * unit
     except ValueError:
-        return _sum(value) if _LENGTH.search(value) else _date(value, now)
+        return _total_seconds(value) if _LENGTH.search(value) else _date(value, now)
 
 
 def _until(value: Any, now: float) -> float | None:
@@ -146,11 +146,11 @@ def _date(text: str, now: float) -> float | None:
 def _wait_in_text(text: str) -> float | None:
     """Return the wait in a text: `try again in 1m30s`, `Retry-After: 30`."""
     if found := _SAYS_WAIT.search(text):
-        return _sum(found[1])
+        return _total_seconds(found[1])
     return float(found[1]) if (found := _HEADER.search(text)) else None
 
 
-def _sum(text: str) -> float:
+def _total_seconds(text: str) -> float:
     return sum(float(count) * _unit(unit.lower()) for count, unit in _LENGTH.findall(text))
 
 

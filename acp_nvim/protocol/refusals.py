@@ -1,6 +1,4 @@
-"""Meaning of refusals: login required, limit reached, unknown session
-(v1/overview#error-handling).
-"""
+"""Kinds of refusals: login required, rate limit, unknown session (v1/overview#error-handling)."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def needs_login(error: Exception) -> bool:
-    """Return whether an agent refuses until the user has logged in."""
+    """Return whether an agent refuses a request until the user has logged in."""
     return (
         isinstance(error, RequestError)
         and error.code == AUTH_REQUIRED
@@ -22,7 +20,7 @@ def needs_login(error: Exception) -> bool:
 
 
 def is_session_lost(error: Exception) -> bool:
-    """Return whether the answer to a call about a session reports the session as unknown.
+    """Return whether the answer to a request about a session reports the session as unknown.
 
     Agents use the same code for a missing file, which they name.
     """
@@ -33,7 +31,7 @@ def is_session_lost(error: Exception) -> bool:
 
 
 def rate_limit(error: Exception) -> RateLimit | None:
-    """Return the rate limit that an error reports, or None. Its code may be that for a login."""
+    """Return the rate limit that an error reports, even with the code for a login, or None."""
     from acp_nvim.protocol import rate_limit as limits
 
     return limits.rate_limit(error)

@@ -16,12 +16,12 @@ _MEMBER: Final = late(
 _LAST: Final = late(rb'(?:,\s*"\w+"\s*:\s*(?:-?\d[\d.eE+-]*|null|"(?:[^"\\]|\\.)*")\s*)+\}\s*\Z')
 
 
-def ends(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:
+def end_members(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:
     """Return the members at both ends of a line.
 
-    Those at the end follow the last value that is not a string, number or null. They belong to the
-    message itself, because members of a nested object would be followed by two braces. If the line
-    may be more than one message (not ``is_one``), only the `id` of an answer is included.
+    Those at the end follow the last value that is not a string, number or null. They are members of
+    the message itself, since two braces would follow those of a nested object. If the line may have
+    several messages (not ``is_one``), only the `id` of an answer is included.
     """
     first = members(head)
     match = _LAST.search(tail)
@@ -48,7 +48,7 @@ def members(head: bytes) -> dict[str, bytes]:
 
 
 def error(raw: msgspec.Raw) -> schema.Error:
-    """Return the readable parts of an error: valid code and message, the rest as data."""
+    """Return the readable parts of an error: a valid code and message, and the rest as data."""
     code: int = errors.INTERNAL_ERROR
     message = "an error without a message"
     try:

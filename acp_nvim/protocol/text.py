@@ -1,7 +1,7 @@
-"""Repair of lone surrogates, which come from agents that split UTF-16 and from Neovim.
+"""Repair of lone surrogates, from agents that split UTF-16 and from Neovim.
 
-JSON permits them as escapes, UTF-8 does not. In both directions they become U+FFFD. Two adjacent
-halves become one character.
+JSON permits them as escapes, but UTF-8 does not. In both directions they become U+FFFD, and two
+adjacent halves become one character.
 """
 
 from __future__ import annotations

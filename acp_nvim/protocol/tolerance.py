@@ -1,4 +1,4 @@
-"""Tolerant decoding: a walk over the types of `schema` that accepts faults and notes them.
+"""Tolerant decoding, which walks the types of `schema`, accepts faults and notes them.
 
 The rules come from the v1 schema (`x-deserialize-*`) and from known agents:
 
@@ -9,7 +9,7 @@ The rules come from the v1 schema (`x-deserialize-*`) and from known agents:
 - An unknown value of an enum is read as the one in `quirks`. An unknown stop reason is kept.
 - A missing or bad required field gets the value in `quirks`. If that has none, the object is bad.
 
-`convert` is called at every level, so only the broken branch is walked by hand.
+msgspec converts every level that has no fault.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)
 def read(target: type[T], value: Any, where: str, notes: list[str]) -> T:
     """Return `value`, JSON as builtins, as `target`. `where` names it in notes and errors.
 
-    Raise DecodeError if an indispensable part is missing or bad.
+    Raise DecodeError if a required part is missing or bad.
     """
     return cast(T, _read(target, value, where, notes))
 
@@ -183,7 +183,7 @@ def _read_scalar(target: Any, origin: Any, value: Any, problem: str, notes: list
 
 
 def _read_constrained(target: Any, value: Any, problem: str, notes: list[str]) -> Any:
-    """Return a number within bounds, or a string of a list."""
+    """Return a number within its bounds, or an unknown value of an open enum."""
     base, meta = get_args(target)
     if base is str and isinstance(value, str):
         notes.append(f"{problem}; kept as it came")
@@ -201,7 +201,7 @@ def _read_constrained(target: Any, value: Any, problem: str, notes: list[str]) -
 
 @cache
 def _fields(target: type[Any]) -> tuple[FieldInfo, ...]:
-    """Return the fields, cached because msgspec resolves the annotations in each call."""
+    """Return the fields, cached because msgspec resolves annotations in each call."""
     return fields(target)
 
 

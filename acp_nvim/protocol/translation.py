@@ -19,7 +19,7 @@ Params = Struct | dict[str, Any]
 class Translation(Protocol):
     """Translation of all messages of a connection.
 
-    The code above it knows one protocol: the types of `schema`, and those of `updates`.
+    The code above it uses one protocol: the types of `schema` and of `updates`.
     """
 
     @property
@@ -28,7 +28,7 @@ class Translation(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name of the agent's dialect for display."""
+        """Return the name of the agent's dialect, for display."""
 
     @property
     def starts_servers(self) -> bool:
@@ -54,7 +54,7 @@ class Translation(Protocol):
     def response(self, response: Response, turn_text: Callable[[str], str]) -> list[Event]:
         """Return the events of an answer: updates that precede it, then the answer.
 
-        The list is empty while the answer is held back. `turn_text` returns the agent's text in the
+        The list is empty while the answer is held. `turn_text` returns the agent's text in the
         running turn of a session.
         """
 
@@ -62,7 +62,7 @@ class Translation(Protocol):
         """Return the translated events."""
 
     def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
-        """Return the params of a request of the agent. Deviations are added to `notes`.
+        """Return the params of a request of the agent. Add deviations to `notes`.
 
         Raise `DecodeError`.
         """

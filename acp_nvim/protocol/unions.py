@@ -62,7 +62,7 @@ _PICKERS: Final[dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Plai
 
 
 def member(union: type[s.Untagged], value: Mapping[str, Any]) -> type[s.Plain]:
-    """Return the type of an object of the wire."""
+    """Return the member type of a union for an object on the wire."""
     return (_PICKERS.get(union) or _pickers_2()[union])(value)
 
 

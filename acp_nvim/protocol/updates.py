@@ -1,8 +1,8 @@
-"""Session updates as the code above the translation gets them, in any version of the protocol.
+"""Session updates as sessions receive them, from any version of the protocol.
 
-`SessionUpdate` has the types of version 1, which are decoded directly, and those of this module.
-The latter belong to no version: `protocol.v2` creates them, and another dialect could. A cleared
-value is given as the empty value, so sessions need not distinguish null from absent.
+`SessionUpdate` has the types of version 1, which are decoded directly, and the types of this
+module, which `protocol.v2` creates. A cleared value is the empty value, so sessions need not
+distinguish null from absent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Role: TypeAlias = Literal["user", "agent", "thought"]
 
 
 class MessageChunk(Struct, frozen=True, gc=False):
-    """Content block appended to the message of that id, at any place."""
+    """Content block appended to the message with this id, wherever it is."""
 
     role: Role
     message_id: str
@@ -26,14 +26,14 @@ class MessageChunk(Struct, frozen=True, gc=False):
 
 
 class MessageUnchanged(Struct, frozen=True, gc=False):
-    """Mention of the message with that id. Its content is unchanged."""
+    """Mention of the message with this id, whose content is unchanged."""
 
     role: Role
     message_id: str
 
 
 class MessageContent(Struct, frozen=True, gc=False):
-    """Complete content of the message of that id. The first one creates it."""
+    """Complete content of the message with this id. The first one creates the message."""
 
     role: Role
     message_id: str
@@ -43,16 +43,16 @@ class MessageContent(Struct, frozen=True, gc=False):
 class CallPatch(
     schema.ToolCallUpdate, frozen=True, tag_field="sessionUpdate", tag="tool_call_patch"
 ):
-    """Tool call of that id with these fields. The first one creates it."""
+    """Fields of the tool call with this id. The first one creates the call."""
 
     cancellable: bool | UnsetType = UNSET
-    """Whether the agent accepts `CancelCall` for it."""
+    """Whether the agent accepts `CancelCall` for the call."""
 
 
 class FileChanges(schema.Content, frozen=True, kw_only=True, tag_field="type", tag="changes"):
-    """File changes as text for people, with the patch in a fence if there is one.
+    """File changes as text for people, with the patch, if any, in a fence.
 
-    `paths` are all files in it. `added` and `removed` count lines of the patch.
+    `paths` are all files. `added` and `removed` count lines of the patch.
     """
 
     paths: tuple[str, ...]
@@ -70,9 +70,8 @@ class CallContent(Struct, frozen=True, gc=False):
 class Work(Struct, frozen=True, gc=False):
     """Activity of a session at the agent.
 
-    `state` is idle, running, requires_action, or an unknown state. In all of them but idle, the
-    session works. `background` is the number of background tasks. If absent, the number stays the
-    same.
+    `state` is idle, running, requires_action or an unknown state. `background` is the number of
+    background tasks; if absent, it does not change.
     """
 
     state: str
@@ -88,7 +87,7 @@ class Work(Struct, frozen=True, gc=False):
 
     @property
     def is_working(self) -> bool:
-        """Return whether the session counts as working."""
+        """Return whether the session works. It does in all states except idle."""
         return self.state != "idle"
 
 
@@ -107,14 +106,14 @@ class TerminalState(Struct, frozen=True, gc=False):
 
 
 class TerminalBytes(Struct, frozen=True, gc=False):
-    """Bytes appended to such a terminal."""
+    """Bytes appended to a terminal of the agent."""
 
     terminal_id: str
     data: bytes
 
 
 class UsageState(Struct, frozen=True, gc=False):
-    """Tokens in the context, and the cost. None clears the cost. If absent, it stays the same."""
+    """Tokens in the context, and the cost. None clears the cost; if absent, it does not change."""
 
     used: int
     size: int
@@ -162,7 +161,7 @@ class PermissionRequest(Struct, frozen=True, gc=False):
 
 
 class Notification(Struct, frozen=True, gc=False):
-    """Update of a session, with the agent's id of it."""
+    """Update of a session, with the agent's id of the session."""
 
     session_id: str
     update: SessionUpdate
@@ -183,4 +182,4 @@ class CancelTerminal(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Accepted(Struct, frozen=True, gc=False):
-    """Confirmation of such a request."""
+    """Response to `CancelCall` and `CancelTerminal`."""

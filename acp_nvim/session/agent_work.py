@@ -27,7 +27,7 @@ def apply(session: Session, work: Work) -> None:
         _begin_own_turn(session)
     elif session.own_turn and not work.is_working:
         turns.end(session, work.stop_reason or "end_turn", _error_text(work), usage=work.usage)
-    turns.settle(session)
+    turns.update_status(session)
     session.observer.on_change(session)
 
 
@@ -35,7 +35,7 @@ def on_opened(session: Session) -> None:
     """Set the status of a session after it was opened. The agent may already work in it."""
     if session.status == "starting":
         session.status, session.error = "idle", None
-        turns.settle(session)
+        turns.update_status(session)
     session.change("status", "error")
 
 

@@ -34,13 +34,13 @@ def apply_result(session: Session, result: Any) -> None:
     Those that are null leave the values of earlier updates unchanged.
     """
     if result.modes:
-        modes = session.bounded("modes", result.modes.available_modes)
+        modes = session.limit_list("modes", result.modes.available_modes)
         session.modes = msgspec.structs.replace(result.modes, available_modes=list(modes))
         session.mode = result.modes.current_mode_id
     if result.config_options:
         session.options = within_limits(session, result.config_options)
     if result.models:
-        models = session.bounded("models", result.models.available_models)
+        models = session.limit_list("models", result.models.available_models)
         session.models = msgspec.structs.replace(result.models, available_models=list(models))
     session.change("modes", "options")
 
@@ -51,14 +51,14 @@ def within_limits(session: Session, listed: Sequence[Any]) -> tuple[Any, ...]:
         _limit_values(session, option)
         if isinstance(option, schema.SessionConfigSelect) and len(option.options) > lists.LISTED
         else option
-        for option in session.bounded("options", listed)
+        for option in session.limit_list("options", listed)
     )
 
 
 def _limit_values(
     session: Session, option: schema.SessionConfigSelect
 ) -> schema.SessionConfigSelect:
-    values = session.bounded(f"options.{option.id}", option.options)
+    values = session.limit_list(f"options.{option.id}", option.options)
     return msgspec.structs.replace(option, options=list(values))
 
 
@@ -149,7 +149,7 @@ def replace(session: Session, listed: Sequence[Any]) -> None:
     session.options = within_limits(session, listed)
     for one in _models(session):
         if before.get(one.id, _offered_values(one)) != _offered_values(one):
-            session.follows.add(one.id)
+            session.dependent_options.add(one.id)
     session.change("modes", "options")
 
 
@@ -159,7 +159,7 @@ def model(session: Session) -> schema.SessionConfigSelect | None:
     Agents give other options, such as the provider, the same category. The model is then the option
     with the id `model`, else one that depends on another, else one with that name.
     """
-    return _choose_model(_models(session), session.follows)
+    return _choose_model(_models(session), session.dependent_options)
 
 
 def _choose_model(

@@ -61,13 +61,13 @@ def _set_document(session: Session, plan: Any) -> None:
 
 def _show(session: Session) -> None:
     lists = [plan for plan in session.plans.values() if not isinstance(plan, PlanDocument)]
-    session.plan = session.bounded("plan", [entry for entries in lists for entry in entries])
+    session.plan = session.limit_list("plan", [entry for entries in lists for entry in entries])
     if session.plan_entry is None or not session.plan:
         session.plan_entry = PlanEntry()
         if session.plan:
             session.transcript.add(session.plan_entry)
     session.plan_entry.entries = session.plan
-    session.plan_entry.left = session.cut.get("plan", 0)
+    session.plan_entry.left = session.left_out_counts.get("plan", 0)
     if session.plan:
         session.transcript.touch(session.plan_entry)
     else:

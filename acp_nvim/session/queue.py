@@ -70,7 +70,7 @@ def has_sendable(session: Session) -> bool:
     return any(prompt.passes_held or not session.held for prompt in session.queue)
 
 
-def first(session: Session) -> Prompt | None:
+def next_prompt(session: Session) -> Prompt | None:
     """Return the next prompt that may be sent. It stays in the queue until it is claimed."""
     return next(
         (prompt for prompt in session.queue if prompt.passes_held or not session.held), None
@@ -88,19 +88,19 @@ def claim(session: Session, prompt: Prompt) -> bool:
 
 def pop(session: Session) -> Prompt | None:
     """Remove and return the next prompt that may be sent."""
-    found = first(session)
+    found = next_prompt(session)
     if found is not None:
         claim(session, found)
     return found
 
 
-def wait_at_agent(session: Session, prompt: Prompt) -> None:
+def add_at_agent(session: Session, prompt: Prompt) -> None:
     """Add a prompt that was sent but not inserted yet (v2/prompt-lifecycle)."""
     session.at_agent.append(prompt)
     session.change("queue")
 
 
-def leave_agent(session: Session, prompt: Prompt) -> bool:
+def remove_at_agent(session: Session, prompt: Prompt) -> bool:
     """Remove such a prompt. Return False if it was not there."""
     if not any(one is prompt for one in session.at_agent):
         return False

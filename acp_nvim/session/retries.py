@@ -23,7 +23,7 @@ def is_rate_limited(text: str) -> bool:
     return _LIMITED.search(text) is not None
 
 
-def reason(params: Any) -> str:
+def retry_reason(params: Any) -> str:
     """Return the reason of a retry for people, from the params of its notification."""
     words = list(_words(params, _DEPTH))
     if any(map(is_rate_limited, words)):

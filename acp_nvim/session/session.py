@@ -70,7 +70,7 @@ class SessionObserver(Protocol):
         """Handle a read or change of this file by one of the editor's tools."""
 
 
-class Unobserved:
+class NoObserver:
     """Observer of sessions that are not shown."""
 
     def on_change(self, session: Session) -> None: ...
@@ -164,7 +164,7 @@ class Session:
     """Whether the agent reports that it is working, in any turn."""
     background = 0
     """Number of background tasks that the agent reports."""
-    prompted: Message | None = None
+    prompt_message: Message | None = None
     """User's message of the running turn, as long as the agent has not sent its id."""
     announced: tuple[Prompt, Message] | None = None
     """Next prompt, already shown, and its message."""
@@ -190,10 +190,10 @@ class Session:
         self._last_status = self.status
 
         # Changes
-        self.observer = observer or Unobserved()
+        self.observer = observer or NoObserver()
         self.changes = Changes()
         """Changes not yet sent to the editor."""
-        self.cut: dict[str, int] = {}
+        self.left_out_counts: dict[str, int] = {}
         """Number of entries left out of each list, by the list's name in the state."""
 
         # Prompts
@@ -216,7 +216,7 @@ class Session:
         self.decisions = Decisions()
         self.plans: dict[str, PlanDocument | Sequence[schema.PlanEntry]] = {}
         """Plans by id, or "" for the one without: documents, and lists of entries."""
-        self.follows: set[str] = set()
+        self.dependent_options: set[str] = set()
         """Config options whose values have changed with another one."""
 
         # Files, as `state()` lists them
@@ -280,7 +280,7 @@ class Session:
 
     # -- changes ----------------------------------------------------------------------------------
 
-    def review_edits(self, edits: list[dict[str, Any]], *, silent: bool = False) -> None:
+    def set_edits(self, edits: list[dict[str, Any]], *, silent: bool = False) -> None:
         """Set the pending edits for `state().edits`. ``silent`` suppresses the notification."""
         if edits != self.edits:
             self.edits = edits
@@ -292,7 +292,7 @@ class Session:
         self.worktree = worktree
         self.change("worktree")
 
-    def keep_rules(self, rules: Callable[[], Sequence[Any]]) -> None:
+    def set_kept_rules(self, rules: Callable[[], Sequence[Any]]) -> None:
         """Set the function that returns the rules that the user has kept for the project."""
         self.kept_rules = rules
 
@@ -307,12 +307,12 @@ class Session:
         self.tools = None
         self.change("tools")
 
-    def adopt(self) -> None:
+    def keep_open(self) -> None:
         """Drop the purpose. The session stays open, for the user."""
         self.purpose = None
         self.change("purpose")
 
-    def keep_checkpoints(self, listed: list[dict[str, Any]]) -> None:
+    def set_checkpoints(self, listed: list[dict[str, Any]]) -> None:
         """Set the checkpoints for `state().checkpoints`."""
         self.checkpoints = listed
         self.change("checkpoints")
@@ -324,14 +324,14 @@ class Session:
         self.changes.change(names, self.transcript.written)
         self.observer.on_change(self)
 
-    def bounded(self, name: str, items: Sequence[T], most: int = lists.LISTED) -> tuple[T, ...]:
+    def limit_list(self, name: str, items: Sequence[T], most: int = lists.LISTED) -> tuple[T, ...]:
         """Return the first entries of a list of the state.
 
         `more` has the number left out. The user gets a notice the first time.
         """
-        left_out, before = max(len(items) - most, 0), self.cut.get(name, 0)
+        left_out, before = max(len(items) - most, 0), self.left_out_counts.get(name, 0)
         if left_out != before:
-            self.cut[name] = left_out
+            self.left_out_counts[name] = left_out
             self.change("more")
         if left_out and not before:
             title = wording.CUT_LIST.format(what=name, shown=most, all=len(items))
@@ -353,7 +353,7 @@ class Session:
         self.modes = self.mode = self.models = self.usage = self.tools = None
         self.plan, self.commands, self.options, self.echo = (), (), (), ""
         self.plans.clear()
-        self.cut.clear()
+        self.left_out_counts.clear()
         self.change(
             "status", "modes", "usage", "plan", "commands", "options", "more", "tool_calls", "tools"
         )
@@ -410,14 +410,14 @@ class Session:
             self.transcript.add(entry)
         decision.set_redraw(lambda: self.redraw(entry))
         if decision.outcome is not None:
-            _keep_record(decision, entry)
+            _store_answered_call(decision, entry)
             return
         decision.waiters.append(lambda outcome: self._on_decided(decision, entry, outcome))
         self._change_pending(decision)
         if decision.listed == "elicitations":
             self.event("AcpElicitation", id=decision.id, mode=decision.kind)
         elif decision.listed == "permissions":
-            self._tell_permission(decision)
+            self._queue_permission_event(decision)
 
     def renew(self, decision: Decision) -> None:
         """Ask a pending permission again, because its tool call has changed."""
@@ -427,10 +427,10 @@ class Session:
         if decision.is_published:
             self.event("AcpPermissionDone", id=decision.id, outcome="cancelled")
             self.decisions.renew(decision, ids.new("d"))
-            self._tell_permission(decision)
+            self._queue_permission_event(decision)
         self._change_pending(decision)
 
-    def _tell_permission(self, decision: Decision) -> None:
+    def _queue_permission_event(self, decision: Decision) -> None:
         self.event(
             "AcpPermission",
             id=decision.id,
@@ -459,14 +459,14 @@ class Session:
         self, decision: Decision, entry: ToolEntry | Question, outcome: Outcome
     ) -> None:
         self.transcript.touch(entry)
-        _keep_record(decision, entry)
+        _store_answered_call(decision, entry)
         self._change_pending(decision)
         if decision.listed == "permissions":
             option = outcome.option.id if outcome.option else None
             self.event("AcpPermissionDone", id=decision.id, outcome=outcome.kind, option=option)
 
 
-def _keep_record(decision: Decision, entry: ToolEntry | Question) -> None:
+def _store_answered_call(decision: Decision, entry: ToolEntry | Question) -> None:
     """Store the state of the tool call at the answer to its question."""
     chosen = decision.outcome is not None and decision.outcome.option is not None
     if chosen and isinstance(entry, ToolEntry):

@@ -22,8 +22,8 @@ def take_changes(session: Session, drawn: int = ALL) -> list[tuple[list[str | in
     """
     told: list[tuple[list[str | int], Any]] = []
     changes, shown = session.changes, _listed_calls(session)
-    if shown and shown.start != session.cut.get("tool_calls", 0):
-        session.cut["tool_calls"] = shown.start
+    if shown and shown.start != session.left_out_counts.get("tool_calls", 0):
+        session.left_out_counts["tool_calls"] = shown.start
         changes.change(["more"], 0)
     names = changes.take_names(drawn)
     if "options" in names:
@@ -57,7 +57,7 @@ def _listed_calls(session: Session) -> range:
 
 
 def _value(session: Session, name: str) -> Any:
-    shown = _SHOWN.get(name)
+    shown = _COMPUTED.get(name)
     return getattr(session, name) if shown is None else shown(session)
 
 
@@ -66,7 +66,7 @@ def _count_left_out(session: Session) -> dict[str, int] | None:
     waiting = session.decisions.unlisted if session.root is session else {}
     terminals = max(len(session.terminals) - lists.NEWEST, 0)
     links = max(len(session.reported.links) - lists.NEWEST, 0)
-    left = {**session.cut, **waiting, "terminals": terminals, "subagents": links}
+    left = {**session.left_out_counts, **waiting, "terminals": terminals, "subagents": links}
     return {name: count for name, count in left.items() if count} or None
 
 
@@ -87,7 +87,7 @@ def _pending(session: Session, name: str) -> list[dict[str, Any]]:
     return [shown(decision) for decision in listed]
 
 
-_SHOWN: Final[dict[str, Callable[[Session], Any]]] = {
+_COMPUTED: Final[dict[str, Callable[[Session], Any]]] = {
     "id": lambda session: session.id or None,
     "topic": lambda session: index.title(session.topic) or None,
     "queue": lambda session: [prompt.label for prompt in (*session.at_agent, *session.queue)],

@@ -43,7 +43,7 @@ class Child(Session):
         root = parent.root
         super().__init__(n, parent.agent, root.cwd, root.directories, parent.observer)
         self.id = link.id
-        self.above = parent
+        self.parent_session = parent
         self.user = "Task"
         self.parent = parent.n
         self.link = link
@@ -108,8 +108,8 @@ class Child(Session):
         self._on_change()
 
     def _on_change(self) -> None:
-        self.above.transcript.touch(self.link)
-        self.above.observer.on_change(self.above)
+        self.parent_session.transcript.touch(self.link)
+        self.parent_session.observer.on_change(self.parent_session)
 
     def cancel_asked(self) -> None:
         """Cancel the child's questions after the child was cancelled."""
@@ -159,7 +159,7 @@ def is_id_of_another(session: Session, session_id: str, routed: Session | None) 
     above, one = [session.root], session
     while isinstance(one, Child):
         above.append(one)
-        one = one.above
+        one = one.parent_session
     return routed is not None and (routed in above or routed.root is not session.root)
 
 
@@ -184,13 +184,13 @@ def apply(session: Session, update: schema.SubagentUpdate) -> Subagent:
         capabilities = given(update.capabilities)
         link.cancellable = capabilities is not None and given(capabilities.cancel) is not None
     if update.state is not UNSET:
-        _state(link, update.state)
+        _set_state(link, update.state)
     session.transcript.touch(link)
     session.change("subagents")
     return link
 
 
-def _state(link: Subagent, state: schema.StateUpdate | None) -> None:
+def _set_state(link: Subagent, state: schema.StateUpdate | None) -> None:
     link.stop_reason = link.error = None
     match state:
         case schema.RunningStateUpdate():
@@ -215,14 +215,14 @@ def abandon(session: Session) -> None:
         if child.link.state != "idle":
             child.link.state = "gone"
         child.follow()
-        child.above.transcript.touch(child.link)
-        child.above.change("subagents")
+        child.parent_session.transcript.touch(child.link)
+        child.parent_session.change("subagents")
 
 
 # -- messages between sessions --------------------------------------------------------------------
 
 
-def message(session: Session, update: schema.SessionMessage) -> None:
+def update_message(session: Session, update: schema.SessionMessage) -> None:
     """Create or update a message between sessions by its id. A null field is cleared."""
     message = _message(session, update.message_id)
     if update.sender_session_id is not UNSET:
@@ -235,7 +235,7 @@ def message(session: Session, update: schema.SessionMessage) -> None:
     session.observer.on_change(session)
 
 
-def message_chunk(session: Session, update: schema.SessionMessageChunk) -> None:
+def append_message(session: Session, update: schema.SessionMessageChunk) -> None:
     """Append a chunk of such a message."""
     add_part(_message(session, update.message_id).parts, _part(update.content))
     session.observer.on_change(session)

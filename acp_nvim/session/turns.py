@@ -69,8 +69,10 @@ def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> N
         return
     parts: list[Part] = [b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks]
     shown_parts = [text_for_chat(part) if isinstance(part, str) else part for part in parts]
-    session.prompted = _show_rest(session, prompt, shown_parts or [text_for_chat(prompt.text)])
-    session.transcript.number(session.prompted, prompt.number)
+    session.prompt_message = _show_rest(
+        session, prompt, shown_parts or [text_for_chat(prompt.text)]
+    )
+    session.transcript.set_prompt_number(session.prompt_message, prompt.number)
     session.echo = "".join(part for part in parts if isinstance(part, str))
     if message_id is not None:
         name_prompt(session, message_id)
@@ -106,13 +108,13 @@ def name_prompt(session: Session, message_id: str) -> None:
 
     Parts that the agent has sent under this id before are not shown twice.
     """
-    message, session.prompted, session.echo = session.prompted, None, ""
+    message, session.prompt_message, session.echo = session.prompt_message, None, ""
     if message is None:
         return
     existing = session.transcript.message_of("user", message_id)
     if existing is not None and existing is not message:
         session.transcript.rewrite("user", message_id, [])
-    session.transcript.name(message, message_id)
+    session.transcript.set_message_id(message, message_id)
     session.prompt_ids.add(message_id)
 
 
@@ -134,7 +136,7 @@ def end(
     entries = session.transcript.entries[session.entries_before :]
     line = _end_line(stop_reason, error, details, entries if session.in_turn else None)
     session.set_retry(None)
-    session.echo, session.prompted = "", None
+    session.echo, session.prompt_message = "", None
     session.in_turn = False
     if session.own_turn:
         session.own_turn = False
@@ -143,7 +145,7 @@ def end(
     session.stop_reason, session.error = stop_reason, public_error or error
     if session.status in ("running", "cancelling"):
         session.status = "idle"
-        settle(session)
+        update_status(session)
     session.transcript.complete()
     if line is not None and not quiet:
         session.notice(line.level, line.title, line.details)
@@ -223,7 +225,7 @@ def _is_refused(call: ToolCall, entry: ToolEntry) -> bool:
     return call.status == "pending" and bool(entry.decisions) and entry.decisions[-1].is_refused
 
 
-def settle(session: Session) -> None:
+def update_status(session: Session) -> None:
     """Update the status: running while any work continues."""
     works = session.in_turn or session.at_work or bool(session.background)
     status: Status = "running" if works else "idle"

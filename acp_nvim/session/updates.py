@@ -22,9 +22,9 @@ from acp_nvim.session.transcript.entries import (
     Unknown,
     add_part,
 )
-from acp_nvim.session.transcript.messages import part
+from acp_nvim.session.transcript.messages import part_of_block
 
-Apply = Callable[[Session, Any], object]
+Handler = Callable[[Session, Any], object]
 
 
 def apply(session: Session, update: updates.SessionUpdate) -> None:
@@ -35,12 +35,12 @@ def apply(session: Session, update: updates.SessionUpdate) -> None:
 def _set_suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
     """Set the prompts that the agent suggests. One with more than text and links is left out."""
     texts = filter(None, (suggestion_as_text(one.prompt) for one in update.suggestions))
-    session.suggestions = session.bounded("suggestions", list(texts))
+    session.suggestions = session.limit_list("suggestions", list(texts))
     session.change("suggestions")
 
 
 def _set_commands(session: Session, update: schema.AvailableCommandsUpdate) -> None:
-    session.commands = session.bounded("commands", update.available_commands)
+    session.commands = session.limit_list("commands", update.available_commands)
     session.change("commands")
 
 
@@ -137,7 +137,7 @@ def _update_compaction(session: Session, update: schema.CompactionUpdate) -> Non
     entry = _compaction_of(session, update.compaction_id)
     entry.status = update.status
     if update.summary is not UNSET:
-        entry.summary = [part(block) for block in update.summary or ()]
+        entry.summary = [part_of_block(block) for block in update.summary or ()]
     if update.error is not UNSET:
         entry.error = _error_text(update.error)
     session.observer.on_change(session)
@@ -148,7 +148,7 @@ def _error_text(error: Any) -> str | None:
 
 
 def _append_compaction(session: Session, update: schema.CompactionSummaryChunk) -> None:
-    add_part(_compaction_of(session, update.compaction_id).summary, part(update.content))
+    add_part(_compaction_of(session, update.compaction_id).summary, part_of_block(update.content))
     session.observer.on_change(session)
 
 
@@ -160,9 +160,9 @@ def _add_unknown(session: Session, update: Any) -> None:
     session.observer.on_change(session)
 
 
-_HANDLERS: dict[type, Apply] = {
-    schema.UserMessageChunk: messages.user_chunk,
-    schema.AgentMessageChunk: messages.agent_chunk,
+_HANDLERS: dict[type, Handler] = {
+    schema.UserMessageChunk: messages.add_user_chunk,
+    schema.AgentMessageChunk: messages.add_agent_chunk,
     schema.AgentThoughtChunk: messages.add_thought_chunk,
     schema.ToolCall: call_updates.upsert,
     schema.ToolCallUpdate: call_updates.upsert,
@@ -179,10 +179,10 @@ _HANDLERS: dict[type, Apply] = {
     schema.PlanRemoved: plans.remove,
     schema.PromptSuggestionsUpdate: _set_suggestions,
     schema.SubagentUpdate: subagents.apply,
-    schema.SessionMessage: subagents.message,
-    schema.SessionMessageChunk: subagents.message_chunk,
+    schema.SessionMessage: subagents.update_message,
+    schema.SessionMessageChunk: subagents.append_message,
     schema.CursorUpdate: lambda session, update: session.cursors.update(update),
-    updates.MessageChunk: messages.chunk,
+    updates.MessageChunk: messages.append_chunk,
     updates.MessageContent: messages.content,
     updates.MessageUnchanged: messages.on_unchanged,
     updates.CallPatch: call_updates.upsert,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from acp_nvim.agent.wire.calls import IncomingCall
-from acp_nvim.agent.wire.endpoint import UNREADABLE_ANSWERED
+from acp_nvim.agent.wire.endpoint import MAX_UNREADABLE_ANSWERS
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import DecodeError, LocalProtocolError, RequestError
 from tests.support.memory_endpoint import MemoryEndpoint, RecordingHandler, Running, Serve, refuse
@@ -330,11 +330,11 @@ async def test_errors_for_unreadable_lines_are_limited(
 ) -> None:
     """An agent may print any amount and read nothing, so that the answers would pile up."""
     for _ in range(3):
-        wire.far.send(b"2026-11-22 INFO working\n" * (UNREADABLE_ANSWERED // 2))
+        wire.far.send(b"2026-11-22 INFO working\n" * (MAX_UNREADABLE_ANSWERS // 2))
     wire.put({"method": "after"})
     await eventually(lambda: wire.handler.heard == [("after", {})])
-    assert len(wire.handler.violations) == UNREADABLE_ANSWERED // 2 * 3
-    assert len(wire.received()) == UNREADABLE_ANSWERED
+    assert len(wire.handler.violations) == MAX_UNREADABLE_ANSWERS // 2 * 3
+    assert len(wire.received()) == MAX_UNREADABLE_ANSWERS
 
 
 async def test_a_notification_handler_that_raises_stops_nothing(wire: MemoryEndpoint) -> None:

@@ -9,7 +9,7 @@ import anyio.lowlevel
 import pytest
 
 from acp_nvim.agent.wire.calls import ConnectionClosed, IncomingCall
-from acp_nvim.agent.wire.endpoint import CALM, LITTLE
+from acp_nvim.agent.wire.endpoint import CALM_READS, SMALL_READ
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol.jsonrpc import Peer
 from tests.support.memory_endpoint import MemoryEndpoint, Running
@@ -148,14 +148,14 @@ async def test_reading_pauses_while_the_peer_sends_only_a_few_notifications() ->
             wire.tell(method, **params)
             await eventually(lambda: wire.handler.heard[-1:] == [(method, params)])
 
-        for number in range(CALM):
+        for number in range(CALM_READS):
             assert rests == []
             await responses(f"few{number}")
         await eventually(lambda: rests == [0.5])
         wire.ask(1, "x")
         await wire.get(1)
         await responses("after", text="a question")
-        await responses("much", text="x" * LITTLE)
+        await responses("much", text="x" * SMALL_READ)
         assert rests == [0.5]
 
 

@@ -65,20 +65,20 @@ def test_each_member_that_looks_like_a_path_has_a_row(path: Path) -> None:
 @given(_pairs, _paths)
 def test_there_and_back_is_the_identity_on_covered_paths(pairs: dict[str, str], path: str) -> None:
     paths = PathMap("dev", pairs)
-    there = paths.there(path)
+    there = paths.to_agent(path)
     if there.startswith("/"):
-        assert paths.there(paths.here(there)) == there
-    here = paths.here(path)
-    assert paths.here(paths.there(here)) == here
+        assert paths.to_agent(paths.to_local(there)) == there
+    here = paths.to_local(path)
+    assert paths.to_local(paths.to_agent(here)) == here
 
 
 @given(_pairs, _paths)
 def test_no_uncovered_path_leaves_as_a_covered_one(pairs: dict[str, str], path: str) -> None:
     paths = PathMap("dev", pairs)
     if not paths.covers_here(path):
-        assert not paths.there(path).startswith("/")
-        assert not paths.uri_there(Path(path).as_uri()).startswith("file:")
-    here = paths.here(path)
+        assert not paths.to_agent(path).startswith("/")
+        assert not paths.uri_to_agent(Path(path).as_uri()).startswith("file:")
+    here = paths.to_local(path)
     assert here.startswith("/dev:/") or paths.covers_here(here)
 
 
@@ -87,21 +87,21 @@ def test_the_longest_pair_of_whole_names_is_used(tmp_path: Path) -> None:
     pairs = {"/src": "/w", "/src/lib": "/lib", "~/x": "~/y", str(tmp_path / "link"): "/linked"}
     paths = PathMap("dev", pairs)
     paths.set_home("/home/me", "/home/me")
-    assert paths.there("/src/./a//b/../c") == "/w/a/c"
-    assert paths.there("/src/lib/a") == "/lib/a"
-    assert paths.there("/src/library") == "/w/library"
-    assert paths.there("/srcs/a") == "neovim:/srcs/a"
-    assert paths.there("relative/a") == "relative/a"
-    assert paths.there(str(tmp_path / "real/a")) == "/linked/a"
-    assert paths.there(str(Path.home() / "x/a")) == "/home/me/y/a"
-    assert paths.here("/lib/../lib/a") == "/src/lib/a"
-    assert paths.here("/w/../etc/passwd") == "/dev:/etc/passwd"
-    assert paths.there("/dev:/etc/passwd") == "/etc/passwd"
-    assert paths.there("/dev:/w/a") == "neovim:/dev:/w/a"
-    assert paths.uri_here("file:///w/a%20b#L3") == "file:///src/a%20b#L3"
-    assert paths.uri_there("file:///src/a%20b?x") == "file:///w/a%20b?x"
-    assert paths.uri_there("file:///other") == "neovim:/other"
-    assert paths.uri_there("https://example.org/src/a") == "https://example.org/src/a"
+    assert paths.to_agent("/src/./a//b/../c") == "/w/a/c"
+    assert paths.to_agent("/src/lib/a") == "/lib/a"
+    assert paths.to_agent("/src/library") == "/w/library"
+    assert paths.to_agent("/srcs/a") == "neovim:/srcs/a"
+    assert paths.to_agent("relative/a") == "relative/a"
+    assert paths.to_agent(str(tmp_path / "real/a")) == "/linked/a"
+    assert paths.to_agent(str(Path.home() / "x/a")) == "/home/me/y/a"
+    assert paths.to_local("/lib/../lib/a") == "/src/lib/a"
+    assert paths.to_local("/w/../etc/passwd") == "/dev:/etc/passwd"
+    assert paths.to_agent("/dev:/etc/passwd") == "/etc/passwd"
+    assert paths.to_agent("/dev:/w/a") == "neovim:/dev:/w/a"
+    assert paths.uri_to_local("file:///w/a%20b#L3") == "file:///src/a%20b#L3"
+    assert paths.uri_to_agent("file:///src/a%20b?x") == "file:///w/a%20b?x"
+    assert paths.uri_to_agent("file:///other") == "neovim:/other"
+    assert paths.uri_to_agent("https://example.org/src/a") == "https://example.org/src/a"
 
 
 def test_all_members_of_a_message_are_mapped_and_data_of_others_is_not() -> None:

@@ -121,4 +121,4 @@ def test_an_unset_variable_is_named_and_a_bad_value_is_hidden() -> None:
     ],
 )
 def test_only_a_loopback_address_is_local(url: str, here: bool) -> None:
-    assert addresses.is_here(url) is here
+    assert addresses.is_loopback(url) is here

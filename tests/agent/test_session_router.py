@@ -16,7 +16,7 @@ from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.settings import Settings
 from acp_nvim.protocol import schema
 from acp_nvim.session.calls.tool_calls import ToolCall, first_call
-from acp_nvim.session.session import Session, Unobserved
+from acp_nvim.session.session import NoObserver, Session
 from acp_nvim.session.state import take_calls
 
 TEXT = schema.Content(schema.TextContent("words"))
@@ -56,7 +56,7 @@ UPDATES = st.one_of(
 )
 
 
-class ObservedSession(Unobserved):
+class ObservedSession(NoObserver):
     """A running session that records the calls of its observer."""
 
     def __init__(self, *, reports_plain_calls: bool = True) -> None:

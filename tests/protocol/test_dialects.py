@@ -350,8 +350,8 @@ def outgoing(dialect: Dialect, method: str, params: Any) -> Frame:
     return found
 
 
-def in_words() -> Dialect:
-    return Dialect(in_words=True, branch_of=lambda cwd: "main" if cwd == "/w" else None)
+def agent_with_string_version() -> Dialect:
+    return Dialect(string_version=True, branch_of=lambda cwd: "main" if cwd == "/w" else None)
 
 
 def initialize() -> schema.InitializeRequest:
@@ -364,11 +364,11 @@ def initialize() -> schema.InitializeRequest:
 
 def prompted(*blocks: Any, dialect: Dialect | None = None) -> Frame:
     request = schema.PromptRequest("s1", list(blocks))
-    return outgoing(dialect or in_words(), "session/prompt", request)
+    return outgoing(dialect or agent_with_string_version(), "session/prompt", request)
 
 
 def test_a_version_in_words_has_flat_capabilities() -> None:
-    sent = outgoing(in_words(), "initialize", initialize())
+    sent = outgoing(agent_with_string_version(), "initialize", initialize())
     assert sent["protocolVersion"] == "2025-01-01"
     assert sent["capabilities"] == {
         "terminal": False,
@@ -379,9 +379,17 @@ def test_a_version_in_words_has_flat_capabilities() -> None:
 
 
 def test_a_new_session_gets_the_working_directory() -> None:
-    sent = outgoing(in_words(), "session/new", schema.NewSessionRequest(cwd="/w", mcp_servers=[]))
+    sent = outgoing(
+        agent_with_string_version(),
+        "session/new",
+        schema.NewSessionRequest(cwd="/w", mcp_servers=[]),
+    )
     assert sent["metadata"] == {"workDir": "/w", "branch": "main"}
-    sent = outgoing(in_words(), "session/new", schema.NewSessionRequest(cwd="/x", mcp_servers=[]))
+    sent = outgoing(
+        agent_with_string_version(),
+        "session/new",
+        schema.NewSessionRequest(cwd="/x", mcp_servers=[]),
+    )
     assert sent["metadata"] == {"workDir": "/x"}
 
 
@@ -411,7 +419,7 @@ def test_a_slash_command_is_sent_as_a_command(text: str, command: Frame | None) 
 
 
 def test_only_advertised_commands_are_sent_as_commands() -> None:
-    dialect = in_words()
+    dialect = agent_with_string_version()
     update = {
         "sessionUpdate": "available_commands_update",
         "availableCommands": [{"name": "plan", "description": "Plan"}],
@@ -446,7 +454,7 @@ def test_parts_are_only_text_image_and_audio() -> None:
 
 
 def test_a_cancel_is_a_request_to_such_an_agent() -> None:
-    assert in_words().is_request_only("session/cancel")
+    assert agent_with_string_version().is_request_only("session/cancel")
     assert not Dialect().is_request_only("session/cancel")
 
 
@@ -468,7 +476,7 @@ def test_which_refusals_may_be_about_the_number(error: Exception, wanted: bool) 
 
 
 def test_servers_are_sent_only_if_the_agent_supports_them() -> None:
-    dialect = in_words()
+    dialect = agent_with_string_version()
     assert not dialect.starts_servers
     answered(dialect, "initialize", {"protocolVersion": "1.0", "capabilities": {}})
     assert not dialect.starts_servers

@@ -40,7 +40,7 @@ def test_an_example_of_an_answer_is_decoded(example: dict[str, Any]) -> None:
     found = agent.events([answer])
     assert found
     assert not any(isinstance(it, Response) and it.error for it in found), found
-    assert not agent.old_shape
+    assert not agent.has_old_shape
 
 
 MEANT = {

@@ -13,47 +13,47 @@ def test_the_idle_state_after_the_work_ends_the_turn() -> None:
     turns = Turns()
     turns.on_sent(1)
     assert turns.on_inserted(1, "m") is None
-    assert turns.state(RUNNING) == []
-    assert turns.state(Work("requires_action")) == []
-    assert turns.state(IDLE) == [1]
-    assert turns.state(IDLE) == []
+    assert turns.apply_state(RUNNING) == []
+    assert turns.apply_state(Work("requires_action")) == []
+    assert turns.apply_state(IDLE) == [1]
+    assert turns.apply_state(IDLE) == []
 
 
 def test_a_repeated_idle_state_ends_nothing() -> None:
     turns = Turns()
     turns.on_sent(1)
     turns.on_inserted(1, "m")
-    assert turns.state(Work("idle")) == []
-    turns.state(RUNNING)
-    assert turns.state(Work("idle")) == [1]
+    assert turns.apply_state(Work("idle")) == []
+    turns.apply_state(RUNNING)
+    assert turns.apply_state(Work("idle")) == [1]
 
 
 def test_a_waiting_prompt_outlives_the_work_before_it() -> None:
     turns = Turns()
-    turns.state(RUNNING)
+    turns.apply_state(RUNNING)
     turns.on_sent(1)
-    assert turns.state(IDLE) == []
+    assert turns.apply_state(IDLE) == []
     assert turns.on_inserted(1, "m") is None
-    turns.state(RUNNING)
-    assert turns.state(IDLE) == [1]
+    turns.apply_state(RUNNING)
+    assert turns.apply_state(IDLE) == [1]
 
 
 def test_prompts_in_one_turn_end_together() -> None:
     turns = Turns()
     turns.on_sent(1)
     turns.on_inserted(1, "m")
-    turns.state(RUNNING)
+    turns.apply_state(RUNNING)
     turns.on_sent(2)
     turns.on_inserted(2, "n")
-    assert turns.state(IDLE) == [1, 2]
+    assert turns.apply_state(IDLE) == [1, 2]
 
 
 def test_an_answer_after_the_work_ends_the_turn_at_once() -> None:
     turns = Turns()
     turns.on_sent(1)
-    turns.message("m")
-    turns.state(RUNNING)
-    turns.state(IDLE)
+    turns.add_message("m")
+    turns.apply_state(RUNNING)
+    turns.apply_state(IDLE)
     assert turns.on_inserted(1, "m") == IDLE
 
 
@@ -61,6 +61,6 @@ def test_an_unknown_state_is_work_and_a_refusal_ends() -> None:
     turns = Turns()
     turns.on_sent(1)
     turns.on_inserted(1, "m")
-    assert turns.state(Work("dreaming")) == []
+    assert turns.apply_state(Work("dreaming")) == []
     turns.on_refused(1)
-    assert turns.state(IDLE) == []
+    assert turns.apply_state(IDLE) == []

@@ -46,7 +46,7 @@ def test_any_other_text_stays(text: str) -> None:
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_replayed_attachment_is_folded_to_its_first_lines(version: int) -> None:
     chat = JsonChat(version)
-    chat.session.prompted = None  # the session is loaded, without a prompt of the client
+    chat.session.prompt_message = None  # the session is loaded, without a prompt of the client
     lines = "\n".join(f"line {n}" for n in range(40))
     block = f'\n<context ref="file:///w/a.txt">\n{lines}\n</context>'
     for text in ("look at this", block):

@@ -35,7 +35,7 @@ def next_prompt(chat: JsonChat) -> int:
     """Begin the next turn, and return the index of its prompt."""
     turns.end(chat.session, "end_turn")
     turns.begin(chat.session, Prompt("next", blocks=[schema.TextContent("next")]), "X")
-    prompt = chat.session.prompted
+    prompt = chat.session.prompt_message
     assert prompt is not None
     return chat.session.transcript.entries.index(prompt)
 

@@ -162,17 +162,17 @@ def test_no_turn_ends_twice_and_none_before_its_prompt_was_inserted(
             inserted.add(id)
             ended = [id] if turns.on_inserted(id, f"m{id}") is not None else []
         elif step == "message":
-            turns.message(f"m{id}")
+            turns.add_message(f"m{id}")
         elif step == "refused" and id in sent - inserted:
             turns.on_refused(id)
             inserted.add(id)
             over.append(id)
         elif step in ("running", "idle"):
             reason = "end_turn" if step == "idle" else None
-            ended = turns.state(Work(step, reason))
+            ended = turns.apply_state(Work(step, reason))
         over += ended
         assert set(over) <= inserted, "an answer came first"
         assert len(over) == len(set(over)), "a turn ended twice"
-    assert set(turns.state(Work("running"))) == set()
-    late = turns.state(Work("idle", "end_turn"))
+    assert set(turns.apply_state(Work("running"))) == set()
+    late = turns.apply_state(Work("idle", "end_turn"))
     assert set(late) == inserted - set(over), "and none is held for ever"

@@ -189,7 +189,7 @@ def test_the_usage_of_a_turn_is_shown() -> None:
     ],
 )
 def test_the_reason_of_a_retry_is_shown(params: Any, why: str) -> None:
-    assert retries.reason(params) == why
+    assert retries.retry_reason(params) == why
 
 
 @pytest.mark.parametrize("name", ["_session/retrying", "_retrying", "_acme.dev/session/retry"])

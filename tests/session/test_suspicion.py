@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.session.questions.suspicion import MOST, is_line_unclear, judge_line, judge_words
+from acp_nvim.session.questions.suspicion import (
+    MAX_SEARCHED,
+    is_line_unclear,
+    judge_line,
+    judge_words,
+)
 
 WRAPPED = [
     *(
@@ -130,8 +135,8 @@ def test_words_that_no_shell_reads_are_searched_too() -> None:
 
 
 def test_a_line_that_is_too_long_to_search_is_suspected() -> None:
-    assert judge_line(["rm *"], "x" * (MOST + 1)) == "maybe"
-    assert is_line_unclear("x" * (MOST + 1))
+    assert judge_line(["rm *"], "x" * (MAX_SEARCHED + 1)) == "maybe"
+    assert is_line_unclear("x" * (MAX_SEARCHED + 1))
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,13 @@ from acp_nvim.agent.wire.calls import IncomingCall
 from acp_nvim.protocol import schema
 from acp_nvim.render.calls.tools import Style, draw
 from acp_nvim.render.entry_rows import draw_entry
-from acp_nvim.session.session import Session, Unobserved
+from acp_nvim.session.session import NoObserver, Session
 from acp_nvim.session.transcript.entries import TerminalEntry, ToolEntry
 from tests.support.processes import MARK, marked
 from tests.support.waiting import PATIENCE_S
 
 
-class TerminalAgent(Unobserved):
+class TerminalAgent(NoObserver):
     """One session of an agent; requests take the same path as those from the wire."""
 
     def __init__(self, cwd: Path, **options: Any) -> None:

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from acp_nvim.session.questions.requests import Command
-from acp_nvim.session.questions.rules import Case, Rule, decide, plain
+from acp_nvim.session.questions.rules import Case, Rule, decide, plain_line
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ class Wanted:
 
 def wanted(line: str) -> Wanted:
     """Return the effects that the rules see in a line."""
-    read = plain(Command(line))
+    read = plain_line(Command(line))
     assert read is not None, line
     writes = [path for command in read.commands for path in command.writes]
     return Wanted(
@@ -90,7 +90,7 @@ class Fault(AssertionError):
 def passes(line: str) -> bool:
     """Return whether the rules allow this line."""
     command = Command(line)
-    if plain(command) is None:  # faster than the checks that explain a refusal
+    if plain_line(command) is None:  # faster than the checks that explain a refusal
         return False
     return decide(RULES, Case("execute", commands=[command], cwd="/w", roots=["/w"])) == "allow"
 

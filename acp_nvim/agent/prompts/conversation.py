@@ -221,7 +221,7 @@ class Conversation:
             while self._is_woken:
                 self._is_woken = False
                 is_open = await opener.ensure_open()
-                while is_open and (prompt := queue.first(self.session)) is not None:
+                while is_open and (prompt := queue.next_prompt(self.session)) is not None:
                     await self._turn(prompt)
                     await sender.finish_added()
                     has_access = not sender.needs_login or await opener.log_in()

@@ -143,7 +143,7 @@ class PromptSender:
             session.topic = prompt.text
             session.change("topic")
         if session.at_work:
-            queue.wait_at_agent(session, prompt)
+            queue.add_at_agent(session, prompt)
         else:
             turns.begin(session, prompt, connection.title)
         self._watch_silence()
@@ -182,7 +182,7 @@ class PromptSender:
         is_open = await opener.open()
         connection = opener.connection
         if is_open and connection is not None and queue.claim(session, prompt):
-            turns.settle(session)
+            turns.update_status(session)
             blocks = self.prepare(prompt, connection)
             if blocks:
                 await self._request(SentPrompt(prompt, is_resent=True), connection, blocks)
@@ -229,7 +229,7 @@ class PromptSender:
             return
         sent = SentPrompt(prompt)
         self._added.append(sent)
-        queue.wait_at_agent(self.session, prompt)
+        queue.add_at_agent(self.session, prompt)
         sent.begin(self._begin_request(sent, connection, blocks, self._on_added_answer))
 
     async def finish_added(self) -> None:
@@ -261,7 +261,7 @@ class PromptSender:
         Without an id its message is recognized by its text.
         """
         session, connection = self.session, self._opener.connection
-        if not queue.leave_agent(session, prompt):
+        if not queue.remove_at_agent(session, prompt):
             if message_id:
                 turns.name_prompt(session, message_id)
         elif session.in_turn:
@@ -294,7 +294,7 @@ class PromptSender:
         its id, or if it started a tool call.
         """
         session = self.session
-        is_fresh = session.prompted is not None and not sent.is_resent
+        is_fresh = session.prompt_message is not None and not sent.is_resent
         is_idle = len(session.tool_calls) == self._calls_before
         return is_session_lost(error) and is_fresh and is_idle and session.status == "running"
 
@@ -302,7 +302,7 @@ class PromptSender:
         self._added.remove(sent)
         if not isinstance(error, ConnectionClosed):
             self._end_turn(sent.prompt, result, error)
-        elif queue.leave_agent(self.session, sent.prompt):
+        elif queue.remove_at_agent(self.session, sent.prompt):
             queue.hold_first(self.session, [sent.prompt])
         event, self._added_answered = self._added_answered, anyio.Event()
         event.set()
@@ -310,7 +310,7 @@ class PromptSender:
     def _end_turn(self, prompt: Prompt, result: Any, error: Exception | None) -> None:
         """End the turn of a prompt, if one is running, with the agent's result or error."""
         session = self.session
-        was_waiting = queue.leave_agent(session, prompt)
+        was_waiting = queue.remove_at_agent(session, prompt)
         if error is not None:
             self._on_error(prompt, error, was_waiting=was_waiting)
             return
@@ -381,7 +381,7 @@ class PromptSender:
         if sent is None or sent.is_answered:
             return False
         sent.answer()
-        queue.leave_agent(self.session, sent.prompt)
+        queue.remove_at_agent(self.session, sent.prompt)
         self._end_with_agent(sent.prompt)
         return True
 

@@ -145,7 +145,7 @@ class Client:
         retry = msgspec.json.decode(params) if bytes(params) else None
         for session in [named] if named else list(self.router.sessions.values()):
             if session.in_turn:
-                session.set_retry(retries.reason(retry))
+                session.set_retry(retries.retry_reason(retry))
 
     def on_updates(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply updates that arrived together in `size` bytes."""

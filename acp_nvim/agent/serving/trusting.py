@@ -78,12 +78,12 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
 
 def _is_plain(command: Command, session: Session) -> bool:
     """Return whether all shells read a command alike and it stays in the session's directories."""
-    is_readable = rules.plain(command) is not None and variables.are_harmless(command.env)
+    is_readable = rules.plain_line(command) is not None and variables.are_harmless(command.env)
     return is_readable and not leaves_session(command, session)
 
 
 def _words_of(command: Command) -> Iterator[str]:
-    line = rules.plain(command)
+    line = rules.plain_line(command)
     for one in line.commands if line is not None else ():
         yield from (*one.words, *one.writes)
 

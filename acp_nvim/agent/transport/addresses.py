@@ -38,7 +38,7 @@ def origin(url: str) -> tuple[str, str, int | None]:
     return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
 
 
-def is_here(url: str) -> bool:
+def is_loopback(url: str) -> bool:
     """Return whether the address is a loopback address."""
     try:
         return _LOOPBACK.fullmatch(urlsplit(url).hostname or "") is not None
@@ -83,7 +83,7 @@ def expand_headers(
     for header, text in headers.items():
         names = [match["ours"] or match["theirs"] for match in PLACEHOLDER.finditer(text)]
         hidden |= {env[name] for name in names if name in env}
-        value = PLACEHOLDER.sub(partial(_value, header, env), text).strip()
+        value = PLACEHOLDER.sub(partial(_placeholder_value, header, env), text).strip()
         if not _VALUE.fullmatch(value):
             raise TransportError(wording.WHY_HEADER_VALUE.format(header=header), again=False)
         filled[header] = value
@@ -92,7 +92,7 @@ def expand_headers(
     return filled, {one for one in hidden if one}
 
 
-def _value(header: str, env: Mapping[str, str], match: re.Match[str]) -> str:
+def _placeholder_value(header: str, env: Mapping[str, str], match: re.Match[str]) -> str:
     name = match["ours"] or match["theirs"]
     if name in env:
         return env[name]

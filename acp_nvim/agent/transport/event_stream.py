@@ -23,13 +23,13 @@ from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.remote import Address
 from acp_nvim.agent.transport.sse import Event, EventReader
 
-KIND: Final = "text/event-stream"
+CONTENT_TYPE: Final = "text/event-stream"
 OPENING_S: Final = 2.0
 """Maximum time that a message waits for the stream of its answer to open, in seconds.
 
 Some servers send the headers of a stream only with its first event.
 """
-PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
+RETRY_PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
 """Pauses before the attempts to reopen the stream, in seconds."""
 QUIET_S, LONGEST_S = 0.1, 5.0
 """Time without events after which a stream counts as drained, and longest wait for it (seconds)."""
@@ -38,7 +38,7 @@ STEADY_S: Final = 5.0
 
 After an event with an id, they do so at any age.
 """
-ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+KEEPALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """TCP keepalive options, which detect a lost peer of a silent stream after about a minute."""
 
 
@@ -65,8 +65,8 @@ class EventStream:
         self._opened = asyncio.Event()
         """Set once the stream is open, cannot open, or `OPENING_S` have passed."""
         self.is_open = False
-        self.over = False
-        self._heard = 0
+        self.is_over = False
+        self._event_count = 0
         """Number of events received."""
 
     async def wait_open(self) -> None:
@@ -75,12 +75,12 @@ class EventStream:
             await self._opened.wait()
         self._opened.set()
 
-    async def quiet(self) -> None:
+    async def wait_quiet(self) -> None:
         """Wait until no event has arrived for `QUIET_S`, at most `LONGEST_S`."""
         with anyio.move_on_after(LONGEST_S):
             before = -1
-            while self.is_open and before != self._heard:
-                before = self._heard
+            while self.is_open and before != self._event_count:
+                before = self._event_count
                 await anyio.sleep(QUIET_S)
 
     async def run(self) -> None:
@@ -88,20 +88,20 @@ class EventStream:
         try:
             await self._run()
         except TransportError as error:
-            self.over = True
+            self.is_over = True
             self._on_end(error)
         finally:
-            self.over = True
+            self.is_over = True
             self.is_open = False
             self._opened.set()
 
     async def _run(self) -> None:
-        attempts = iter(PAUSES)
+        attempts = iter(RETRY_PAUSES)
         while True:
             began, last_id = time.monotonic(), self._last_id
             failure = await self._read()
             if self._last_id != last_id or time.monotonic() - began >= STEADY_S:
-                attempts = iter(PAUSES)
+                attempts = iter(RETRY_PAUSES)
             pause = next(attempts, None)
             if pause is None or not failure.again:
                 raise failure
@@ -113,7 +113,7 @@ class EventStream:
 
         Raise TransportError if no retry can help.
         """
-        headers = {"Accept": KIND, "Cache-Control": "no-store", **self._headers}
+        headers = {"Accept": CONTENT_TYPE, "Cache-Control": "no-store", **self._headers}
         if self._last_id is not None:
             headers["Last-Event-ID"] = self._last_id
         request = self._client.build_request(
@@ -142,7 +142,7 @@ class EventStream:
             async for piece in body:
                 for event in reader.feed(piece):
                     self._last_id = event.id if event.id is not None else self._last_id
-                    self._heard += 1
+                    self._event_count += 1
                     await self._on_event(event)
         return TransportError(wording.WHY_CONNECTION_ENDED)
 
@@ -156,7 +156,7 @@ class EventStream:
         if not response.is_success:
             return failures.status_error(self._url(), response.status_code, response.headers)
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if kind != KIND:
+        if kind != CONTENT_TYPE:
             text = wording.WHY_NOT_SPOKEN.format(
                 url=display_address(self._url()),
                 reason=wording.WHY_NO_STREAM.format(kind=kind or "nothing"),
@@ -175,7 +175,7 @@ class Streams:
     def of(self, session: str | None) -> EventStream:
         """Return the stream of a session; open it if necessary."""
         stream = self._streams.get(session)
-        if stream is None or stream.over:
+        if stream is None or stream.is_over:
             stream = self._streams[session] = self._open_stream(session)
         return stream
 
@@ -188,6 +188,6 @@ def _keep_alive(response: httpx.Response) -> None:
         return
     with contextlib.suppress(OSError):
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in ALIVE.items():
+        for name, value in KEEPALIVE.items():
             if hasattr(socket, name):
                 raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -15,14 +15,14 @@ from acp_nvim import wording
 from acp_nvim.agent.transport.addresses import display_address, origin
 from acp_nvim.agent.transport.base import TransportError
 
-LATER: Final = (404, 408, 409, 425, 429)
+RETRY_STATUSES: Final = (404, 408, 409, 425, 429)
 """Statuses below 500 after which a retry may help.
 
 A proxy sends 404 while the server behind it starts.
 """
-LONGEST_S: Final = 300.0
+MAX_PAUSE_S: Final = 300.0
 """The longest pause that a server may request, in seconds."""
-BUSY: Final = (429, 502, 503, 504)
+BUSY_STATUSES: Final = (429, 502, 503, 504)
 """Statuses of a server, or its proxy, that is busy for a moment."""
 REDIRECTS: Final = (301, 302, 307, 308)
 
@@ -37,19 +37,19 @@ def status_error(url: str, status: int, headers: Mapping[str, str]) -> Transport
     text, after = wording.WHY_HTTP_STATUS.format(url=where, status=status), retry_after(headers)
     if after:
         text += wording.PART_RETRY_AFTER.format(seconds=after)
-    again = status in LATER or status >= 500
-    return TransportError(text, again=again, after=after, soon=status in BUSY)
+    again = status in RETRY_STATUSES or status >= 500
+    return TransportError(text, again=again, after=after, soon=status in BUSY_STATUSES)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
     """Return the pause that the server requests, in seconds, or 0."""
     value = headers.get("Retry-After", "").strip()
     if value.isascii() and value.isdigit():
-        return min(float(value), LONGEST_S)
+        return min(float(value), MAX_PAUSE_S)
     with contextlib.suppress(ValueError, TypeError):
         when = parsedate_to_datetime(value)
         seconds = (when - datetime.now(when.tzinfo or UTC)).total_seconds()
-        return min(max(seconds, 0.0), LONGEST_S)
+        return min(max(seconds, 0.0), MAX_PAUSE_S)
     return 0.0
 
 
@@ -62,7 +62,7 @@ def unreachable(url: str, error: BaseException) -> TransportError:
         return TransportError(text, again=False)
     if _cause(error, TimeoutError) is not None:
         return TransportError(wording.WHY_NO_ANSWER.format(url=display_address(url)))
-    reason = next(filter(None, map(_words, _causes(error))), "") or str(error)
+    reason = next(filter(None, map(_system_text, _causes(error))), "") or str(error)
     reason = reason or type(error).__name__
     starts = _cause(error, ConnectionRefusedError) is not None  # nothing listens there yet
     return TransportError(
@@ -70,7 +70,7 @@ def unreachable(url: str, error: BaseException) -> TransportError:
     )
 
 
-def _words(error: BaseException) -> str:
+def _system_text(error: BaseException) -> str:
     """Return the system's text for an error, which asyncio replaces with the address."""
     if not isinstance(error, OSError) or error.errno is None:
         return ""

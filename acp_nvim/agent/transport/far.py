@@ -19,7 +19,7 @@ from acp_nvim.agent.transport.via import Via
 
 EXIT_S: Final = 1.0
 """Time to wait for the exit after the end of the output, in seconds."""
-BANNER: Final = 64 << 10
+MAX_BANNER: Final = 64 << 10
 """Maximum length of unread output that is searched for the guard's line, in bytes."""
 _NOT_RUNNING: Final = r"(?i)no such container|pods? .* not found|is not running|container not found"
 _NO_SERVICE: Final = r"(?i)cannot connect to the docker daemon|connection to the server .* refused"
@@ -113,14 +113,14 @@ class FarTransport:
                     return line.removeprefix(mark).decode("utf-8", "replace")
                 if line.strip():
                     self._remark(line + b"\n")
-            if len(unread) > BANNER:
+            if len(unread) > MAX_BANNER:
                 self._remark(unread)
                 unread = b""
         if unread:
             self._remark(unread + b"\n")
-        raise await self._unreached()
+        raise await self._failure()
 
-    async def _unreached(self) -> TransportError:
+    async def _failure(self) -> TransportError:
         with anyio.move_on_after(EXIT_S):
             await self._client.wait()
         words = self._client.stderr(20)

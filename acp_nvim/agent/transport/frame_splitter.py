@@ -25,11 +25,11 @@ class FrameSplitter:
 
     def __init__(self, piece: int = PIECE) -> None:
         self._piece = piece
-        self._held = bytearray()
+        self._incomplete = bytearray()
         """Beginning of an incomplete handshake response or frame header."""
         self._is_upgraded: bool | None = None
         """Whether frames follow; None during the handshake."""
-        self._last = 0
+        self._fin_bit = 0
         """FIN bit of the current frame, for its last fragment."""
         self._in_piece = self._in_frame = 0
         """Bytes still missing from the fragment, and from the frame after it."""
@@ -47,17 +47,17 @@ class FrameSplitter:
 
     def _handshake(self, data: bytes) -> bytes:
         """Return the handshake response and the data after it, once the response is complete."""
-        searched = max(len(self._held) - len(HANDSHAKE_END), 0)
-        self._held += data
-        end = self._held.find(HANDSHAKE_END, searched)
-        if end < 0 and len(self._held) <= HANDSHAKE_BYTES:
+        searched = max(len(self._incomplete) - len(HANDSHAKE_END), 0)
+        self._incomplete += data
+        end = self._incomplete.find(HANDSHAKE_END, searched)
+        if end < 0 and len(self._incomplete) <= HANDSHAKE_BYTES:
             return b""
         if end < 0:  # too long: the library refuses it
-            held, self._held, self._is_upgraded = bytes(self._held), bytearray(), False
+            held, self._incomplete, self._is_upgraded = bytes(self._incomplete), bytearray(), False
             return held
-        self._is_upgraded = self._held.startswith(b"HTTP/1.1 101")
-        answer, rest = self._held[: end + 4], bytes(self._held[end + 4 :])
-        self._held = bytearray()
+        self._is_upgraded = self._incomplete.startswith(b"HTTP/1.1 101")
+        answer, rest = self._incomplete[: end + 4], bytes(self._incomplete[end + 4 :])
+        self._incomplete = bytearray()
         return bytes(answer) + (self.feed(rest) if self._is_upgraded else rest)
 
     def _frames(self, data: bytes) -> Iterator[bytes]:
@@ -71,31 +71,31 @@ class FrameSplitter:
             elif self._in_frame:
                 yield self._next_fragment(0)
             else:
-                self._held.append(data[at])
+                self._incomplete.append(data[at])
                 at += 1
                 yield self._begin()
 
     def _begin(self) -> bytes:
         """Return the header of a frame once the header is complete."""
-        head = self._held
+        head = self._incomplete
         if len(head) < 2:
             return b""
         width = _WIDTHS.get(head[1] & _LENGTH, 0)
         if len(head) < 2 + width:
             return b""
         size = int.from_bytes(head[2:]) if width else head[1] & _LENGTH
-        self._held = bytearray()
+        self._incomplete = bytearray()
         if (
             size <= self._piece or head[1] & _MASKED
         ):  # a mask is part of the data, although servers must not use one
             self._in_piece, self._in_frame = size + (4 if head[1] & _MASKED else 0), 0
             return bytes(head)
-        self._last, self._in_frame = head[0] & _FIN, size
+        self._fin_bit, self._in_frame = head[0] & _FIN, size
         return self._next_fragment(head[0] & ~_FIN)
 
     def _next_fragment(self, first: int) -> bytes:
         """Return the header of the next fragment; ``first`` is its first byte without FIN bit."""
         self._in_piece = min(self._piece, self._in_frame)
         self._in_frame -= self._in_piece
-        first |= 0 if self._in_frame else self._last
+        first |= 0 if self._in_frame else self._fin_bit
         return bytes([first, 127]) + self._in_piece.to_bytes(8)

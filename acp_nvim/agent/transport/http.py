@@ -20,7 +20,7 @@ import httpx
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.transport import bodies, envelopes, failures, tls
-from acp_nvim.agent.transport.addresses import display_address, is_here
+from acp_nvim.agent.transport.addresses import display_address, is_loopback
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.envelopes import Envelope
 from acp_nvim.agent.transport.event_stream import EventStream, Streams
@@ -50,7 +50,7 @@ PATIENCE_S: Final = 5.0
 
 A longer one counts as a refusal, because a cancel may be waiting behind the message.
 """
-NOT_TAKEN: Final = "cancelled before the server took it"
+CANCELLED_EARLY: Final = "cancelled before the server took it"
 BLANKS: Final = b" " * (64 << 10)
 
 
@@ -85,7 +85,7 @@ class HttpTransport:
         self._lost: TransportError | None = None
         self._connection: str | None = None
         self._version = ""
-        self._asked: dict[object, str] = {}
+        self._agent_requests: dict[object, str] = {}
         """Session of each open request of the agent, by id. The answer needs its header."""
         self._opening: dict[object, str] = {}
         """Session that each client request to open one names, by id."""
@@ -100,7 +100,7 @@ class HttpTransport:
     async def start(self) -> None:
         """Create the HTTP client, without a request. Raise TransportError."""
         url = address_of(self._address)
-        here = is_here(url)
+        here = is_loopback(url)
         self._client = httpx.AsyncClient(
             http2=True,
             verify=tls.context(),
@@ -111,7 +111,7 @@ class HttpTransport:
             limits=httpx.Limits(max_connections=None, keepalive_expiry=IDLE_S),
             trust_env=not here,
         )
-        self._begin(self._post_all())
+        self._start_task(self._post_all())
 
     async def receive(self) -> bytes:
         """Return the next bytes of the messages. Raise TransportError at the end."""
@@ -146,7 +146,7 @@ class HttpTransport:
             line = await self._outbox.get()
             if self._lost is None:
                 closed = asyncio.Event()
-                posting = self._begin(self._post(line, closed))
+                posting = self._start_task(self._post(line, closed))
                 posting.add_done_callback(partial(_set, closed))
                 await closed.wait()
 
@@ -158,7 +158,7 @@ class HttpTransport:
             return
         session = message.session
         if message.is_answer:
-            session = self._asked.pop(_key(message.id), session)
+            session = self._agent_requests.pop(_key(message.id), session)
         if message.method == "session/cancel":
             self._abort_prompts(message)
         if message.method in envelopes.OPENING and session is not None:
@@ -182,7 +182,7 @@ class HttpTransport:
             if prompt.session == cancel.session:
                 del self._pending_prompts[id]
                 prompt.posting.cancel()
-                self._put(envelopes.refusal(prompt.message, REQUEST_CANCELLED, NOT_TAKEN))
+                self._put(envelopes.refusal(prompt.message, REQUEST_CANCELLED, CANCELLED_EARLY))
 
     async def _deliver(
         self, line: bytes, message: Envelope, session: str | None, gone: asyncio.Event
@@ -192,7 +192,7 @@ class HttpTransport:
             answer = await self._request(line, session, gone)
             after = 0.0
             if answer is not None and answer.is_success:
-                self._take_body(answer.body, message)
+                self._receive_body(answer.body, message)
                 return
             if answer is not None:
                 opens = message.method in envelopes.OPENING
@@ -282,7 +282,7 @@ class HttpTransport:
             return
         self._put(answer.body.data)
 
-    def _take_body(self, body: bodies.Body, message: Envelope) -> None:
+    def _receive_body(self, body: bodies.Body, message: Envelope) -> None:
         """Receive the answer in the response to a POST, where some servers put it.
 
         A client request fails if its answer is too long.
@@ -323,12 +323,12 @@ class HttpTransport:
             self._address,
             lambda event: self._on_event(event, session),
             # Without the connection's stream, the connection is lost. Sessions' are reopened.
-            self._lose if session is None else self._no_session_stream,
+            self._lose if session is None else self._on_session_stream_end,
         )
-        self._begin(stream.run())
+        self._start_task(stream.run())
         return stream
 
-    def _no_session_stream(self, error: TransportError) -> None:
+    def _on_session_stream_end(self, error: TransportError) -> None:
         self._address.remark(f"event stream of a session: {error}")
         if not error.again:
             self._lose(error)
@@ -339,13 +339,13 @@ class HttpTransport:
         if self._pending_prompts:
             self._mark_accepted(message.session or session)
         if message.is_request and (about := message.session or session):
-            self._asked[_key(message.id)] = about
+            self._agent_requests[_key(message.id)] = about
         if message.is_answer:
             asked = self._opening.pop(_key(message.id), None)
             for one in {message.opened_session, asked} - {None}:
                 self._streams.of(one)
             if asked is not None:  # its history arrives on its own stream
-                await self._streams.of(asked).quiet()
+                await self._streams.of(asked).wait_quiet()
         (self._put if event.is_whole else self._put_too_long)(event.data)
         await self._inbox.wait_for_room()
 
@@ -379,7 +379,7 @@ class HttpTransport:
             self._lost = error
             self._inbox.end()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(self._run_guarded(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -25,7 +25,7 @@ from acp_nvim.agent.transport.addresses import check_address, scheme_of
 from acp_nvim.agent.transport.base import TransportError
 
 GROUP: Final = "acp_nvim.transports"
-OWN: Final = {
+BUILT_IN: Final = {
     **dict.fromkeys(("ws", "wss"), ("acp_nvim.agent.transport.websocket", "WebSocketTransport")),
     **dict.fromkeys(("http", "https"), ("acp_nvim.agent.transport.http", "HttpTransport")),
 }
@@ -106,15 +106,15 @@ def transport_for(scheme: str) -> Callable[[Address], RemoteTransport]:
 
     Raise TransportError, or ImportError if the extra `remote` is not installed.
     """
-    if scheme in OWN:
-        module, name = OWN[scheme]
+    if scheme in BUILT_IN:
+        module, name = BUILT_IN[scheme]
         importlib.invalidate_caches()  # the extra may have just been installed
         make: Callable[[Address], RemoteTransport] = getattr(importlib.import_module(module), name)
         return make
     importlib.invalidate_caches()
     found = next(iter(entry_points(group=GROUP, name=scheme)), None)
     if found is None:
-        names = sorted({*OWN, *(one.name for one in entry_points(group=GROUP))})
+        names = sorted({*BUILT_IN, *(one.name for one in entry_points(group=GROUP))})
         text = wording.WHY_NO_TRANSPORT.format(scheme=scheme, schemes=", ".join(names))
         raise TransportError(text, again=False)
     try:
@@ -151,8 +151,8 @@ def address_of(address: Address) -> str:
 class RemoteAgent:
     """Remote agent as an `AgentTransport`, without process and exit."""
 
-    def __init__(self, way: RemoteTransport, remarks: StderrRing) -> None:
-        self._transport = way
+    def __init__(self, transport: RemoteTransport, remarks: StderrRing) -> None:
+        self._transport = transport
         self._remarks = remarks
         self._lost: TransportError | None = None
         self._closing = False

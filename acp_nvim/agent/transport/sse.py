@@ -40,14 +40,14 @@ class EventReader:
     def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that end in `chunk`. The stream may be split anywhere."""
         events: list[Event] = []
-        *ended, rest = self._normal(chunk).split(b"\n")
+        *ended, rest = self._normalize(chunk).split(b"\n")
         for piece in ended:
-            self._grow(piece)
+            self._add_piece(piece)
             self._read_line(events)
-        self._grow(rest)
+        self._add_piece(rest)
         return events
 
-    def _normal(self, chunk: bytes) -> bytes:
+    def _normalize(self, chunk: bytes) -> bytes:
         """Return the chunk with line ends normalized to `\n`."""
         if self._after_cr and chunk:
             self._after_cr = False
@@ -57,7 +57,7 @@ class EventReader:
         self._after_cr = chunk.endswith(b"\r")
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
-    def _grow(self, piece: bytes) -> None:
+    def _add_piece(self, piece: bytes) -> None:
         if self._is_cut:
             return
         self._line += piece
@@ -80,11 +80,11 @@ class EventReader:
         if line.startswith(b" "):
             del line[:1]
         if name == b"data":
-            self._add(line, is_cut=is_cut)
+            self._add_data(line, is_cut=is_cut)
         elif name == b"id" and b"\0" not in line and not is_cut:
             self._id = line.decode("utf-8", "replace")
 
-    def _add(self, value: bytearray, *, is_cut: bool) -> None:
+    def _add_data(self, value: bytearray, *, is_cut: bool) -> None:
         if not self._has_data:
             self._has_data, self._data = True, value
         elif self._is_whole:

@@ -26,22 +26,22 @@ from acp_nvim.agent.child.launch import AgentStartError, find_program, spawn
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
 from acp_nvim.agent.child.tree import ProcessTree
-from acp_nvim.agent.transport.stream import AT_ONCE, READ_AHEAD, ByteQueue
+from acp_nvim.agent.transport.stream import CHUNK_BYTES, READ_AHEAD, ByteQueue
 from acp_nvim.tasks import true_within
 
 STDIN, STDOUT, STDERR = 0, 1, 2
-JOINED = 64
+MAX_JOINED = 64
 """Maximum number of messages joined in one write, so that the agent can read meanwhile."""
-LAST_WORDS = 4 << 20
+MAX_LAST_BYTES = 4 << 20
 """Number of bytes read beyond `READ_AHEAD` after the exit.
 
 It is larger than any pipe buffer, so that no output of a dead agent is lost.
 """
 
 
-WANTED_S = 10.0
+MAX_UNUSED_S = 10.0
 """Time after which an early agent is ended if no prompt needs it, in seconds."""
-UNWANTED_S = 0.2
+END_STEP_S = 0.2
 """Time for each step of ending an unused early agent, in seconds."""
 
 
@@ -71,10 +71,10 @@ class EarlyStart:
         agent, self._agent = self._agent, None
         return agent
 
-    async def end_unwanted(self, reaper: Reaper) -> None:
+    async def end_if_unused(self, reaper: Reaper) -> None:
         """End the agent if no prompt needs it in time."""
         if self:
-            await anyio.sleep(WANTED_S)
+            await anyio.sleep(MAX_UNUSED_S)
             await self.end(reaper)
 
     async def end(self, reaper: Reaper) -> None:
@@ -85,7 +85,7 @@ class EarlyStart:
 
 async def _end_early(agent: EarlyAgent, reaper: Reaper) -> None:
     transport = StdioTransport(
-        agent.words, cwd=agent.cwd, env=agent.env, reaper=reaper, kill_s=UNWANTED_S
+        agent.words, cwd=agent.cwd, env=agent.env, reaper=reaper, kill_s=END_STEP_S
     )
     await transport.adopt(agent)
     await transport.stop()
@@ -123,14 +123,14 @@ class StdioTransport:
         self._pipes = _Pipes(self._stderr.feed, self._on_exit, self._on_stdin_closed)
         self._running: _Running | None = None
         self._ending: asyncio.Task[None] | None = None
-        self._deaf = False
+        self._is_given_up = False
         self._joined: list[bytes] | None = None
         """Data sent after the first write of this loop iteration, still to be written."""
 
     async def start(self) -> None:
         """Start the process, or adopt the early one. Raise AgentStartError."""
         early = self._early.pop()
-        if early is not None and self._is_mine(early):
+        if early is not None and self._can_adopt(early):
             await self.adopt(early)
             return
         if early is not None:
@@ -139,7 +139,7 @@ class StdioTransport:
         child = await spawn(self._pipes, self._argv, cwd=self._cwd, env=env, reaper=self._reaper)
         self._on_start(child)
 
-    def _is_mine(self, early: EarlyAgent) -> bool:
+    def _can_adopt(self, early: EarlyAgent) -> bool:
         try:
             program = find_program(self._argv, self._cwd, self._env)
         except AgentStartError:
@@ -180,7 +180,7 @@ class StdioTransport:
     @property
     def has_closed_input(self) -> bool:
         """Return whether the agent has been given up because it closed its stdin."""
-        return self._deaf
+        return self._is_given_up
 
     @property
     def inherited_variables(self) -> Mapping[str, str]:
@@ -218,7 +218,7 @@ class StdioTransport:
             self._write(data)
         else:
             self._joined.append(data)
-            if len(self._joined) >= JOINED:
+            if len(self._joined) >= MAX_JOINED:
                 self._write_all()
 
     def _write_joined(self) -> None:
@@ -273,7 +273,7 @@ class StdioTransport:
 
     def _give_up(self) -> None:
         if self._ending is None:
-            self._deaf = True
+            self._is_given_up = True
             self._pipes.stdout.end()
 
     def _end(self) -> asyncio.Task[None]:
@@ -347,7 +347,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self.exit: Exit | None = None
         self.exited = anyio.Event()
         self.drained = anyio.Event()
-        self._on_stderr, self._on_exit, self._on_deaf = on_stderr, on_exit, on_deaf
+        self._on_stderr, self._on_exit, self._on_stdin_closed = on_stderr, on_exit, on_deaf
         self._transport: asyncio.SubprocessTransport | None = None
         self._open = {STDOUT, STDERR}
         self._paused = False
@@ -357,7 +357,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._transport = cast(asyncio.SubprocessTransport, transport)
         self.stdin = cast(asyncio.WriteTransport, self._transport.get_pipe_transport(STDIN))
         # The size of a pipe. Memory for larger reads would be mapped and released each time.
-        cast(Any, self._transport.get_pipe_transport(STDOUT)).max_size = AT_ONCE
+        cast(Any, self._transport.get_pipe_transport(STDOUT)).max_size = CHUNK_BYTES
 
     def pipe_data_received(self, fd: int, data: bytes | str) -> None:
         chunk = cast(bytes, data)
@@ -372,7 +372,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         if fd == STDOUT:
             self.stdout.end()
         elif fd == STDIN:
-            self._on_deaf()
+            self._on_stdin_closed()
         if not self._open:
             self.drained.set()
 
@@ -397,7 +397,7 @@ class _Pipes(asyncio.SubprocessProtocol):
 
     def regulate(self) -> None:
         """Pause reading stdout while too much is unread, and resume it below the limit."""
-        limit = READ_AHEAD if self.exit is None else READ_AHEAD + LAST_WORDS
+        limit = READ_AHEAD if self.exit is None else READ_AHEAD + MAX_LAST_BYTES
         resting = self._resting is not None and self.exit is None
         full = resting or self.stdout.size >= limit
         if full == self._paused or STDOUT not in self._open or self._transport is None:

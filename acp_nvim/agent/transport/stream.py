@@ -7,11 +7,11 @@ from typing import Protocol
 import anyio
 import anyio.lowlevel
 
-AT_ONCE = 64 << 10
+CHUNK_BYTES = 64 << 10
 """Number of bytes from which `ByteQueue.get` stops adding pieces: enough for one iteration."""
 READ_AHEAD = 1 << 20
 """Number of unread bytes from which reading from a peer pauses, so that the peer has to wait."""
-LAST_S = 0.5
+FLUSH_S = 0.5
 """Maximum time that `Outbox.flush` waits for unsent messages, in seconds."""
 
 
@@ -66,7 +66,7 @@ class ByteQueue:
             await self._room.wait()
 
     async def get(self) -> bytes:
-        """Return about `AT_ONCE` queued bytes, oldest first, or `b''` at the end.
+        """Return about `CHUNK_BYTES` queued bytes, oldest first, or `b''` at the end.
 
         Each call lets other tasks run, even if bytes are always queued.
         """
@@ -78,7 +78,7 @@ class ByteQueue:
         if not self._chunks:
             return b""
         data = self._chunks.popleft()
-        if self._chunks and len(data) < AT_ONCE:
+        if self._chunks and len(data) < CHUNK_BYTES:
             data = self._join(data)
         self.size -= len(data)
         if self.size < READ_AHEAD:
@@ -87,7 +87,7 @@ class ByteQueue:
 
     def _join(self, data: bytes) -> bytes:
         pieces, size = [data], len(data)
-        while self._chunks and size < AT_ONCE:
+        while self._chunks and size < CHUNK_BYTES:
             pieces.append(self._chunks.popleft())
             size += len(pieces[-1])
         return b"".join(pieces)
@@ -124,6 +124,6 @@ class Outbox:
         self._flushed.set()
 
     async def flush(self) -> None:
-        """Wait until all messages have been sent, at most `LAST_S`."""
-        with anyio.move_on_after(LAST_S):
+        """Wait until all messages have been sent, at most `FLUSH_S`."""
+        with anyio.move_on_after(FLUSH_S):
             await self._flushed.wait()

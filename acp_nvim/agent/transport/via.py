@@ -93,12 +93,12 @@ def via_of(spec: AgentSettings, words: Sequence[str] | None, folder: str) -> Via
             raise TransportError(wording.WHY_VIA_WORDS, again=False)
         return Via(tuple(given))
     if given == "ssh":
-        return Via(("ssh", _needed(spec.host, "host")))
+        return Via(("ssh", _required(spec.host, "host")))
     if given == "docker":
-        container = _needed(spec.container, "container")
+        container = _required(spec.container, "container")
         return Via(("docker", "exec", "-i", container), takes_directory=True)
     if given == "kubectl":
-        pod = _needed(spec.pod, "pod")
+        pod = _required(spec.pod, "pod")
         within = ["-c", spec.container] if spec.container else []
         return Via(("kubectl", "exec", "-i", pod, *within, "--"))
     if given == "devcontainer":
@@ -106,7 +106,7 @@ def via_of(spec: AgentSettings, words: Sequence[str] | None, folder: str) -> Via
     raise TransportError(wording.WHY_VIA_UNKNOWN.format(via=given), again=False)
 
 
-def _needed(value: str | None, option: str) -> str:
+def _required(value: str | None, option: str) -> str:
     if not value or value.startswith("-"):
         raise TransportError(wording.WHY_VIA_NEEDS.format(option=option), again=False)
     return value

@@ -28,7 +28,7 @@ from websockets.exceptions import (
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.transport import failures, tls
-from acp_nvim.agent.transport.addresses import display_address, is_here
+from acp_nvim.agent.transport.addresses import display_address, is_loopback
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.frame_splitter import FrameSplitter
 from acp_nvim.agent.transport.remote import Address, address_of
@@ -59,10 +59,10 @@ class WebSocketTransport:
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox = ByteQueue()
         self._lost: TransportError | None = None
-        self._silent = False
+        self._has_timed_out = False
         self._waits_since: float | None = None
         """Time at which the current wait for data began, or None."""
-        self._binary = 0
+        self._binary_count = 0
 
     async def start(self) -> None:
         """Connect. Raise TransportError."""
@@ -71,7 +71,7 @@ class WebSocketTransport:
             self._socket = await self._handshake(url)
         except InvalidStatus as error:
             response = error.response
-            _keep_cookies(self._address.cookies, url, response.headers.get_all("Set-Cookie"))
+            _store_cookies(self._address.cookies, url, response.headers.get_all("Set-Cookie"))
             raise failures.status_error(url, response.status_code, response.headers) from error
         except InvalidMessage as error:
             raise _not_spoken(url, error, again=True) from error
@@ -81,7 +81,7 @@ class WebSocketTransport:
             raise _not_spoken(url, error, again=False) from error
         assert self._socket.response is not None
         headers = self._socket.response.headers.get_all("Set-Cookie")
-        _keep_cookies(self._address.cookies, url, headers)
+        _store_cookies(self._address.cookies, url, headers)
         work = (self._read(), self._write(), self._watch())
         self._tasks = [asyncio.create_task(one) for one in work]
 
@@ -90,7 +90,7 @@ class WebSocketTransport:
         cookie = _cookie_header(self._address.cookies, url)
         if cookie and not any(name.lower() == "cookie" for name in headers):
             headers["Cookie"] = cookie
-        here, secure = is_here(url), url.lower().startswith("wss")
+        here, secure = is_loopback(url), url.lower().startswith("wss")
         agent = None if any(name.lower() == "user-agent" for name in headers) else USER_AGENT
         return await _Connect(
             url,
@@ -146,12 +146,12 @@ class WebSocketTransport:
             self._on_binary(size)
 
     def _on_binary(self, size: int) -> None:
-        self._binary += 1
-        if self._binary == 1:
+        self._binary_count += 1
+        if self._binary_count == 1:
             self._address.remark(f"binary messages are ignored; the first has {size} bytes")
 
     def _end(self, error: ConnectionClosed) -> TransportError:
-        if self._silent:
+        if self._has_timed_out:
             return TransportError(wording.WHY_CONNECTION_SILENT)
         if error.rcvd is None:
             return TransportError(wording.WHY_CONNECTION_ENDED)
@@ -192,7 +192,7 @@ class WebSocketTransport:
                 while not pong.done():
                     await asyncio.wait([pong], timeout=self._pong_s)
                     if not pong.done() and self._is_silent():
-                        self._silent = True
+                        self._has_timed_out = True
                         self._socket.transport.abort()
                 await pong
 
@@ -243,7 +243,7 @@ def _cookie_header(jar: CookieJar, url: str) -> str | None:
     return request.get_header("Cookie")
 
 
-def _keep_cookies(jar: CookieJar, url: str, values: Iterable[str]) -> None:
+def _store_cookies(jar: CookieJar, url: str, values: Iterable[str]) -> None:
     """Store the cookies of the received `Set-Cookie` headers."""
     jar.extract_cookies(cast("Any", _CookieAnswer(values)), _http_request(url))
 

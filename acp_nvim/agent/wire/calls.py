@@ -40,9 +40,9 @@ class OutgoingCall:
         self.cancelled = False
         """Whether `$/cancel_request` was sent. The request stays open until its answer."""
         self._on_response = on_response
-        self._on_taken = on_inserted
+        self._on_inserted = on_inserted
         self._on_over: list[Callable[[], object]] = []
-        self._over = False
+        self._is_over = False
         self._done = anyio.Event()
         self._result: Any = None
         self._error: Exception | None = None
@@ -59,7 +59,7 @@ class OutgoingCall:
 
     def insert(self, message_id: str) -> None:
         """Report that the peer has inserted a prompt. The answer comes later."""
-        on_inserted, self._on_taken = self._on_taken, None
+        on_inserted, self._on_inserted = self._on_inserted, None
         if on_inserted is not None:
             on_inserted(message_id)
 
@@ -70,13 +70,13 @@ class OutgoingCall:
 
     def when_over(self, action: Callable[[], object]) -> None:
         """Call `action` when the request is answered or cancelled; at once if it already is."""
-        if self._over:
+        if self._is_over:
             action()
         else:
             self._on_over.append(action)
 
     def _end(self) -> None:
-        self._over = True
+        self._is_over = True
         actions, self._on_over = self._on_over, []
         for action in actions:
             action()

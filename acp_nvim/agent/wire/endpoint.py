@@ -52,13 +52,13 @@ __all__ = ["ConnectionClosed", "Endpoint", "FlowControl", "Handler", "IncomingCa
 
 CANCEL = "$/cancel_request"
 
-CALM, LITTLE = 8, 8 << 10
-"""Reading may rest after `CALM` consecutive reads of at most `LITTLE` bytes of notifications."""
+CALM_READS, SMALL_READ = 8, 8 << 10
+"""Reading may rest after `CALM_READS` reads of at most `SMALL_READ` bytes of notifications."""
 
 AT_ONCE = 100
 """Number of events handled before other tasks run. Updates that arrive together count as one."""
 
-UNREADABLE_ANSWERED = 1000
+MAX_UNREADABLE_ANSWERS = 1000
 """Maximum number of unreadable lines that are answered with an error.
 
 An agent that prints other text on stdout may print any amount of it and read no answers.
@@ -101,7 +101,7 @@ class Endpoint:
         self._calm = 0
         """Number of consecutive reads with few notifications and no other messages."""
         self._last_words = last_words
-        self._noted = noted
+        self._on_deviation = noted
         self._translation: Translation = translation or Dialect()
         self._paths = paths
         self.closed: str | None = None
@@ -216,7 +216,7 @@ class Endpoint:
     async def _read(self) -> None:
         while True:
             lull = await self._flow.room() if self._flow is not None else None
-            if lull and self._calm >= CALM and self._rest is not None:
+            if lull and self._calm >= CALM_READS and self._rest is not None:
                 self._rest(lull)
             data = await self._transport.receive()
             if not data:
@@ -226,7 +226,7 @@ class Endpoint:
             if self._translation.active or self._paths is not None:
                 self._peer.read_no_updates()
             tells = await self._handle_all(self._peer.receive(data))
-            self._calm = self._calm + 1 if tells and len(data) <= LITTLE else 0
+            self._calm = self._calm + 1 if tells and len(data) <= SMALL_READ else 0
         self._handle(self._peer.close())
 
     async def _handle_all(self, events: list[Event]) -> bool:
@@ -287,7 +287,7 @@ class Endpoint:
         if kind not in ("json", "utf8"):
             return False
         self._unreadable[kind] += 1
-        return self._unreadable[kind] > UNREADABLE_ANSWERED
+        return self._unreadable[kind] > MAX_UNREADABLE_ANSWERS
 
     def _on_answer(self, response: Response) -> None:
         for event in self._translation.response(response, self._handler.turn_text):
@@ -321,7 +321,7 @@ class Endpoint:
         except RemoteProtocolError as unreadable:
             return None, unreadable
         for note in notes:
-            self._noted(f"{response.method}: {note}")
+            self._on_deviation(f"{response.method}: {note}")
         return result, None
 
     def _on_cancel(self, notification: Notification) -> None:

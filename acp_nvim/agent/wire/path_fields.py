@@ -52,14 +52,14 @@ class PathFields:
     def __init__(self, paths: PathMap) -> None:
         self._paths = paths
         self._out: Mapping[Kind, Callable[[str], str]] = {
-            "path": paths.there,
-            "folder": paths.folder_there,
-            "uri": paths.uri_there,
+            "path": paths.to_agent,
+            "folder": paths.folder_to_agent,
+            "uri": paths.uri_to_agent,
         }
         self._in: Mapping[Kind, Callable[[str], str]] = {
-            "path": paths.here,
-            "folder": paths.here,
-            "uri": paths.uri_here,
+            "path": paths.to_local,
+            "folder": paths.to_local,
+            "uri": paths.uri_to_local,
         }
 
     def incoming(self, events: Iterable[Event]) -> list[Event]:
@@ -69,20 +69,20 @@ class PathFields:
     def _event(self, event: Event) -> Event:
         match event:
             case Request(id, method, params) if _has_paths(method):
-                return Request(id, method, self._raw(params))
+                return Request(id, method, self._map_raw(params))
             case Notification(method, params) if _has_paths(method):
-                return Notification(method, self._raw(params))
+                return Notification(method, self._map_raw(params))
             case Response(id, method, result, error) if result is not None and _has_paths(method):
-                return Response(id, method, self._raw(result), error)
+                return Response(id, method, self._map_raw(result), error)
         return event
 
-    def _raw(self, raw: Raw) -> Raw:
+    def _map_raw(self, raw: Raw) -> Raw:
         """Return JSON with mapped paths. Invalid JSON does not change; the reader refuses it."""
         try:
             value = _decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return raw
-        mapped = _mapped(value, self._in, FIELDS)
+        mapped = _map_paths(value, self._in, FIELDS)
         return raw if mapped is value else Raw(_encoder.encode(mapped))
 
     def outgoing(self, line: bytes, method: str) -> bytes:
@@ -93,44 +93,46 @@ class PathFields:
         for part in ("params", "result", "error"):
             if part in message:
                 value = _decoder.decode(message[part])
-                mapped = self._error(value) if part == "error" else self._outgoing(value)
+                mapped = self._map_error(value) if part == "error" else self._map_outgoing(value)
                 if method == "mcp/message" and isinstance(value.get("result"), dict):
-                    mapped = {**mapped, "result": self._result(value["result"])}
+                    mapped = {**mapped, "result": self._map_result(value["result"])}
                 message[part] = Raw(_encoder.encode(mapped))
         return _encoder.encode(message) + b"\n"
 
     def tool_request(self, line: bytes) -> bytes:
         """Return a message to the editor's tools with the paths of this machine."""
-        return bytes(self._raw(Raw(line)))
+        return bytes(self._map_raw(Raw(line)))
 
     def tool_answer(self, line: bytes) -> bytes:
         """Return a message of the editor's tools with the paths of the agent."""
         message = _decoder.decode(line)
-        mapped = self._outgoing(message)
+        mapped = self._map_outgoing(message)
         if isinstance(result := message.get("result"), dict):
-            mapped = {**mapped, "result": self._result(result)}
+            mapped = {**mapped, "result": self._map_result(result)}
         return _encoder.encode(mapped) + b"\n"
 
-    def _result(self, result: dict[str, Any]) -> Any:
+    def _map_result(self, result: dict[str, Any]) -> Any:
         """Return the result of a tool with the agent's paths, also at the beginning of text lines.
 
         The text of a file does not change.
         """
-        mapped, data = self._outgoing(result), result.get("structuredContent")
+        mapped, data = self._map_outgoing(result), result.get("structuredContent")
         if "content" not in result or (isinstance(data, dict) and "text" in data):
             return mapped
         blocks = [
-            {**block, "text": self._paths.lines_there(block["text"])} if "text" in block else block
+            {**block, "text": self._paths.lines_to_agent(block["text"])}
+            if "text" in block
+            else block
             for block in mapped["content"]
         ]
         return {**mapped, "content": blocks}
 
-    def _outgoing(self, value: Any) -> Any:
-        return _mapped(value, self._out, FIELDS)
+    def _map_outgoing(self, value: Any) -> Any:
+        return _map_paths(value, self._out, FIELDS)
 
-    def _error(self, error: Any) -> Any:
+    def _map_error(self, error: Any) -> Any:
         """Return an error with the agent's paths, also in its message."""
-        mapped = self._outgoing(error)
+        mapped = self._map_outgoing(error)
         data, shown = error.get("data"), mapped.get("data")
         if isinstance(data, dict) and isinstance(path := data.get("path"), str) and path:
             text = str(mapped.get("message", "")).replace(path, shown["path"])
@@ -143,39 +145,39 @@ def _has_paths(method: str) -> bool:
     return not method.startswith("_") and method != "elicitation/create"
 
 
-def _mapped(
+def _map_paths(
     value: Any, maps: Mapping[Kind, Callable[[str], str]], fields: Mapping[str, Kind]
 ) -> Any:
     """Return a value with all its paths mapped, or the same object if nothing changes."""
     if isinstance(value, dict):
-        items = {key: _member(key, item, maps, fields) for key, item in value.items()}
+        items = {key: _map_member(key, item, maps, fields) for key, item in value.items()}
         return items if any(items[key] is not value[key] for key in value) else value
     if isinstance(value, list):
-        rows = [_mapped(item, maps, fields) for item in value]
+        rows = [_map_paths(item, maps, fields) for item in value]
         return rows if any(a is not b for a, b in zip(rows, value, strict=True)) else value
     return value
 
 
-def _member(
+def _map_member(
     key: str, value: Any, maps: Mapping[Kind, Callable[[str], str]], fields: Mapping[str, Kind]
 ) -> Any:
     if key in OPAQUE:
         return value
     if key == _INPUT:
-        return _mapped(value, maps, INPUT_FIELDS)
+        return _map_paths(value, maps, INPUT_FIELDS)
     kind = fields.get(key)
     if kind is None:
-        return _mapped(value, maps, fields)
+        return _map_paths(value, maps, fields)
     if isinstance(value, str):
-        return _path(value, maps[kind])
+        return _map_path(value, maps[kind])
     if isinstance(value, list):
         return [
-            _path(item, maps[kind]) if isinstance(item, str) else _mapped(item, maps, fields)
+            _map_path(item, maps[kind]) if isinstance(item, str) else _map_paths(item, maps, fields)
             for item in value
         ]
-    return _mapped(value, maps, fields)
+    return _map_paths(value, maps, fields)
 
 
-def _path(value: str, change: Callable[[str], str]) -> str:
+def _map_path(value: str, change: Callable[[str], str]) -> str:
     changed = change(value)
     return value if changed == value else changed

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import quote, unquote
 
-_HERE: Final = "neovim:"
+_LOCAL_PREFIX: Final = "neovim:"
 """Prefix of a path that is sent to an agent although its place does not have the file.
 
 With it, the path is relative and, as a URI, of an unknown scheme. So it cannot name another file.
@@ -26,7 +26,7 @@ class PathMap:
 
     def __init__(self, name: str, pairs: Mapping[str, str]) -> None:
         """``name`` is the agent's name. A `~` in a directory there requires `set_home`."""
-        self._far = f"/{name}:/"
+        self._far_prefix = f"/{name}:/"
         self._given = dict(pairs)
         self._home: str | None = None
         self._there: list[tuple[str, str]] = []
@@ -60,27 +60,27 @@ class PathMap:
 
     def covers_here(self, path: str) -> bool:
         """Return whether a path of this machine exists there."""
-        return self._covered_here(path) is not None
+        return self._map_covered(path) is not None
 
-    def there(self, path: str) -> str:
+    def to_agent(self, path: str) -> str:
         """Return the agent's path for a path of this machine. A relative path does not change."""
         if not path.startswith("/"):
             return path
-        mapped = self._covered_here(path)
-        if mapped is None and path.startswith(self._far):
-            own = _normal(path[len(self._far) - 1 :])
-            mapped = own if _replaced(own, self._here) is None else None
-        return _HERE + path if mapped is None else mapped
+        mapped = self._map_covered(path)
+        if mapped is None and path.startswith(self._far_prefix):
+            own = _normal(path[len(self._far_prefix) - 1 :])
+            mapped = own if _replace_directory(own, self._here) is None else None
+        return _LOCAL_PREFIX + path if mapped is None else mapped
 
-    def here(self, path: str) -> str:
+    def to_local(self, path: str) -> str:
         """Return this machine's path for a path of the agent. A relative path does not change."""
         if not path.startswith("/"):
             return path
         path = _normal(path)
-        mapped = _replaced(path, self._here)
-        return self._far + path[1:] if mapped is None else mapped
+        mapped = _replace_directory(path, self._here)
+        return self._far_prefix + path[1:] if mapped is None else mapped
 
-    def lines_there(self, text: str) -> str:
+    def lines_to_agent(self, text: str) -> str:
         """Map the paths at the beginning of lines of a text to those of the agent.
 
         A word may precede the path, as in `modified /src/a`.
@@ -92,38 +92,38 @@ class PathMap:
         beginning = rf"(?m)^(\S+ )?({heres})(?=/|:|$)"
         return re.sub(beginning, lambda found: (found[1] or "") + pairs[found[2]], text)
 
-    def folder_there(self, path: str) -> str:
+    def folder_to_agent(self, path: str) -> str:
         """Return the directory of a session there: without pairs, the agent's working directory."""
-        return self.directory or self.there(path)
+        return self.directory or self.to_agent(path)
 
-    def uri_there(self, uri: str) -> str:
+    def uri_to_agent(self, uri: str) -> str:
         """Return the agent's form of a `file:` URI or a plain path. Other URIs do not change."""
         if uri.startswith("/"):
-            return self.there(uri)
+            return self.to_agent(uri)
         path, rest = _file_path(uri)
         if path is None:
             return uri
-        mapped = self.there(path)
-        scheme = _FILE if mapped.startswith("/") else _HERE
-        return scheme + quote(mapped.removeprefix(_HERE)) + rest
+        mapped = self.to_agent(path)
+        scheme = _FILE if mapped.startswith("/") else _LOCAL_PREFIX
+        return scheme + quote(mapped.removeprefix(_LOCAL_PREFIX)) + rest
 
-    def uri_here(self, uri: str) -> str:
+    def uri_to_local(self, uri: str) -> str:
         """Return this machine's form of a `file:` URI or a plain path of the agent."""
         if uri.startswith("/"):
-            return self.here(uri)
+            return self.to_local(uri)
         path, rest = _file_path(uri)
-        return uri if path is None else _FILE + quote(self.here(path)) + rest
+        return uri if path is None else _FILE + quote(self.to_local(path)) + rest
 
-    def _covered_here(self, path: str) -> str | None:
-        if path.startswith(self._far):
+    def _map_covered(self, path: str) -> str | None:
+        if path.startswith(self._far_prefix):
             return None
         path = _normal(path)
-        mapped = _replaced(path, self._there)
+        mapped = _replace_directory(path, self._there)
         if mapped is not None or not self._there:
             return mapped
         # The path may have links.
         real = [(os.path.realpath(here), there) for here, there in self._there]
-        return _replaced(os.path.realpath(path), _longest_first(real))
+        return _replace_directory(os.path.realpath(path), _longest_first(real))
 
 
 def _normal(path: str) -> str:
@@ -135,7 +135,7 @@ def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted(pairs, key=lambda pair: len(pair[0]), reverse=True)
 
 
-def _replaced(path: str, pairs: Iterable[tuple[str, str]]) -> str | None:
+def _replace_directory(path: str, pairs: Iterable[tuple[str, str]]) -> str | None:
     """Replace the first directory of the pairs that contains a path by the other of its pair."""
     for before, after in pairs:
         if path == before or path.startswith(before.rstrip("/") + "/"):

@@ -30,7 +30,7 @@ SESSION_TAIL = 8
 """Number of characters shown of a session id: enough to tell sessions apart, too few to use one."""
 SHORTEST_SECRET = 4
 """Minimum length of a value that is searched for in text. Shorter ones would match everywhere."""
-DEEPEST: Final = 8
+MAX_DEPTH: Final = 8
 """Maximum depth of JSON inside strings. Deeper levels are redacted as a whole."""
 FEW_SESSIONS: Final = 20
 SHORT_TEXT: Final = 40
@@ -56,28 +56,28 @@ class Redactor:
         """A `quick` redactor knows only the most common shapes, which need no loading."""
         self._secrets = variants(secrets)
         self._sessions: set[str] = set()
-        self._shapes = secret_shapes.own() if quick else secret_shapes.every()
+        self._shapes = secret_shapes.common_shapes() if quick else secret_shapes.all_shapes()
         self._depth = 0
         self._short_texts: dict[str, str] = {}
         """Results for short texts, most of which recur, such as the names of members."""
         self._in_key: set[str] = set()
         """Streams whose next line may be in a private key."""
 
-    def learn(self, lines: Iterable[bytes]) -> None:
+    def scan(self, lines: Iterable[bytes]) -> None:
         """Scan a whole log before it is redacted.
 
         Session ids are then also found in earlier lines, and shapes without a keyword in the log
         are skipped.
         """
-        self._shapes = self._shapes.among(self._found_sessions(lines))
+        self._shapes = self._shapes.found_in(self._found_sessions(lines))
 
     def _found_sessions(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         for line in lines:
             for found in _SESSION.findall(line):
-                self._remember(found.decode("utf-8", "replace"))
+                self._add_session(found.decode("utf-8", "replace"))
             yield line
 
-    def _remember(self, session: str) -> None:
+    def _add_session(self, session: str) -> None:
         if len(session) > SESSION_TAIL and session not in self._sessions:
             self._sessions.add(session)
             self._short_texts.clear()
@@ -97,17 +97,17 @@ class Redactor:
         if len(text) < SHORTEST_SECRET:
             return text
         if _is_json(text):
-            redacted = self._json(text)
+            redacted = self._redact_json(text)
             if redacted is not None:
                 return redacted
         elif "\n" in text and '{"' in text:
             parts = text.split("\n")
             text = "\n".join(
-                (self._json(part) or part) if _is_json(part) else part for part in parts
+                (self._redact_json(part) or part) if _is_json(part) else part for part in parts
             )
-        return self._plain(text)
+        return self._redact_plain(text)
 
-    def _plain(self, text: str) -> str:
+    def _redact_plain(self, text: str) -> str:
         text = self._replace_known_secrets(text)
         if self._sessions:
             text = self._shorten_session_ids(text)
@@ -122,9 +122,9 @@ class Redactor:
 
     def _shorten_session_ids(self, text: str) -> str:
         if len(self._sessions) > FEW_SESSIONS:
-            return _WORD.sub(lambda m: _short(m[0]) if m[0] in self._sessions else m[0], text)
+            return _WORD.sub(lambda m: _shorten(m[0]) if m[0] in self._sessions else m[0], text)
         for session in self._sessions:
-            text = text.replace(session, _short(session))
+            text = text.replace(session, _shorten(session))
         return text
 
     def line(self, text: str, stream: str, whole: bool = True) -> str:
@@ -143,7 +143,7 @@ class Redactor:
             text = _LAST_WORD.sub(REDACTED, text)
         return self.text(text)
 
-    def _json(self, text: str) -> str | None:
+    def _redact_json(self, text: str) -> str | None:
         """Return JSON text without its secrets, or None if the text is not JSON."""
         try:
             value = msgspec.json.decode(text)
@@ -151,7 +151,7 @@ class Redactor:
             return None
         if not isinstance(value, dict | list | str):
             return None
-        if self._depth >= DEEPEST:
+        if self._depth >= MAX_DEPTH:
             return REDACTED
         self._depth += 1
         try:
@@ -165,66 +165,68 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return self._members(value)
+            return self._redact_members(value)
         if isinstance(value, list):
-            return self._items(value)
+            return self._redact_items(value)
         return value
 
-    def _members(self, members: dict[str, Any]) -> dict[str, Any]:
+    def _redact_members(self, members: dict[str, Any]) -> dict[str, Any]:
         name = members.get("name", members.get("key"))
-        redacted = {self.text(key): self._member(key, member) for key, member in members.items()}
+        redacted = {
+            self.text(key): self._redact_member(key, member) for key, member in members.items()
+        }
         if isinstance(name, str) and isinstance(members.get("value"), str) and strength(name):
-            redacted["value"] = self._by_name(name, members["value"])
+            redacted["value"] = self._redact_by_name(name, members["value"])
         program, arguments = members.get("command"), members.get("args")
         if isinstance(program, str) and isinstance(arguments, list):
-            redacted[self.text("args")] = self._items(arguments, program)
+            redacted[self.text("args")] = self._redact_items(arguments, program)
         return redacted
 
-    def _member(self, key: str, member: Any) -> Any:
+    def _redact_member(self, key: str, member: Any) -> Any:
         name = snake(key)
         if is_container(key):
             return self._redact_values(member)
         if name == "session_id" and isinstance(member, str):
-            self._remember(member)
-        return self._by_name(key, member)
+            self._add_session(member)
+        return self._redact_by_name(key, member)
 
-    def _by_name(self, name: str, value: Any) -> Any:
+    def _redact_by_name(self, name: str, value: Any) -> Any:
         how = strength(name)
         if how == "strong" and not _is_count(name, value):
-            return blank(value)
+            return redact_all(value)
         if how == "weak" and isinstance(value, str) and is_secret(value):
             return REDACTED
         if how == "weak" and isinstance(value, list):
-            return [self._by_name(name, item) for item in value]
+            return [self._redact_by_name(name, item) for item in value]
         return self.value(value)
 
     def _redact_values(self, value: Any) -> Any:
         """Redact the values of an environment or of headers, in any form."""
         if isinstance(value, dict):
             return {
-                key: self.value(member) if _is_harmless(key, member) else blank(member)
+                key: self.value(member) if _is_harmless(key, member) else redact_all(member)
                 for key, member in value.items()
             }
         if isinstance(value, list):
-            return [self._variable(item) for item in value]
-        return blank(value)
+            return [self._redact_variable(item) for item in value]
+        return redact_all(value)
 
-    def _variable(self, item: Any) -> Any:
+    def _redact_variable(self, item: Any) -> Any:
         if isinstance(item, dict):
             name = item.get("name", item.get("key"))
             if isinstance(name, str) and _is_harmless(name, item.get("value")):
-                return self._members(item)
+                return self._redact_members(item)
         elif isinstance(item, str) and (assigned := _ASSIGNED.fullmatch(item)):
             name, sep, value = assigned.groups()
             return name + sep + (self.text(value) if _is_harmless(name, value) else REDACTED)
-        return blank(item)
+        return redact_all(item)
 
-    def _items(self, items: list[Any], program: str = "") -> list[Any]:
+    def _redact_items(self, items: list[Any], program: str = "") -> list[Any]:
         redacted = []
         before: Any = None
         for item in items:
             if _is_secret_of(before, item):
-                redacted.append(blank(item))
+                redacted.append(redact_all(item))
             elif isinstance(item, str) and secret_text.is_password_option(program, item):
                 redacted.append(item[:2] + REDACTED)
             else:
@@ -244,12 +246,12 @@ class SecretsOnly(Redactor):
     def line(self, text: str, stream: str, whole: bool = True) -> str:
         return self._replace_known_secrets(text)
 
-    def _members(self, members: dict[str, Any]) -> dict[str, Any]:
+    def _redact_members(self, members: dict[str, Any]) -> dict[str, Any]:
         return {
             self._replace_known_secrets(key): self.value(member) for key, member in members.items()
         }
 
-    def _items(self, items: list[Any], program: str = "") -> list[Any]:
+    def _redact_items(self, items: list[Any], program: str = "") -> list[Any]:
         return [self.value(item) for item in items]
 
 
@@ -319,19 +321,19 @@ def _is_secret_of(option: Any, item: Any) -> bool:
     return _FLAG.match(option) is not None and strength(option.lstrip("-")) == "strong"
 
 
-def blank(value: Any) -> Any:
+def redact_all(value: Any) -> Any:
     """Replace every string and number in a value, but no names of variables and headers."""
     if isinstance(value, dict):
         return {
-            k: v if k in ("name", "key") and isinstance(v, str) else blank(v)
+            k: v if k in ("name", "key") and isinstance(v, str) else redact_all(v)
             for k, v in value.items()
         }
     if isinstance(value, list):
-        return [blank(item) for item in value]
+        return [redact_all(item) for item in value]
     is_shown = value is None or isinstance(value, bool)
     is_shown = is_shown or (isinstance(value, str) and secret_text.is_reference(value))
     return value if is_shown else REDACTED
 
 
-def _short(session: str) -> str:
+def _shorten(session: str) -> str:
     return "…" + session[-SESSION_TAIL:]

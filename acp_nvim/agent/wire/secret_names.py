@@ -57,7 +57,7 @@ _SUFFIXES: Final = {
     *("value", "b64", "base64", "raw", "plain", "old", "new", "current", "next", "prod", "dev"),
     *("test", "live", "staging", "hash", "key", "base", "string", "text", "data", "header"),
 }
-_ABOUT: Final = {
+_DESCRIPTIVE: Final = {
     *("file", "files", "path", "dir", "name", "names", "type", "kind", "count", "length", "len"),
     *("size", "limit", "field", "fields", "policy", "hint", "label", "format", "expires"),
     *("expiry", "expiration", "at", "ttl", "manager", "strength", "required", "enabled"),
@@ -69,7 +69,7 @@ _ABOUT: Final = {
 }
 """Endings of names that describe a secret without containing it."""
 _HUMP: Final = late(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_LONGEST: Final = 100
+_MAX_LENGTH: Final = 100
 
 
 def is_container(name: str) -> bool:
@@ -86,10 +86,10 @@ def snake(name: str) -> str:
 @lru_cache(maxsize=8192)
 def strength(name: str) -> Strength:
     """Classify a name; return None if its values are not secret."""
-    if len(name) > _LONGEST:
+    if len(name) > _MAX_LENGTH:
         return None
     words = [word.rstrip("0123456789") or word for word in snake(name).split("_") if word]
-    if not words or (words[-1] in _ABOUT and words[-2:] != ["key", "id"]):
+    if not words or (words[-1] in _DESCRIPTIVE and words[-2:] != ["key", "id"]):
         return None
     if words[-2:] == [
         "key",

@@ -19,7 +19,7 @@ SHORTEST_GROUP: Final = 8
 BATCH: Final = 256 << 10
 RULES: Final = Path(__file__).with_name("gitleaks.toml")
 
-_OWN: Final[dict[str, tuple[str, str]]] = {
+_COMMON: Final[dict[str, tuple[str, str]]] = {
     "anthropic": ("sk-ant-", r"sk-ant-[\w-]{16,}"),
     "openai-like": ("sk-", r"(?<![A-Za-z0-9])sk-(?:proj-|svcacct-|admin-|or-v1-)?[\w-]{20,}"),
     "stripe-like": ("_live_", r"(?<![A-Za-z0-9])[spr]k_live_[A-Za-z0-9]{10,}"),
@@ -88,7 +88,7 @@ class Shapes:
         self.by_keyword = shapes
         self.keywords = tuple(shapes)
 
-    def among(self, lines: Iterable[bytes]) -> Shapes:
+    def found_in(self, lines: Iterable[bytes]) -> Shapes:
         """Return the shapes whose keywords appear in the lines of a log."""
         missing = {keyword.encode(): keyword for keyword in self.keywords}
         found: dict[str, list[Shape]] = {}
@@ -124,18 +124,18 @@ def _batches(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 @cache
-def own() -> Shapes:
+def common_shapes() -> Shapes:
     """Return the most common shapes."""
-    return Shapes({keyword: [Shape(regex)] for keyword, regex in _OWN.values()})
+    return Shapes({keyword: [Shape(regex)] for keyword, regex in _COMMON.values()})
 
 
 @cache
-def every() -> Shapes:
+def all_shapes() -> Shapes:
     """Return all known shapes."""
     import tomllib
 
     table: dict[str, dict[str, Any]] = tomllib.loads(RULES.read_text(encoding="utf-8"))
-    by_keyword = {keyword: list(found) for keyword, found in own().by_keyword.items()}
+    by_keyword = {keyword: list(found) for keyword, found in common_shapes().by_keyword.items()}
     for rule in table.values():
         shape = Shape(rule["regex"], rule.get("entropy", 0.0))
         for keyword in rule["keywords"]:

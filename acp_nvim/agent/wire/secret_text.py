@@ -17,7 +17,7 @@ from acp_nvim.agent.wire.secret_names import is_secret, strength
 from acp_nvim.patterns import late
 
 _LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-FAR: Final = 16 << 10
+MAX_QUOTED: Final = 16 << 10
 """Maximum length of a quoted value, in characters, which keeps the search linear."""
 
 # -- names with values ----------------------------------------------------------------------------
@@ -32,7 +32,7 @@ _SEPARATOR: Final = late(
     r"(?:\\*+[\"'`]|\])?\s{0,4}(?::=|=>|->|={1,3}|:(?!//))\s{0,4}|>|(?<=\])\s{0,4}=\s{0,4}"
 )
 _BLANKS: Final = late(r"[ \t]{1,4}")
-LONGEST_NAME: Final = 100
+MAX_NAME: Final = 100
 _OPEN: Final = late(r"(?:[bfru]{1,2}(?=[\"']))?(\\*+(?:\"\"\"|'''|[\"'`]))")
 _BARE: Final = late(
     r"(?:(?:Bearer|Basic|Token|ApiKey|Digest|Negotiate|AWS4-HMAC-SHA256)[ \t]+)?"
@@ -61,7 +61,7 @@ _REFERENCES: Final = (
     r"|[*x.•…]+\Z|«redacted»\Z"
 )
 _REFERENCE: Final = late(_REFERENCES, re.IGNORECASE)
-_HELD: Final = late(
+_QUOTED_PLACEHOLDER: Final = late(
     _REFERENCES + r"|(?:string|str|number|boolean|null|none|true|false|password|token)\Z",
     re.IGNORECASE,
 )
@@ -103,7 +103,7 @@ _PGPASS: Final = late(
 )
 _KUBERNETES: Final = late(r"(?i)\bkind[\"']?\s{0,3}:\s{0,3}[\"']?Secret\b")
 _YAML_DATA: Final = late(r"(?m)^([ \t]+[\w.-]{1,80}:[ \t]*[\"']?)([^\s\"':]{4,})(?=[\"']?[ \t]*$)")
-_YAML_KEPT: Final = late(r"\s*(?:name|namespace|kind|type|apiVersion|app[\w.-]*):")
+_YAML_METADATA: Final = late(r"\s*(?:name|namespace|kind|type|apiVersion|app[\w.-]*):")
 
 
 def redact(text: str, mark: str) -> str:
@@ -112,15 +112,15 @@ def redact(text: str, mark: str) -> str:
     if "private key" in lowered:
         text = _mark_pem_keys(text, mark)
     if "://" in lowered:
-        text = _urls(text, mark)
+        text = _mark_urls(text, mark)
     if "=" in lowered:
-        text = _QUERY.sub(lambda found: _parameter(found, mark), text)
+        text = _QUERY.sub(lambda found: _mark_parameter(found, mark), text)
     text = _mark_named_values(text, mark)
     if "bearer" in lowered:
         text = _BEARER.sub(lambda m: m[1] + mark if _is_bearer(m[2]) else m[0], text)
     if "basic" in lowered:
         text = _BASIC.sub(lambda m: m[1] + mark if _is_basic(m[2]) else m[0], text)
-    return _commands(text, lowered, mark)
+    return _mark_commands(text, lowered, mark)
 
 
 def lower(text: str) -> str:
@@ -148,12 +148,12 @@ def _mark_pem_keys(text: str, mark: str) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _urls(text: str, mark: str) -> str:
-    text = _databases(text, mark)
+def _mark_urls(text: str, mark: str) -> str:
+    text = _mark_databases(text, mark)
     return _USER_ONLY.sub(mark, _USER.sub(mark, text))
 
 
-def _databases(text: str, mark: str) -> str:
+def _mark_databases(text: str, mark: str) -> str:
     """Mark user and password of database URLs.
 
     The last `@` ends the password, since passwords are not always encoded.
@@ -167,30 +167,34 @@ def _databases(text: str, mark: str) -> str:
     return "".join([*pieces, text[at:]])
 
 
-def _parameter(match: re.Match[str], mark: str) -> str:
+def _mark_parameter(match: re.Match[str], mark: str) -> str:
     name, value = match["name"], match["value"]
     plain = name.lower().replace("-", "_")
     secret = (plain in _IN_QUERY and len(value) >= 10) or strength(name) is not None
-    return f"{match['start']}{name}={mark}" if secret and _HELD.match(value) is None else match[0]
+    return (
+        f"{match['start']}{name}={mark}"
+        if secret and _QUOTED_PLACEHOLDER.match(value) is None
+        else match[0]
+    )
 
 
 def _mark_named_values(text: str, mark: str) -> str:
     """Mark the values of secret names. Each name is examined once."""
     pieces, at = [], 0
-    for start, end in _names(text):
+    for start, end in _name_spans(text):
         if start < at:
             continue
         sep = _SEPARATOR.match(text, end)
         if sep is None and text[start] == "-":
             sep = _BLANKS.match(text, end)
-        span = _value(text, start, sep) if sep is not None else None
+        span = _value_span(text, start, sep) if sep is not None else None
         if span is not None:
             pieces += [text[at : span[0]], mark]
             at = span[1]
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
-def _names(text: str) -> Iterator[tuple[int, int]]:
+def _name_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of names that contain one of `_WORDS`, in order."""
     lowered = lower(text)
     found: list[int] = []
@@ -204,7 +208,7 @@ def _names(text: str) -> Iterator[tuple[int, int]]:
         if at < last:
             continue
         start = at
-        while start > last and at - start < LONGEST_NAME and _is_in_name(text[start - 1]):
+        while start > last and at - start < MAX_NAME and _is_in_name(text[start - 1]):
             start -= 1
         name = _NAME.match(text, at)
         assert name is not None
@@ -216,18 +220,18 @@ def _is_in_name(char: str) -> bool:
     return char.isalnum() or char in "_.$-"
 
 
-def _value(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | None:
+def _value_span(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | None:
     """Return the span of a name's secret value, or None if it is not secret."""
     name, after = text[start : sep.start()].lstrip("$-"), sep.end()
     how = strength(name)
     if how is None:
         return None
     if ":" in sep[0] and name.lower() in _HEADERS:
-        return _header(text, start, after)
+        return _header_span(text, start, after)
     quote = _OPEN.match(text, after)
     if quote is not None:
         first, last = _quoted_span(text, quote)
-        value, placeholder = text[first:last], _HELD.match(text[first:last])
+        value, placeholder = text[first:last], _QUOTED_PLACEHOLDER.match(text[first:last])
     else:
         setting = _is_setting(name, sep[0]) and not text.startswith("$", after)
         placeholder = None if setting else _CODE.match(text, after)
@@ -252,7 +256,7 @@ def _is_setting(name: str, sep: str) -> bool:
 
 def _quoted_span(text: str, quote: re.Match[str]) -> tuple[int, int]:
     first, mark = quote.end(), quote[1]
-    furthest = first + FAR
+    furthest = first + MAX_QUOTED
     last = text.find(mark, first, furthest)
     while mark in ('"', "'") and last > first and _is_escaped(text, last):
         last = text.find(mark, last + 1, furthest)
@@ -268,7 +272,7 @@ def _is_escaped(text: str, at: int) -> bool:
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def _header(text: str, start: int, after: int) -> tuple[int, int] | None:
+def _header_span(text: str, start: int, after: int) -> tuple[int, int] | None:
     """Return the span of the rest of the line, or up to the quote that encloses the header."""
     quote = _OPEN.match(text, after)
     if quote is not None:
@@ -276,7 +280,7 @@ def _header(text: str, start: int, after: int) -> tuple[int, int] | None:
     if _CODE.match(text, after):
         return None
     opened = text[start - 1] if start and text[start - 1] in "\"'`" else None
-    end = text.find(opened, after, after + FAR) if opened else -1
+    end = text.find(opened, after, after + MAX_QUOTED) if opened else -1
     if end >= 0 and "\n" not in text[after:end]:
         return after, end
     line = _LINE.match(text, after)
@@ -294,7 +298,7 @@ def _is_basic(value: str) -> bool:
         return False
 
 
-def _commands(text: str, lowered: str, mark: str) -> str:
+def _mark_commands(text: str, lowered: str, mark: str) -> str:
     if "-u" in lowered:
         text = _USER_OPTION.sub(lambda m: m[0] if _is_id(m[2]) else m[1] + mark, text)
     if " -p" in lowered or " -a" in lowered:
@@ -304,7 +308,7 @@ def _commands(text: str, lowered: str, mark: str) -> str:
     if _PORT.search(text) is not None:
         text = _PGPASS.sub(rf"\g<1>{mark}", text)
     if "kind" in lowered and "secret" in lowered and _KUBERNETES.search(text):
-        text = _YAML_DATA.sub(lambda m: m[0] if _YAML_KEPT.match(m[0]) else m[1] + mark, text)
+        text = _YAML_DATA.sub(lambda m: m[0] if _YAML_METADATA.match(m[0]) else m[1] + mark, text)
     return text
 
 

@@ -29,7 +29,7 @@ ENTRY_BYTES: Final = 150
 """Overhead of an entry, in bytes: a tuple, a float, an object header."""
 BLOCK_BYTES: Final = 64 << 10
 """Size of the entries that are compressed, and later dropped, as one block, in bytes."""
-ERR_SHARE: Final = 8
+ERR_DIVISOR: Final = 8
 """Divisor of the limit for the share of stderr, which then cannot displace messages."""
 
 
@@ -54,17 +54,17 @@ class Traffic:
         self.level = level
         self.secrets = list(secrets)
         self._clock = clock
-        self._wire = _Ring(limit_bytes - limit_bytes // ERR_SHARE)
-        self._err = _Ring(limit_bytes // ERR_SHARE)
+        self._wire = _Ring(limit_bytes - limit_bytes // ERR_DIVISOR)
+        self._err = _Ring(limit_bytes // ERR_DIVISOR)
         self._cutters = {"in": _Cutter(), "out": _Cutter(), "err": _Cutter()}
 
     def configure(self, level: Level, limit_bytes: int) -> None:
         """Set the level and the maximum number of bytes."""
         self.level = level
-        self._wire.set_limit(limit_bytes - limit_bytes // ERR_SHARE)
-        self._err.set_limit(limit_bytes // ERR_SHARE)
+        self._wire.set_limit(limit_bytes - limit_bytes // ERR_DIVISOR)
+        self._err.set_limit(limit_bytes // ERR_DIVISOR)
 
-    def hide(self, secrets: Iterable[str]) -> None:
+    def add_secrets(self, secrets: Iterable[str]) -> None:
         """Add values to remove from redacted lines."""
         self.secrets += [secret for secret in secrets if secret not in self.secrets]
 
@@ -167,7 +167,7 @@ class Recorded(Struct, frozen=True):
 
     def _redactor(self) -> Redactor:
         redactor = Redactor(self.secrets)
-        redactor.learn(line.data for line in self.messages())
+        redactor.scan(line.data for line in self.messages())
         return redactor
 
     def messages(self) -> Iterator[Line]:
@@ -229,9 +229,9 @@ class _Ring:
         self.entries.append((when, direction, data))
         self.size += len(data) + ENTRY_BYTES
         while self.size > self.limit and self.blocks:
-            self._forget_block()
+            self._drop_block()
         while self.size > self.limit and self.entries:
-            self._forget()
+            self._drop_entry()
         if cut and self.entries:
             self.torn |= {direction}
 
@@ -253,12 +253,12 @@ class _Ring:
         self.blocks.append(_Block.of([self.entries.popleft() for _ in range(count)], size))
         return True
 
-    def _forget_block(self) -> None:
+    def _drop_block(self) -> None:
         block = self.blocks.popleft()
         self.size -= block.size
         self.torn = (self.torn - set(block.directions)) | block.torn
 
-    def _forget(self) -> None:
+    def _drop_entry(self) -> None:
         _, direction, data = self.entries.popleft()
         self.size -= len(data) + ENTRY_BYTES
         if not data.endswith(b"\n"):

@@ -19,7 +19,7 @@ from acp_nvim.render.text import format_size, one_line, visible
 
 Level = Literal["off", "error", "warn", "info", "debug", "trace"]
 
-SHOWN = 200
+MAX_SHOWN = 200
 """Number of characters of a message's content shown at level 'info'."""
 ARROWS = {"in": "<-", "out": "->", "err": "2>"}
 CUT = "(cut, its secrets can't be told)"
@@ -52,7 +52,7 @@ class _Message(Struct):
 _messages = msgspec.json.Decoder(_Message)
 
 
-class _Asked(Struct, frozen=True):
+class _OpenRequest(Struct, frozen=True):
     method: str
     time: float
 
@@ -74,7 +74,7 @@ class _View:
         self._brief = level == "info"
         self._only_errors = level in ("error", "warn", "off")
         self._redactor = redactor
-        self._asked: dict[tuple[str, bytes], _Asked] = {}
+        self._asked: dict[tuple[str, bytes], _OpenRequest] = {}
 
     def line(self, line: Line) -> str | None:
         """Return the line without its time, or None if the level hides it."""
@@ -97,7 +97,7 @@ class _View:
         label = "" if key is None else f" #{key.decode().strip(chr(34))}"
         if message.method is not UNSET:
             if key is not None:
-                self._asked[line.direction, key] = _Asked(message.method, line.time)
+                self._asked[line.direction, key] = _OpenRequest(message.method, line.time)
             return f"{arrow} {self._clean(message.method)}{label}", False
         failed = message.error is not UNSET
         asked = None if key is None else self._asked.pop((other, key), None)
@@ -109,7 +109,7 @@ class _View:
         text = (
             self._redact_content(content) if self._redactor is not None else _decode_text(content)
         )
-        return one_line(text, SHOWN) if self._brief else visible(text).replace("\n", " ")
+        return one_line(text, MAX_SHOWN) if self._brief else visible(text).replace("\n", " ")
 
     def _redact_content(self, content: Raw) -> str:
         assert self._redactor is not None
@@ -124,7 +124,7 @@ class _View:
         if not line.data.lstrip().startswith((b"{", b"[{", b'["')):
             return f"{ARROWS[line.direction][0]}! {self._text(line)}"
         start = _BEFORE_CONTENT.search(line.data)
-        head = line.data[: start.start()] if start else line.data[:SHOWN]
+        head = line.data[: start.start()] if start else line.data[:MAX_SHOWN]
         method, key = _METHOD.search(head), _ID.search(head)
         message = _Message(
             Raw(key.group(1)) if key else UNSET,
@@ -141,7 +141,7 @@ class _View:
         if self._redactor is not None:
             whole = line.whole and not text.endswith(" bytes]")
             text = self._redactor.line(text, line.direction, whole)
-        return one_line(text, SHOWN) if self._brief else visible(text)
+        return one_line(text, MAX_SHOWN) if self._brief else visible(text)
 
     def _clean(self, text: str) -> str:
         return text if self._redactor is None else self._redactor.text(text)

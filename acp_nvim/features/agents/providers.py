@@ -95,7 +95,7 @@ async def _configure_provider(
     headers = await _ask_headers(host)
     if headers is None:
         return
-    connection.traffic.hide(value for value in headers.values() if value)
+    connection.traffic.add_secrets(value for value in headers.values() if value)
     await connection.agent.set_provider(provider.provider_id, kinds[at], url.strip(), headers)
     host.echo("info", words.PROVIDER_SET.format(provider=provider.provider_id, url=url.strip()))
 

@@ -36,7 +36,7 @@ def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -
     known = recognize_numbers(prompts, labels)
     numbers = fill_gaps(known)
     for run, number in zip(prompts, numbers, strict=True):
-        session.transcript.number(run[0], number)
+        session.transcript.set_prompt_number(run[0], number)
     last = max((number for number in numbers if number is not None), default=0)
     numbered.continue_session(
         session, last, earlier, {number for number in known if number is not None}
@@ -73,7 +73,7 @@ async def with_transcript(host: Host, session: Session) -> Session:
     prompts = prompts_in(candidates.transcript.entries)
     labels = host.workspace.prompts.labels(session.n)
     for run, number in zip(prompts, fill_gaps(recognize_numbers(prompts, labels)), strict=True):
-        candidates.transcript.number(run[0], number)
+        candidates.transcript.set_prompt_number(run[0], number)
     return candidates if len(prompts) > len(prompts_in(session.transcript.entries)) else session
 
 

@@ -172,7 +172,7 @@ class InlineEdits:
         for conversation in list(self._ended):
             session = conversation.session
             if session.queue or session.in_turn:  # the user has written in its chat
-                session.adopt()
+                session.keep_open()
             elif session.is_running or session.decisions:
                 continue
             else:
@@ -245,7 +245,7 @@ class InlineEdits:
         if not edit.is_own:
             return
         if outcome.keeps_session:
-            edit.session.adopt()
+            edit.session.keep_open()
             edit.conversation.store()
         elif edit.has_begun:
             self._ended.append(edit.conversation)

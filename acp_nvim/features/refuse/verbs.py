@@ -83,7 +83,7 @@ def _send(host: Host, conversation: Conversation, prompt: Prompt) -> None:
     if conversation.can_add_prompts:
         conversation.add(prompt)
     elif conversation.session.in_turn and connection is not None and connection.agent.can_steer:
-        queue.wait_at_agent(conversation.session, prompt)
+        queue.add_at_agent(conversation.session, prompt)
         host.verbs.spawn("refuse", _steer(conversation, prompt))
     else:
         conversation.send_reason(prompt)
@@ -100,5 +100,5 @@ async def _steer(conversation: Conversation, prompt: Prompt) -> None:
     except ConnectionClosed:
         await connection.wait_ended()  # the end returns the reason, unless the agent reconnects
         is_inserted = False
-    if queue.leave_agent(session, prompt) and not is_inserted:
+    if queue.remove_at_agent(session, prompt) and not is_inserted:
         conversation.send_reason(prompt)

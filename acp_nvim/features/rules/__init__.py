@@ -19,7 +19,7 @@ def install(app: Host) -> None:
         """Apply the stored rules of the project to the session."""
         path = app.options.data_file("rules.json")
         if path is not None:
-            session.keep_rules(lambda: store(app).of(session.cwd) if path.exists() else ())
+            session.set_kept_rules(lambda: store(app).of(session.cwd) if path.exists() else ())
 
     app.conversation_observers.on_opened.append(on_opened)
 

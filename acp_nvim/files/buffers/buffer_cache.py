@@ -1,7 +1,6 @@
-"""Texts of all watched buffers, updated by the regions that the user changes.
+"""Cache of the texts of all watched buffers, updated by the regions that the user changes.
 
-This module wraps the port `Buffers`, and records each text that passes through in
-`TrackedFile.buffer`.
+It wraps the port `Buffers` and records each text in `TrackedFile.buffer`.
 """
 
 from __future__ import annotations
@@ -37,23 +36,19 @@ class BufferCache:
     def __init__(
         self, inner: Buffers, files: TrackedFiles, listener: Callable[[str, News], None]
     ) -> None:
-        """``listener`` is called with a real path for each change not made through the editor by an
-        agent.
-        """
+        """``listener`` is called with the real path for each change, except agents' writes."""
         self._inner = inner
         self._files = files
         self._listener = listener
 
     def get(self, path: str) -> BufferText | None:
-        """Return the loaded buffer of a file, as far as it is known."""
+        """Return the loaded buffer of a file, if known."""
         return self._files.buffer(path).text
 
     # ---- read
 
     async def read(self, place: Place) -> BufferText | NotLoaded:
-        """Read the buffer, as `Buffers.read`, unless the user's changedtick vouches for the
-        cache.
-        """
+        """Read the buffer like `Buffers.read`, or return the cached one if it can be trusted."""
         state = self._files.buffer(place.real)
         if state.text is not None and state.is_vouched:
             return state.text
@@ -66,14 +61,15 @@ class BufferCache:
         return live
 
     async def mirrored(self, place: Place) -> BufferText | NotLoaded:
-        """Return the buffer for reading, from the cache if all changes of it were reported.
+        """Return the buffer, from the cache if all changes of it have been reported.
 
-        Neovim reports each change of a watched buffer on the channel of the user's actions, and
-        ahead of them (`flush_all` in `acp.buffers.watch`). An agent that has received a prompt, an
-        answer or a decision therefore never reads a text from before the user's earlier changes.
-        Two kinds of change are not reported: changes of the file, which a clean buffer follows (its
-        signature is compared here), and changes of something other than text (`doubt` in
-        `acp.buffers.watch` lists those options and events), after which the buffer is read.
+        Neovim reports each change of a watched buffer on the channel of the user's actions, before
+        later actions (`flush_all` in `acp.buffers.watch`). So an agent that has received a prompt,
+        an answer or a decision never reads a text from before the user's earlier changes.
+
+        Two kinds of changes are not reported. A clean buffer follows changes of its file, so the
+        signature is compared here. After changes other than of text, such as options (`doubt` in
+        `acp.buffers.watch`), the buffer is read again.
         """
         state = self._files.buffer(place.real)
         if state.text is None or state.is_stale or state.mirrors is None:
@@ -117,8 +113,8 @@ class BufferCache:
     def trust_at(self, path: str, tick: int | None) -> Iterator[bool]:
         """Trust the cached text while the user's decision at this changedtick is carried out.
 
-        Yield whether the cache has that text. If so, the buffer is not read again until it changes.
-        Neovim itself compares changedtick and file when it writes.
+        Yield whether the cache has this changedtick. If so, the buffer is not read again until it
+        changes. Neovim compares changedtick and file when it writes.
         """
         if tick is None:
             yield False
@@ -182,7 +178,7 @@ class BufferCache:
     async def vacate(self, path: str, live: BufferText) -> None:
         """Empty the buffer of a deleted file, and unload it unless a window shows it.
 
-        A buffer that the user has changed since ``live`` is left alone.
+        Do not change a buffer that the user has changed since ``live``.
         """
         await self._inner.vacate(live)
         file = self._files[path]
@@ -193,7 +189,7 @@ class BufferCache:
     # ---- events of Neovim
 
     def on_doubt(self, path: str) -> None:
-        """Record a change that is not one of text (`buffer_state.after_unknown_change`)."""
+        """Record a change other than of text (`buffer_state.after_unknown_change`)."""
         file = self._files[path]
         file.set_buffer(buffer_state.after_unknown_change(file.buffer))
 

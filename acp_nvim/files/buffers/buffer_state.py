@@ -1,7 +1,7 @@
 """State of one file's buffer, and its transitions.
 
 Neovim reports each change of a watched buffer by its region (`acp.buffers.watch`). If that is not
-sufficient, the buffer has to be read again. All functions here are pure.
+sufficient, the buffer has to be read again. All functions are pure.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ class BufferState(msgspec.Struct, frozen=True):
     """Known state of a buffer."""
 
     text: BufferText | None = None
-    """The loaded buffer, as last reported; None if there is none, or it is not known."""
+    """Loaded buffer, as last reported; None if there is none or it is not known."""
     is_stale: bool = False
-    """Whether it has changed and has to be read."""
+    """Whether the buffer has changed and has to be read."""
     is_undone: bool = False
-    """Whether that change was only an undo or a redo."""
+    """Whether the change was only an undo or a redo."""
     is_reread: bool = False
     """Whether Neovim has read the file again."""
     missed: tuple[int, int] | None = None
     """Buffer and changedtick of a change that was reported before its text arrived."""
     mirrors: str | None = None
-    """The file's signature when the editor last confirmed that `text` is up to date with it.
+    """Signature of the file when the editor last confirmed that `text` is up to date with it.
 
-    None if a change since then was not reported, so the buffer has to be read.
+    None if a change since then was not reported and the buffer has to be read.
     """
     doubts: int = 0
     """Number of changes that no region describes."""
     vouched: int | None = None
-    """The changedtick at which the user decided. A buffer that still has it need not be read again.
-    """
+    """Changedtick at which the user decided. A buffer that still has it need not be read again."""
 
     @property
     def is_vouched(self) -> bool:
-        """Return whether the user decided on exactly this `text`."""
+        """Return whether `text` is the one on which the user decided."""
         return self.text is not None and not self.is_stale and self.text.tick == self.vouched
 
 
@@ -47,14 +46,14 @@ class BufferState(msgspec.Struct, frozen=True):
 
 
 class Typed(msgspec.Struct, frozen=True):
-    """The user changed the buffer to this text, by undo or redo (`is_undo`) or otherwise."""
+    """Change of the buffer to this text by the user. `is_undo` is true for undo and redo."""
 
     after: Text
     is_undo: bool = False
 
 
 class Reread(msgspec.Struct, frozen=True):
-    """Neovim read the file again, or an undo restored that text."""
+    """New read of the file by Neovim, or an undo that restored such a text."""
 
     before: Text
     after: Text
@@ -62,14 +61,14 @@ class Reread(msgspec.Struct, frozen=True):
 
 
 class Unloaded(msgspec.Struct, frozen=True):
-    """Neovim unloaded the buffer, perhaps with unsaved changes. ``before`` is None if not known."""
+    """Unloading of the buffer, perhaps with unsaved changes. ``before`` is None if not known."""
 
     before: Text | None
     unsaved: bool
 
 
 class Outdated(msgspec.Struct, frozen=True):
-    """The buffer has to be read, or is gone."""
+    """Notice that the buffer has to be read, or is gone."""
 
 
 News = Typed | Reread | Unloaded | Outdated
@@ -80,8 +79,7 @@ def after_read(
 ) -> tuple[BufferState, BufferText | NotLoaded, list[News]]:
     """Update the state with a buffer that was read.
 
-    Also return the current buffer: a change that was reported after Neovim's answer is newer than
-    the answer.
+    Also return the current buffer, which is newer if a change was reported after Neovim's answer.
     """
     known = state.text
     if known is not None and isinstance(live, BufferText) and _is_newer(known, live):
@@ -131,9 +129,9 @@ def after_unknown_change(state: BufferState) -> BufferState:
 
 
 def after_refresh(state: BufferState, before: BufferState, signature: str | None) -> BufferState:
-    """Record that the editor brought the buffer up to date with its file.
+    """Record that the editor has brought the buffer up to date with its file.
 
-    ``signature`` is the file's from before that, ``before`` the state at the time of the request.
+    ``signature`` is the file's signature before that, and ``before`` is the state at the request.
     Changes reported in between may be newer than the file.
     """
     sure = state.text is not None and not state.is_stale and state.doubts == before.doubts
@@ -143,7 +141,7 @@ def after_refresh(state: BufferState, before: BufferState, signature: str | None
 
 
 def with_eol(state: BufferState, eol: bool) -> BufferState:
-    """Set the final newline as a save did. Return the same state if nothing differs."""
+    """Set the final newline as a save did. Return the same state if nothing changes."""
     live = state.text
     if live is None or live.text.eol == eol:
         return state
@@ -153,7 +151,7 @@ def with_eol(state: BufferState, eol: bool) -> BufferState:
 
 
 def _require_read(state: BufferState, is_undo: bool) -> tuple[BufferState, list[News]]:
-    """Require a new read. `is_undone` holds only if nothing but an undo has happened since."""
+    """Mark the buffer as stale. `is_undone` is set if all changes since the last read are undos."""
     alone = is_undo and not state.is_stale
     return msgspec.structs.replace(after_unknown_change(state), is_stale=True, is_undone=alone), [
         Outdated()

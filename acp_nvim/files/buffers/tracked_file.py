@@ -31,7 +31,7 @@ Special = tuple[int, bytes]
 
 
 class PostponedChange(msgspec.Struct, frozen=True):
-    """A change that could not be applied to the file's buffer yet."""
+    """Change that could not be applied to the file's buffer yet."""
 
     session: AgentSession
     at: int
@@ -42,23 +42,22 @@ class FileState(msgspec.Struct, frozen=True):
     """Known state of a file on disk."""
 
     disk: Text | UnsetType | None = UNSET
-    """Text at the last scan or save (of the user or the editor); None if there was no file."""
+    """Text at the last scan, user's save or write by the editor; None if there was no file."""
     disk_format: Format | None = None
     """Format of that text on disk."""
     compared: str | UnsetType | None = UNSET
-    """Signature of the file when it was last found to contain that text."""
+    """Signature of the file when it was last found to contain `disk`."""
     saved: str | None = None
-    """Signature of the file after the user's last save: content with this signature is the user's.
+    """Signature of the file after the user's last save. Content with this signature is the user's.
     """
     saved_other_bytes: bool = False
-    """Whether that save wrote other bytes than the text: another encoding, or a part of a buffer.
-    """
+    """Whether that save wrote other bytes than the text, as in another encoding or of a part."""
     saved_idle: bool = False
-    """Whether the user saved it since the last prompt, while no agent was working."""
+    """Whether the user saved the file since the last prompt, while no agent was working."""
     neovim_read: Text | None = None
-    """Text that Neovim has read on its own and no scan has recorded yet."""
+    """Text that Neovim has read by itself and no scan has recorded yet."""
     unsettled: bool = False
-    """Whether Neovim has read it again and the author of the change is not known yet."""
+    """Whether Neovim has read the file again and the author of the change is unknown."""
     last_scan: tuple[int, str | None] | None = None
     """Round of turns and signature of the last scan of this file by name."""
     conflict_base: Text | UnsetType | None = UNSET
@@ -69,23 +68,23 @@ class FileState(msgspec.Struct, frozen=True):
     user_format: Format | None = None
     """Format from before the pending changes of agents."""
     agent_format: Format | None = None
-    """Format set by an agent, if it is another one."""
+    """Format set by an agent, if it differs."""
     rights: Rights | None = None
-    """Rights of a deleted file, which it gets again when it is restored."""
+    """Rights of a deleted file, for its restoration."""
     displaced: Special | None = None
-    """Link or FIFO that was removed when the file was restored in its place."""
+    """Link or FIFO that was removed to restore the file in its place."""
     in_store: bool = False
-    """Whether a snapshot store has its content."""
+    """Whether a snapshot store has the content."""
 
     def disk_bytes(self) -> bytes | None:
-        """Return the bytes of `disk` as far as the format is known; None if there is no file."""
+        """Return the bytes of `disk`, if known; None also if there is no file."""
         return in_bytes(self.disk, self.disk_format) if isinstance(self.disk, Text) else None
 
     def byte_forms(self) -> Sequence[bytes]:
         """Return the possible bytes of a file with the text `disk`.
 
-        A BOM and the CRs of line ends may be characters of the text itself. They are not added a
-        second time then.
+        A BOM or the CRs of line ends may be characters of the text. Then one form does not add
+        them.
         """
         data = self.disk_bytes()
         if data is None or not isinstance(self.disk, Text):
@@ -98,9 +97,9 @@ class FileState(msgspec.Struct, frozen=True):
         return self.disk is None if data is None else data in self.byte_forms()
 
     def hides(self, text: Text | None, signature: str | None) -> bool:
-        """Return whether this text has the signature of the user's save but differs from it.
+        """Return whether this text differs from the user's save although the signatures are equal.
 
-        The file was changed within the same clock tick, and Neovim has not read it since.
+        Then the file was changed within the same clock tick, and Neovim has not read it since.
         """
         if self.saved != signature or self.saved_other_bytes or self.disk is UNSET:
             return False
@@ -111,40 +110,40 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 class Saved(msgspec.Struct, frozen=True):
-    """The user saved the buffer. ``disk`` is None if the text is not known here."""
+    """Save of the buffer by the user. ``disk`` is None if the text is not known."""
 
     disk: Text | None
     disk_format: Format
 
 
 class SaveSigned(msgspec.Struct, frozen=True):
-    """A save by the user gave the file this signature."""
+    """Signature of the file after a save by the user."""
 
     saved: str
     saved_other_bytes: bool
 
 
 class SavedIdle(msgspec.Struct, frozen=True):
-    """The user saved it while no agent was working; False: that save has been read."""
+    """Save by the user while no agent was working; False once that save has been read."""
 
     saved_idle: bool = True
 
 
 class Holds(msgspec.Struct, frozen=True):
-    """The file was found to contain this text, or a write by this plugin put it there."""
+    """Text that the file was found to contain, or that this plugin wrote to it."""
 
     disk: Text | None
     disk_format: Format | None
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """The file with this signature contains the known text."""
+    """Signature with which the file contains the known text."""
 
     compared: str | None
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """The content is no longer in memory, only in the store."""
+    """Removal of the content from memory. Only the store has it."""
 
     disk: UnsetType = UNSET
     disk_format: None = None
@@ -152,7 +151,7 @@ class Forgotten(msgspec.Struct, frozen=True):
 
 
 class Postponed(msgspec.Struct, frozen=True):
-    """A change could not be applied to the buffer yet; the file keeps its earlier state."""
+    """Failure to apply a change to the buffer for now. The state keeps the text before it."""
 
     disk: Text | None
     disk_format: Format | None
@@ -160,23 +159,23 @@ class Postponed(msgspec.Struct, frozen=True):
 
 
 class CaughtUp(msgspec.Struct, frozen=True):
-    """A late change was applied or undone."""
+    """End of a postponed change, which was applied or undone."""
 
     postponed: None = None
 
 
 class Scanned(msgspec.Struct, frozen=True):
-    """The file was scanned by name."""
+    """Scan of the file by name."""
 
     last_scan: tuple[int, str | None]
 
 
 class AgentChanged(msgspec.Struct, frozen=True):
-    """An agent changed the file."""
+    """Change of the file by an agent."""
 
 
 class NeovimRead(msgspec.Struct, frozen=True):
-    """Neovim read this text on its own; None: a scan has recorded it."""
+    """Text that Neovim has read by itself; None once a scan has recorded it."""
 
     neovim_read: Text | None
 
@@ -188,37 +187,37 @@ class Unsettled(msgspec.Struct, frozen=True):
 
 
 class Conflicted(msgspec.Struct, frozen=True):
-    """Buffer and file are in conflict; this was their common ancestor."""
+    """Conflict between buffer and file, with their common ancestor."""
 
     conflict_base: Text | None
 
 
 class ConflictOver(msgspec.Struct, frozen=True):
-    """Buffer and file have the same text again."""
+    """End of a conflict: buffer and file have the same text again."""
 
     conflict_base: UnsetType = UNSET
 
 
 class UserFormat(msgspec.Struct, frozen=True):
-    """The file gets pending changes; this was its format (None: not known)."""
+    """Format of the file before it gets pending changes (None: not known)."""
 
     user_format: Format | None
 
 
 class AgentFormat(msgspec.Struct, frozen=True):
-    """An agent gave the file another format."""
+    """Format that an agent gave the file."""
 
     agent_format: Format
 
 
 class Removed(msgspec.Struct, frozen=True):
-    """The file was deleted; it had these rights (None: those of a new file)."""
+    """Deletion of the file, with its rights (None: those of a new file)."""
 
     rights: Rights | None
 
 
 class Received(msgspec.Struct, frozen=True):
-    """Knowledge of another process about the file."""
+    """State of the file as another process knows it."""
 
     user_format: Format | None
     agent_format: Format | None
@@ -228,13 +227,13 @@ class Received(msgspec.Struct, frozen=True):
 
 
 class Displaced(msgspec.Struct, frozen=True):
-    """A link or FIFO in its place was removed, or restored (None)."""
+    """Removal of a link or FIFO in place of the file; None: its restoration."""
 
     displaced: Special | None
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A store has the content."""
+    """Storage of the content in a store."""
 
     in_store: bool = True
 
@@ -301,9 +300,9 @@ class TrackedFile:
         self.state = FileState()
         self.buffer = BufferState()
         self.writers = anyio.Lock()
-        """Held by one agent's write at a time, in the order of their requests."""
+        """Lock for agents' writes, which it admits in the order of the requests."""
         self.lock = anyio.Lock()
-        """Held while the file is read or changed."""
+        """Lock held while the file is read or changed."""
 
     def apply(self, event: FileEvent) -> None:
         """Update the state of the file."""
@@ -327,7 +326,7 @@ class TrackedFiles:
         self._limit = SPARE
 
     def __getitem__(self, path: str) -> TrackedFile:
-        """Return the file; a new one has an empty state."""
+        """Return the file; add it with an empty state if necessary."""
         found = self._files.get(path)
         if found is None:
             if len(self._files) >= self._limit:

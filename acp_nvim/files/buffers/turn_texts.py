@@ -1,8 +1,8 @@
 """Texts of files from before the changes of a running turn.
 
 `ReadTexts` records the texts that agents read through the editor. `UnreadFiles` has the bases for
-writes to files that an agent has not read: it knows at most the text from the start of its turn,
-and later saves of the user are merged with its write.
+writes to files that an agent has not read. Such an agent knows at most the text at the start of its
+turn, so the user's later saves are merged with its write.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class UnreadFiles:
         self._snapshots = snapshots
 
     async def ready(self, path: str) -> None:
-        """Wait for the scans at the start of those turns in which the user has saved this file."""
+        """Wait for the first scans of those turns in which the user has saved this file."""
         for turn in self._turns:
             if path in turn.user_saves:
                 await turn.ready.wait()
@@ -40,7 +40,7 @@ class UnreadFiles:
     async def base(
         self, session: AgentSession, path: str, file_format: Format
     ) -> Text | Stale | None:
-        """Return the base of a write; None if the user has not saved the file in the turn."""
+        """Return the base of a write; None if the user has not saved the file during the turn."""
         turn = self._turns.get(session)
         if turn is None or path not in turn.user_saves:
             return None
@@ -51,7 +51,7 @@ class UnreadFiles:
         return EMPTY if found is None else found
 
     async def learn(self, session: AgentSession, path: str, file_format: Format) -> None:
-        """Find an unknown text from before the user's save in the turn, once the scan is done."""
+        """Look up the text before the user's save, if it is unknown and the first scan is done."""
         turn = self._turns.get(session)
         if turn is not None and turn.ready.is_set() and turn.user_saves.get(path) is UNSET:
             found = await self._stored_text(turn.trees, path, file_format)
@@ -72,10 +72,9 @@ class UnreadFiles:
 
 
 class ReadTexts:
-    """Recorder of texts that agents read during turns. It records them after the agents have their
-    answers.
+    """Recorder of texts that agents read during turns, after their requests are answered.
 
-    If no store has such a file, its text is recorded as the content from before a change on disk.
+    For a file that no store has, this text is the content before a later change on disk.
     """
 
     def __init__(self, files: Files, tasks: Tasks) -> None:
@@ -84,7 +83,7 @@ class ReadTexts:
         self._new: dict[str, Text] = {}
 
     def add(self, path: str, text: Text) -> None:
-        """Record a text that was given to an agent, unless the file's content is known already."""
+        """Record a text that an agent has read, unless the content of the file is known already."""
         state, live = self._files.tracked.state(path), self._files.buffers.get(path)
         if state.disk is not UNSET or state.in_store or not self._files.turns.ready():
             return

@@ -1,4 +1,4 @@
-"""Changes on disk, attributed to an agent, the user or git, and applied to buffers and ledger."""
+"""Application of changes on disk, by an agent, the user or git, to buffers and ledger."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class ChangeApplier:
     async def _apply_one(
         self, change: FileChange, turn: Turn | None, at: int
     ) -> AgentSession | None:
-        """Process a change by this turn or the user; return the session of its pending edit."""
+        """Process a change by a turn or the user; return the session of a pending edit."""
         if turn is not None:
             self._turn_starts.on_change(turn, change, at)
         state = self._tracked.state(change.path)
@@ -122,7 +122,7 @@ class ChangeApplier:
         return None
 
     def _is_store(self, session: AgentSession, path: str) -> bool:
-        """Return whether a session's agent keeps a file for itself (option `agents.*.store`)."""
+        """Return whether a file is the agent's own storage (option `agents.*.store`)."""
         globs = self._files.options().stores.get(session.agent, ())
         return matches(Place(path, path), below(path, session.roots), globs)
 
@@ -142,7 +142,7 @@ class ChangeApplier:
     async def _enter_agent_change(
         self, session: AgentSession, at: int, change: FileChange
     ) -> AgentSession | None:
-        """Process a change by an agent; return the session that made it."""
+        """Process a change by an agent; return the session that made it, or None if not applied."""
         live = self._files.buffers.get(change.path)
         await self._unread.learn(session, change.path, live.format if live else Format())
         was = self._files.ledger.get(change.path)
@@ -171,10 +171,9 @@ class ChangeApplier:
     async def _enter(
         self, session: AgentSession, at: int, change: FileChange
     ) -> EnteredChange | None:
-        """Apply a change to buffer and ledger.
+        """Apply a change to buffer and ledger; return it, or None if nothing was applied.
 
-        Return it with the session that made it, which may be another one if the file changes
-        meanwhile; None if nothing was applied.
+        Its session may be another one if the file changes meanwhile.
         """
         path = change.path
         entered: EnteredChange | None = None
@@ -215,7 +214,7 @@ class ChangeApplier:
     ) -> tuple[EnteredChange, int] | None:
         """Read both sides of a change; return it and its time.
 
-        Return None for a file that is not text or is too large.
+        Return None for a file that is not text or too large.
         """
         path, data = change.path, None
         try:
@@ -237,7 +236,7 @@ class ChangeApplier:
         return EnteredChange(session, path, *sides, is_read=is_read, link=link), at
 
     async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
-        """Return the agent that changed a file last (this one if none did), and when."""
+        """Return the session that changed a file last (else ``session``), and the time."""
         turn, at = await self._attribution.last(path)
         return turn.session if turn else session, at
 
@@ -250,7 +249,7 @@ class ChangeApplier:
             self._files.view.report_edit(session, path, kind, "disk", conflict=False)
 
     def _is_written(self, path: str) -> bool:
-        """Return whether a file contains the text last written through the editor. It blocks."""
+        """Return whether a file has the text last written through the editor. This call blocks."""
         forms = self._tracked.state(path).byte_forms()
         with suppress(OSError):  # larger, or unreadable
             return nofollow.read(path, max(map(len, forms), default=0)) in forms
@@ -268,8 +267,9 @@ class ChangeApplier:
             self._files.view.warn(session, text)
 
     def _read_again(self, path: str, live: BufferText | None, signature: str | None) -> None:
-        """Record the text that a formatter made of the user's save. It is in the buffer if that was
-        read from a file with the signature of the save.
+        """Record the text that a formatter made of the user's save.
+
+        The buffer has this text if it was read from the file with the signature of the save.
         """
         state = self._tracked.state(path)
         if live is None or live.is_modified or not state.saved_other_bytes or signature is None:
@@ -280,8 +280,8 @@ class ChangeApplier:
     def _is_user_save(self, change: EnteredChange) -> bool:
         """Return whether the file has the signature and the text of a save by the user.
 
-        An agent may have changed it between the save and Neovim's report of it. That gap is as long
-        as the write to disk takes.
+        An agent may have changed it between the save and Neovim's report of it, which comes right
+        after the write.
         """
         state = self._tracked.state(change.path)
         if change.after is None or change.signature is None or state.saved != change.signature:
@@ -294,7 +294,7 @@ class ChangeApplier:
 
 
 def _is_by_git(found: GitContent, change: FileChange, at: int) -> bool:
-    """Return whether git has made this change. The time of a deletion is not known."""
+    """Return whether git has made this change. The time of a deletion is unknown."""
     if change.after is None:
         return found.data is None
     return found.data == change.after and at <= found.until

@@ -1,4 +1,4 @@
-"""Edits that agents make on disk: find them, attribute them, apply them to buffers.
+"""Detection of agents' edits on disk.
 
 While a turn runs, changes in the session's directories are attributed to its agent, except for the
 user's saves. The files that a tool call names are scanned as soon as it ends, the work tree shortly
@@ -69,7 +69,7 @@ class DiskChanges:
         self.reads = ReadTexts(files, tasks)
         self._watch = FolderWatch(files.snapshots.folders)
         self._is_late = False
-        """Whether a task is applying late changes to their buffers."""
+        """Whether a task is applying postponed changes."""
         self._applier = ChangeApplier(
             files, live, self._attribution, self.turn_starts, self._naming, self.unread
         )
@@ -111,8 +111,8 @@ class DiskChanges:
     async def begin(self, turn: Turn) -> None:
         """Scan the files before a turn.
 
-        Earlier changes are attributed to no agent unless another turn runs. Changes during the scan
-        are the agent's from the time at which the prompt was sent.
+        Earlier changes are attributed to no agent unless another turn runs. Changes during the
+        scan, but after the prompt was sent, are the agent's.
         """
         await self.turns.announce()
         old = {} if self.turns.ready() else self._tracked.known()
@@ -176,7 +176,7 @@ class DiskChanges:
     # ---- scans
 
     def on_disk(self, path: str) -> Text | UnsetType | None:
-        """Return the text of a file on disk at the last scan or save; UNSET if it is not known."""
+        """Return the text of a file on disk at the last scan or save; UNSET if unknown."""
         return self._tracked.state(path).disk
 
     async def scan_named(self, turn: Turn) -> None:
@@ -187,8 +187,9 @@ class DiskChanges:
             await self._take_old_texts(given)
 
     async def _take_old_texts(self, given: Sequence[tuple[str, str | None, str]]) -> None:
-        """Take old texts that no store has from diffs of whole files, if a tool call named the
-        files only after it had changed them.
+        """Use the old texts in diffs of whole files that no store has.
+
+        A tool call may name such files only after it has changed them.
         """
         for path, old, new in given:
             data = self._snapshots.single(path)
@@ -200,16 +201,14 @@ class DiskChanges:
                 await self._apply([change])
 
     async def before_use(self, path: str) -> None:
-        """Process an agent's latest changes of a file before a decision; not within
-        `LiveTexts.hold`.
-        """
+        """Process agents' latest changes of a file before a decision, outside `LiveTexts.hold`."""
         if self.turns.ready() and not await self.is_as_known(path):
             await self.scan(self.turns.roots(), [path])
 
     async def is_as_known(self, path: str) -> bool:
-        """Return whether a file contains its known text, so a scan of it would change nothing.
+        """Return whether a file has its known text, so that a scan of it would change nothing.
 
-        A store may still have an earlier content, but the later scans of the turn update it.
+        A store may have an earlier content, which later scans of the turn update.
         """
         state, turns = self._tracked.state(path), self.turns.round
         if not isinstance(state.disk, Text) or state.postponed is not None:
@@ -248,7 +247,7 @@ class DiskChanges:
         )
 
     async def settle(self, roots: Sequence[str]) -> None:
-        """Scan after a save while no agent is working, so the next prompt need not wait for it."""
+        """Scan after a save while no agent works, so that the next prompt need not wait for it."""
         within = self._snapshots.within(roots)
         if (
             not self.turns
@@ -262,7 +261,8 @@ class DiskChanges:
     ) -> set[str]:
         """Process changes below these directories, or of these files; return the changed files.
 
-        ``watch``: watch the directories, so the next prompt needs no scan if nothing changes.
+        With ``watch``, watch the directories, so that the next prompt needs no scan without a
+        change.
         """
         if paths is not None and not paths:
             return set()
@@ -309,8 +309,9 @@ class DiskChanges:
                 self._files.checkpoints.record_change(change.path, noted)
 
     async def before_write(self, path: str) -> None:
-        """Process an agent's own changes on disk before its write through the editor. Otherwise
-        they would count as the earlier text.
+        """Process an agent's own changes on disk before its write through the editor.
+
+        Otherwise they would count as the earlier text.
         """
         state = self._tracked.state(path)
         if state.disk is UNSET:
@@ -324,15 +325,16 @@ class DiskChanges:
         self.outer.close()
 
     async def check_unchanged(self, path: str, roots: Sequence[str]) -> bool:
-        """Process changes of a file; return whether its text is known to be unchanged."""
+        """Process changes of a file; return whether its text is certainly unchanged."""
         if self._tracked.state(path).disk is not UNSET:
             return await self.is_as_known(path) or path not in await self.scan([], [path])
         is_detectable = await self._snapshots.can_detect_change(roots, path)
         return path not in await self.scan(roots, [path]) and is_detectable
 
     async def _rewritten(self, paths: Sequence[str] | None, found: set[str]) -> list[FileChange]:
-        """Return changes of files (None: all) that a store misses, since the files may again have
-        the stored content.
+        """Return changes of files (None: all) that a store cannot detect.
+
+        Such a file has the stored content again, but not its known text.
         """
         known = self._tracked.known(paths)
         states = {path: state for path, state in known.items() if path not in found}
@@ -350,7 +352,7 @@ class DiskChanges:
     async def _git_contents(
         self, changes: Sequence[FileChange]
     ) -> Mapping[str, Sequence[GitContent]]:
-        """Return how the user's git commands in the turns have changed these files."""
+        """Return the contents that the user's git commands during turns gave these files."""
         if not self.turns:
             return {}
         paths = [change.path for change in changes]
@@ -402,7 +404,7 @@ def _compare_known(
 ) -> tuple[list[FileChange], dict[str, str | None]]:
     """Return the files that differ from their known contents, and the signatures of all files read.
 
-    The signature of a file that has changed just now is left out: the next change may not alter it.
+    Leave out the signature of a file that has just changed, since the next change may not alter it.
     """
     changes: list[FileChange] = []
     found: dict[str, str | None] = {}

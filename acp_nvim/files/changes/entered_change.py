@@ -53,21 +53,26 @@ class EnteredChange(msgspec.Struct, frozen=True):
     after: Text | None
     live: BufferText | None
     data: bytes | None
-    """The file's bytes, of which ``after`` is the text."""
+    """Bytes of the file, of which ``after`` is the text."""
+
     signature: str | None
-    """The file's signature when the bytes were read."""
+    """Signature of the file when the bytes were read."""
+
     format_change: FormatChange | None
-    """The change of line ends and BOM, if known."""
+    """Change of line ends and BOM, if known."""
+
     is_read: bool
-    """Whether Neovim read it into the buffer on its own, before the unsaved edits."""
+    """Whether Neovim read the change into the buffer by itself, before the unsaved edits."""
+
     link: Link | None = None
-    """The link that this file replaced."""
+    """Link that the file replaced."""
+
     is_announced: bool = False
-    """Whether it was written through the editor. A BOM at its start changes the decoded text."""
+    """Whether the bytes were written through the editor, so that the event has been sent."""
 
     @property
     def kind(self) -> str:
-        """Return the kind: ``created``, ``modified`` or ``deleted``."""
+        """Return ``created``, ``modified`` or ``deleted``."""
         return kind_of(self.before, self.after)
 
     @property
@@ -76,10 +81,9 @@ class EnteredChange(msgspec.Struct, frozen=True):
         return self.format_change is not None and self.format_change.is_change
 
     def is_still_empty(self) -> bool:
-        """Return whether the file was truncated just now, as programs do before they write. This
-        call blocks.
+        """Return whether the file has just been truncated, as programs do before they write.
 
-        Emptying the buffer too would lose the cursor position of a user who views the file.
+        Emptying the buffer too would lose the user's cursor position. This call blocks.
         """
         if self.after != EMPTY or self.before in (None, EMPTY):
             return False
@@ -100,8 +104,8 @@ def texts(
 ) -> tuple[Text | None, Text | None, FormatChange | None]:
     """Return the texts before and after, and the change of format.
 
-    The texts have the form of the buffer, or the one in which Neovim would read them. ``after`` are
-    the bytes read just now. Raise BinaryError.
+    The texts are decoded as in the buffer, or as Neovim would read them. ``after`` are the present
+    bytes. Raise BinaryError.
     """
     path, state = change.path, files.tracked.state(change.path)
     known = None if isinstance(state.disk, UnsetType) else state.disk
@@ -130,7 +134,7 @@ def texts(
 def _with_ends_as(live: Text, before: Text) -> Text:
     """Return a text of a file with CR LF line ends as its buffer shows it.
 
-    If Neovim read the file in its former format, it showed each CR until the buffer got the new
+    If Neovim read the file in its former format, the lines had CRs until the buffer got the new
     format.
     """
     ended = before.lines if before.eol else before.lines[:-1]
@@ -140,11 +144,11 @@ def _with_ends_as(live: Text, before: Text) -> Text:
 
 
 def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text | None) -> Format:
-    """Return the format in which the buffer has read its file.
+    """Return the format in which Neovim has read the file into the buffer.
 
-    The buffer's options may describe the user's next save instead. Then no line shows a CR,
-    although the file has them. Neovim also shows no CR (in ``shown``) if the file was empty when it
-    was read.
+    The buffer's options may describe the user's next save instead. Then no line shows a CR although
+    the file has CRs. No line shows a CR either (in ``shown``) if the file was empty when Neovim
+    read it.
     """
     found = live.format
     if reformat is None or not reformat.old.dos or found.dos:
@@ -206,7 +210,7 @@ async def enter(files: Files, change: EnteredChange) -> str:
 
 
 def _merge_sides(base: Text | None, live: Text, agents: Text | None) -> Text | None:
-    """Merge both sides' changes; return None if they overlap."""
+    """Merge the changes of user and agent; return None if they overlap."""
     if live == agents:
         return live
     if base is None or agents is None:
@@ -216,10 +220,9 @@ def _merge_sides(base: Text | None, live: Text, agents: Text | None) -> Text | N
 
 
 async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) -> str:
-    """Leave buffer and file in conflict.
+    """Record a conflict of buffer and file; return ``done``, or ``moved`` if the file has changed.
 
-    Neovim no longer warns about the file in its current state. If the file has changed since it was
-    read, the result is ``moved``.
+    Neovim does not warn about the file in its present state.
     """
     path = change.path
     await files.buffers.mark_conflict(live)
@@ -231,9 +234,9 @@ async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) 
 
 
 def _catch_up(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
-    """Apply an earlier change by the agent that Neovim read on its own, before the user continued.
+    """Enter an earlier change by the agent that Neovim read by itself before the user continued.
 
-    Otherwise it would count as the user's. This is done once, however often the change is tried.
+    Otherwise it would count as the user's. A repeated call does nothing.
     """
     file = files.tracked[change.path]
     shown = file.state.neovim_read
@@ -248,7 +251,7 @@ def _catch_up(files: Files, change: EnteredChange, live: BufferText) -> EnteredC
 
 
 async def _enter_read(files: Files, change: EnteredChange, live: BufferText, after: Text) -> str:
-    """Enter both the agent's text and the user's later edits of it in the ledger."""
+    """Enter the agent's text and the user's later edits of it in the ledger."""
     path = change.path
     outcome = await files.buffers.follow_disk(
         path, live, live.text, live.text != after, change.signature
@@ -295,7 +298,7 @@ def _record(
 
 
 def _replace_link(files: Files, change: EnteredChange) -> None:
-    """Record the link that a new file replaced. A reject of the file restores it."""
+    """Record the link that a new file replaced, which a reject of the file restores."""
     entry, link = files.ledger.get(change.path), change.link
     if entry is None or entry.base is not None or change.before is not None:
         return
@@ -310,7 +313,7 @@ def _replace_link(files: Files, change: EnteredChange) -> None:
 
 
 async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None:
-    """Give the buffer the file's format. A change of the format is a pending edit too."""
+    """Set the buffer's format to the file's. Enter a change of the format as a pending edit."""
     reformat, path = change.format_change, change.path
     known = files.buffers.get(path)
     if reformat is None:
@@ -340,8 +343,7 @@ async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None
 def _format_of_clean(buffer: Format, file: Format, before: Text, after: Text) -> Format:
     """Return the format of a clean buffer.
 
-    If Neovim read the file while it was empty, the buffer's options lack the BOM and the CRs that
-    no line shows.
+    If Neovim read the file while it was empty, the buffer's options lack the BOM and the CRs.
     """
     bomb = file.bomb if before == EMPTY else buffer.bomb
     dos = buffer.dos or (file.dos and not shows_cr(after))

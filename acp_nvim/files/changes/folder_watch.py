@@ -1,12 +1,12 @@
 """Detection of changes in directories since they were scanned, by inotify.
 
-Linux queues an event for each change in a watched directory. One short read of that queue, without
-access to any file, proves that nothing has changed, so the last scan is still valid. The queue is
-read only when a prompt is about to be sent; nothing waits for events. On other systems, and for
-very many directories, the answer is unknown and the caller has to scan.
+Linux queues an event for each change in a watched directory. If the queue is empty, nothing has
+changed and the last scan is still valid. The queue is read only when a prompt is about to be sent;
+nothing waits for events. On other systems, and for very many directories, the answer is unknown and
+the caller has to scan.
 
-Not detected are changes through a hard link in another directory, through a memory mapping, and on
-a disk that another machine writes to.
+Changes through a hard link in another directory, through a memory mapping, or by another machine
+are not detected.
 """
 
 from __future__ import annotations
@@ -22,12 +22,9 @@ from anyio import to_thread
 from acp_nvim.files.bytes.paths import is_below
 
 MOST: Final = 4000
-"""Maximum number of watched directories.
-
-The system limits the watches of all programs of a user.
-"""
+"""Maximum number of watched directories, since the system limits the watches of a user."""
 ATTEMPTS: Final = 4
-"""Number of times that directories are listed again if new ones keep appearing."""
+"""Maximum number of times that directories are listed if new ones keep appearing."""
 AT_ONCE: Final = 1 << 16
 
 _MODIFY, _ATTRIB, _FROM, _TO, _CREATE, _DELETE = 0x2, 0x4, 0x40, 0x80, 0x100, 0x200
@@ -47,16 +44,16 @@ Folders = Callable[[str], Awaitable[Sequence[str] | None]]
 
 
 class FolderWatch:
-    """Watches of the directories below some roots. Called by one loop; `begin` works in threads."""
+    """Watches of the directories below some roots."""
 
     def __init__(self, folders: Folders, most: int = MOST) -> None:
         self._folders = folders
         self._most = most
         self._fd: int | None = None
         self._end: Callable[[], object] = lambda: None
-        """Function that closes the queue. A user may have only a few queues.
+        """Function that closes the queue, since a user may have only a few queues.
 
-        It is called when this object ends, if not earlier.
+        It is called at the latest when this object is garbage.
         """
         self._add: Callable[[str], int] | None = None
         self._remove: Callable[[int], int] | None = None
@@ -65,7 +62,7 @@ class FolderWatch:
         self._watched: dict[str, set[str]] = {}
         """Watched directories of each root."""
         self._places: dict[str, tuple[int, int] | None] = {}
-        """Device and inode of each root, since a parent directory may have been moved."""
+        """Device and inode of each root, to detect that a parent directory was moved."""
         self._rests: dict[str, bool] = {}
         """Whether nothing has changed below each root since `begin`."""
         self._hopeless: set[str] = set()
@@ -113,7 +110,7 @@ class FolderWatch:
     async def _watch(self, root: str) -> bool:
         """Watch each directory below a root; return False if that is not possible.
 
-        The directories are listed again after they are watched, to find those created in between.
+        List the directories again after that, to find those created meanwhile.
         """
         self._grown.discard(root)
         for _ in range(ATTEMPTS):
@@ -145,9 +142,9 @@ class FolderWatch:
                 del self._paths[number]
 
     def _enter(self, paths: Sequence[str]) -> tuple[dict[int, str], bool]:
-        """Watch these directories; runs in a thread.
+        """Watch directories. This call blocks.
 
-        Return them by watch descriptor, and whether the system refused one that exists.
+        Return them by watch descriptor, and whether the system refused an existing one.
         """
         found: dict[int, str] = {}
         if self._add is None and not self._open():

@@ -1,7 +1,6 @@
-"""Detection of changes to a work tree by git commands such as `switch`, `reset`, `stash` and
-`rebase`.
+"""Detection of changes to a work tree by git commands such as `switch`, `reset` and `rebase`.
 
-Each of them appends a line to the log of HEAD, so no git has to be started.
+Each of these appends a line to the log of HEAD, so git need not be run.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ class HeadMove(msgspec.Struct, frozen=True):
     new: str
     first: int
     last: int
-    """The line was written between `first` and `last`, in nanoseconds."""
+    """Times in nanoseconds between which (`first`, `last`) the line was written."""
     is_commit: bool
-    """Whether its command creates commits. Checkouts and resets create none."""
+    """Whether the command creates commits, unlike checkouts and resets."""
 
 
 class GitTrees:

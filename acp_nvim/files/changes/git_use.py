@@ -28,7 +28,7 @@ class GitUse:
     def judge(self, call: ToolCall, lines: Iterable[str], *, is_harmless: bool) -> None:
         """Examine the title and the commands of a call.
 
-        ``is_harmless``: the call does nothing except what these lines show.
+        With ``is_harmless``, the call does not run git unless these lines name it.
         """
         if any(map(names_git, lines)):
             self._named.add(call)
@@ -39,7 +39,7 @@ class GitUse:
             self._without.discard(call)
 
     def start(self, line: str, at: int) -> None:
-        """Examine the command of a terminal that was started at this time, in nanoseconds."""
+        """Examine the command of a terminal that started at a time in nanoseconds."""
         if names_git(line):
             self._terminal = self._terminal or at
 
@@ -48,8 +48,8 @@ class GitUse:
     ) -> bool:
         """Return whether git may have run between two times, in nanoseconds.
 
-        ``calls`` has the start and end of tool calls (0: still running). Each may have started up
-        to ``late`` before its recorded start, and one that names git up to `LATE_NS` before it.
+        ``calls`` has the start and end of tool calls (0: still running). A call may have started up
+        to ``late`` before its recorded start, or up to `LATE_NS` if it names git.
         """
         if self._terminal and self._terminal <= last:
             return True

@@ -1,8 +1,8 @@
 """Files that the tool calls, terminals and tools of a turn name.
 
-A path is named when it is given as a path, or when it is a word of a command or of a title. A glob
-in a command names the files that it matches. A folder in a command names the files below it, unless
-the command only reads.
+A path is named if it is given as a path, or if it is a word of a command or of a title. A glob in a
+command names the files that it matches. A folder in a command names the files below it, unless the
+command only reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LONGEST: Final = 16_384
 """Maximum number of characters of a text that are parsed."""
 LONGEST_PATH: Final = 4096
 NESTED: Final = 2
-"""Depth to which quoted words are parsed as commands of their own."""
+"""Maximum depth of quoted commands that are parsed."""
 _WORD: Final = late(r"(?:\\.|[^\s;|&<>()`\"'=,:{}\\])+")
 _QUOTED: Final = late(r"\"([^\"]+)\"|'([^']+)'")
 _GLOB: Final = late(r"[*?\[]")
@@ -36,7 +36,7 @@ _READERS: Final = frozenset(
 _WRITING: Final = late(
     r"\s(?:-exec|-execdir|-delete|-x|-X|checkout|restore|rm|mv|clean|apply|stash|reset|switch)\b"
 )
-"""Words with which some of these programs do change files."""
+"""Words with which some of these programs change files."""
 _SEARCHES: Final = late(r"(?:^|[\s;&|(])(?:find|fd|ls-files|rg|grep)\s")
 """Programs whose globs match names in all folders."""
 
@@ -74,7 +74,7 @@ class Mentions:
             self.has_news = True
 
     def among(self, paths: Iterable[str]) -> set[str]:
-        """Return those of these real paths that are named. This call blocks."""
+        """Return the ``paths`` (real) that are named. This call blocks."""
         self.has_news = False
         while self._unread:
             key = next(iter(self._unread))

@@ -1,4 +1,4 @@
-"""Marks of files that changed on disk without being named by their agents."""
+"""Marks of files that changed on disk although their agents did not name them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acp_nvim.files.files import Files
 
 
 class Naming:
-    """Marking of pending edits and checkpoints of files that were not named."""
+    """Marks on pending edits and in checkpoints."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -32,7 +32,7 @@ class Naming:
                 lacking.discard(path)
 
     async def mark_late(self) -> None:
-        """Process names that were given after the changes of their files were found."""
+        """Unmark files that agents named only after the changes were found."""
         for turn in self._files.turns:
             lacking = turn.mentions.lacking
             if lacking and turn.mentions.has_news:
@@ -43,7 +43,7 @@ class Naming:
                 self._files.pending_view.refresh(*found)
 
     def report(self, turn: Turn) -> None:
-        """List the unnamed files of a finished turn in the chat."""
+        """Name the marked files of a finished turn in the chat."""
         lacking = turn.mentions.lacking
         unnamed = sorted(path for path in lacking if self._files.ledger.get(path))
         if unnamed:
@@ -52,6 +52,6 @@ class Naming:
             lacking.clear()
 
     def _mark(self, path: str, edit: bool, change: bool) -> None:
-        """Mark the pending edit of a file, and its last change."""
+        """Set whether the pending ``edit`` of a file and its last ``change`` are named."""
         self._files.ledger.set_named(path, edit)
         self._files.checkpoints.set_named(path, change)

@@ -26,7 +26,7 @@ TakeUp = Callable[[Sequence[FileChange]], Awaitable[None]]
 
 
 class OuterTrees:
-    """Detection of changes that agents make outside of the directories of their sessions."""
+    """Detection of agents' changes outside of the directories of their sessions."""
 
     def __init__(self, turns: Turns, snapshots: Snapshots, view: View, take_up: TakeUp) -> None:
         """``take_up`` processes changes that were made while a turn ran."""

@@ -1,4 +1,4 @@
-"""Scans of files when tool calls end, first of the files that they name."""
+"""Scans of files when tool calls end. The files that they name are scanned first."""
 
 from __future__ import annotations
 
@@ -16,19 +16,16 @@ from acp_nvim.files.ports import AgentSession, ToolCall
 from acp_nvim.tasks import Tasks
 
 SOON_S: Final = 0.01
-"""Delay of the scan after a tool call, in which others may end too."""
+"""Delay of the scan after a tool call, so that it can cover several calls, in seconds."""
 SHARE: Final = 4.0
-"""A scan of the whole tree is followed by a pause of this multiple of its duration."""
+"""Ratio of the pause after a scan of the whole tree to the duration of the scan."""
 
 Diff = tuple[str, str | None, str]
 """A path, and the text before (None: no file) and after, from a tool call."""
 
 
 class ToolCallFiles:
-    """Handler of tool calls that may change files, in wire order.
-
-    Its tasks wait, its methods do not.
-    """
+    """Handler of tool calls that may change files, in wire order. Its methods do not wait."""
 
     def __init__(self, disk: DiskChanges, snapshots: Snapshots, tasks: Tasks) -> None:
         self._disk = disk
@@ -36,7 +33,7 @@ class ToolCallFiles:
         self._tasks = tasks
 
     def turn(self, session: AgentSession) -> Turn | None:
-        """Return the session's turn, or None if none runs. Nothing is reported then."""
+        """Return the running turn of a session, if any. Without a turn, calls are not reported."""
         return self._disk.turns.get(session)
 
     def on_unnamed(self, turn: Turn, calls: Iterable[ToolCall]) -> None:
@@ -49,7 +46,7 @@ class ToolCallFiles:
     ) -> None:
         """Handle an update of a tool call that names these files (real paths).
 
-        ``diffs`` are the diffs that it gives when it has ended.
+        ``diffs`` are the diffs of a finished call.
         """
         turn.on_tool_calls((call,), paths)
         if call.is_finished:
@@ -66,7 +63,7 @@ class ToolCallFiles:
     ) -> None:
         """Handle an update of a tool call that reads these files without the editor.
 
-        Its agent knows their texts from when the call was announced.
+        The agent then knows their texts at the time of the call's announcement.
         """
         seen = turn.reads.setdefault(call, {})
         for path in paths:
@@ -87,7 +84,7 @@ class ToolCallFiles:
         await self._snapshots.add_named(turn.roots, paths)
 
     async def _scan_after_calls(self, turn: Turn) -> None:
-        """Scan until no tool call has ended in the meantime; one task per turn."""
+        """Scan until no tool call has ended during a scan. One task runs per turn."""
         try:
             while turn.scan.is_due and self._disk.turns.get(turn.session) is turn:
                 await anyio.sleep(SOON_S)

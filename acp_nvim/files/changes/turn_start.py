@@ -1,7 +1,7 @@
 """Scan of the files before a prompt.
 
-It runs while the session opens, or continues after the prompt is sent, so it hardly delays a
-prompt.
+It hardly delays the prompt, since it runs while the session opens or continues after the prompt is
+sent.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from acp_nvim.files.ports import AgentSession
 from acp_nvim.tasks import Tasks
 
 ANNOUNCED_S: Final = 1.0
-"""Time that a prompt waits for an unresponsive editor, in seconds.
+"""Maximum time that a prompt waits for an unresponsive editor, in seconds.
 
-The editor has to report the user's saves.
+The editor first has to report the user's saves.
 """
 FRESH_S: Final = 0.05
-"""Time for which a finished scan counts as fresh, in seconds."""
+"""Maximum age of a fresh scan, in seconds."""
 
 
 # -- scan while the session opens -----------------------------------------------------------------
@@ -37,7 +37,7 @@ class _Scan:
 
     def __init__(self) -> None:
         self.is_fresh = False
-        """Whether the scan has finished just now."""
+        """Whether the scan has succeeded within the last `FRESH_S`."""
         self.done = anyio.Event()
         """Set when the scan is done, or has failed."""
         self.used = anyio.Event()
@@ -67,7 +67,7 @@ class EarlyScans:
             await scan.done.wait()
 
     def use(self, session: AgentSession) -> bool:
-        """Mark the turn as begun; return whether the scan is fresh."""
+        """Mark the turn as begun; return whether its scan is fresh."""
         scan = self._scans.get(session.n)
         if scan is None:
             return False
@@ -104,29 +104,29 @@ class EarlyScans:
 
 
 class TurnStart:
-    """One prompt whose scan is not done."""
+    """Prompt whose scan is not done."""
 
     def __init__(self, turn: Turn, files: Mapping[str, FileState], sent: int | None) -> None:
         self.turn = turn
         self.sent = sent
         """Time at which the agent got the prompt, in nanoseconds."""
         self.changes: list[FileChange] = []
-        """The agent's changes since. No stored tree has the earlier contents of these files."""
+        """The agent's changes since then. No stored tree has the earlier contents of the files."""
         self._files = files
 
     def on_sent(self, at: int, *, is_scanned: bool) -> None:
-        """Record when the agent got the prompt; ``is_scanned``: the scan before it is done."""
+        """Record the time at which the prompt was sent, and whether the scan is done already."""
         self.sent = at
         self.turn.on_sent(at, is_scanned=is_scanned)
 
     def add(self, changes: Iterable[FileChange]) -> None:
-        """Add changes by its agent of files whose earlier contents are known."""
+        """Add changes by the agent, with the known earlier contents of the files."""
         self.changes.extend(changes)
 
     def on_change(self, change: FileChange, at: int) -> None:
-        """Add a change by its agent since the last scan.
+        """Add a change by the agent since the last scan.
 
-        A change from before this prompt belongs to the previous one.
+        A change from before this prompt belongs to the previous prompt.
         """
         if self.sent is None or at < self.sent:
             return
@@ -139,7 +139,7 @@ class TurnStart:
 class TurnStarts:
     """Prompts whose scan is not done, with the files at the start of each.
 
-    The previous scan is older than the user's saves and decisions since then.
+    The stored trees are older than the user's saves and decisions since the previous scan.
     """
 
     def __init__(self, files: TrackedFiles) -> None:
@@ -147,7 +147,7 @@ class TurnStarts:
         self._open: list[TurnStart] = []
 
     def add(self, turn: Turn, sent: int | None = None) -> TurnStart:
-        """Record the start of a prompt. ``sent`` is the time at which the agent got it, if ever."""
+        """Add a prompt; ``sent`` is the time at which the agent got it, if it has it already."""
         start = TurnStart(turn, self._files.known(), sent)
         self._open.append(start)
         return start
@@ -157,7 +157,7 @@ class TurnStarts:
         self._open = [one for one in self._open if one is not start]
 
     def on_change(self, turn: Turn, change: FileChange, at: int) -> None:
-        """Record a change by the agent of a turn, at that time in nanoseconds."""
+        """Record a change by the agent of a turn at a time in nanoseconds."""
         for start in self._open:
             if start.turn is turn:
                 start.on_change(change, at)

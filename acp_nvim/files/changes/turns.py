@@ -1,7 +1,7 @@
 """Running turns, and the attribution of changes on disk to them.
 
-A prompt does not wait for a long scan before it, so its agent may have changed some files before
-they are first seen. A tool call may also be received after the change that it made.
+A prompt does not wait long for the scan before it, so the agent may change files before they are
+scanned. A tool call may be received after the change that it made.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from acp_nvim.files.changes.mentions import Mentions
 from acp_nvim.files.ports import AgentSession, ToolCall
 
 HEARD_NS: Final = 100_000_000
-"""Maximum delay of a message of an agent."""
+"""Maximum delay of a message of an agent, in nanoseconds."""
 
 
 def real_roots(session: AgentSession) -> list[str]:
@@ -69,16 +69,16 @@ class Turn:
         self.outer = roots_above(self.roots)
         """Work trees that contain the session's directories as folders."""
         self.prompts = 0
-        """Number of prompts in it. A second one may begin before the last scan of the first."""
+        """Number of prompts in the turn. A second one may begin before the first is scanned."""
         self.at_work = 0
-        """Number of prompts that the agent has received and not answered."""
+        """Number of prompts that the agent has received but not answered."""
         self.pending_scans = 0
         """Number of answered prompts whose last scan is not done."""
         self.scans_done = anyio.Event()
         """Set when `pending_scans` is 0 again."""
         self.scan = CallScan()
         self.reported: dict[ToolCall, object] = {}
-        """State in which each tool call was last reported. Used by `ToolCallWatch`."""
+        """State of each tool call at the last report of `ToolCallWatch`."""
         self.over = anyio.Event()
         self.ready = anyio.Event()
         """Set when the scan before the prompt is done."""
@@ -97,25 +97,23 @@ class Turn:
         self.git = GitUse()
         self.mentions = Mentions()
         self.calls: dict[ToolCall, tuple[int, int]] = {}
-        """Start and end of each tool call that may change files; an end of 0 means that it still
-        runs.
-        """
+        """Start and end of each tool call that may change files; the end is 0 while it runs."""
         self.trees: dict[str, str] = {}
-        """Trees of the session's directories from before the prompt, once `ready`."""
+        """Trees of the session's directories before the prompt, once `ready`."""
         self.user_saves: dict[str, Text | UnsetType | None] = {}
         """Files that the user has saved since the prompt, with their earlier texts.
 
-        None means no file. UNSET means that the text is not known here; `trees` may have it. The
-        texts include the agent's own changes on disk.
+        None means that there was no file. UNSET means that the text is unknown; `trees` may have
+        it. The texts include the agent's own changes on disk.
         """
         self.reads: dict[ToolCall, dict[str, Text | UnsetType | None]] = {}
         """Texts of such files when a tool call that reads them was announced."""
 
     def on_sent(self, at: int, *, is_scanned: bool) -> None:
-        """Record that the agent got a prompt at that time, in nanoseconds.
+        """Record that the agent got a prompt at a time in nanoseconds.
 
-        Changes while it had none are the user's, even if the scans are not done. ``is_scanned``:
-        the scan before the prompt is done.
+        Changes while it had no prompt are the user's, even if the scans are not done.
+        ``is_scanned`` is true if the scan before the prompt is done.
         """
         if not self.at_work and (self.closed or not is_scanned):
             self.idle.append((self.closed, at))
@@ -144,7 +142,7 @@ class Turn:
     def on_scanned(self) -> bool:
         """Record the last scan after a prompt; return whether it was the last of the turn.
 
-        It is not if the next prompt was answered before this scan was done.
+        It is not the last if the next prompt has begun before this scan was done.
         """
         self.pending_scans -= 1
         if not self.pending_scans:
@@ -152,7 +150,7 @@ class Turn:
         return not self.prompts and not self.pending_scans
 
     def on_tool_calls(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:
-        """Update tool calls that may change files; return whether one of them ended just now."""
+        """Update tool calls that may change files; return whether one of them has just ended."""
         now, known, over = time.time_ns(), self.calls, False
         for path in paths:
             self.names[path] = now
@@ -164,7 +162,7 @@ class Turn:
         return over
 
     def on_disk_change(self, path: str, before: Text | None, after: Text | None) -> None:
-        """Record a change that its agent made outside of the editor, and therefore knows."""
+        """Record a change that the agent made on disk, and therefore knows."""
         known = self.user_saves.get(path, UNSET)
         if isinstance(known, UnsetType):
             return
@@ -174,20 +172,20 @@ class Turn:
             self.user_saves[path] = overlay(before or EMPTY, known or EMPTY, after)
 
     def concerns(self, path: str) -> bool:
-        """Return whether a file is in its directories, or was named."""
+        """Return whether a file is in the directories of the turn or was named."""
         roots = (*self.roots, *self.outer)
         return path in self.names or any(is_below(path, root) for root in roots)
 
     def had_prompt(self, at: int) -> bool:
-        """Return whether the agent had a prompt at that time, in nanoseconds."""
+        """Return whether the agent had a prompt at a time in nanoseconds."""
         if any(start <= at < end for start, end in self.idle):
             return False
         return not self.closed or at < self.closed
 
     def had_call(self, at: int, late: int = 0) -> bool:
-        """Return whether a tool call ran at that time, in nanoseconds.
+        """Return whether a tool call ran at a time in nanoseconds.
 
-        Each may have started up to ``late`` before it was reported.
+        Each call may have started up to ``late`` before it was reported.
         """
         return self._had_call_between(at, at, late)
 
@@ -198,13 +196,13 @@ class Turn:
         )
 
     def may_have_run_git(self, first: int, last: int) -> bool:
-        """Return whether its agent may have run git between these times, in nanoseconds."""
+        """Return whether the agent may have run git between two times in nanoseconds."""
         return self.git.may_have_run(self.calls, first, last, HEARD_NS)
 
     def may_have_committed(self, first: int, last: int, late: int) -> bool:
-        """Return whether its agent may have made a commit between these times, in nanoseconds.
+        """Return whether the agent may have made a commit between two times in nanoseconds.
 
-        A script may run git too, so each tool call counts. It may have started up to ``late``
+        Each tool call counts, since a script may run git too. It may have started up to ``late``
         before it was reported.
         """
         return self._had_call_between(first, last, late) or self.may_have_run_git(first, last)
@@ -218,7 +216,7 @@ class Turns:
         self.round = 0
         """Number of times that work began while no turn was running."""
         self._cut_until = 0
-        """Time in ns until which an earlier process may have run turns."""
+        """Time in nanoseconds until which an earlier process may have run turns."""
         self._turns: dict[int, Turn] = {}
         self._announce = announce
         self._announcing = anyio.Lock(fast_acquire=True)
@@ -243,10 +241,7 @@ class Turns:
         self._expected.pop(session.n, None)
 
     def enter(self, session: AgentSession) -> Turn:
-        """Start a prompt.
-
-        It joins the previous turn unless the last scan of that turn is done.
-        """
+        """Start a prompt. It joins the previous turn unless that turn's last scan is done."""
         if not self._turns:
             self.round += 1
         turn = self._turns.get(session.n)
@@ -268,8 +263,8 @@ class Turns:
     async def announce(self) -> None:
         """Report the directories of running turns to the editor.
 
-        From then on it reports each save there, and earlier saves are on disk already. A later scan
-        therefore never attributes a save by the user to an agent.
+        From then on the editor reports each save there, and earlier saves are on disk. So a later
+        scan never attributes a save by the user to an agent.
         """
         async with self._announcing:
             expected = (root for roots in self._expected.values() for root in roots)
@@ -280,7 +275,7 @@ class Turns:
                 self._announced = roots
 
     def on_user_save(self, path: str, before: Text | UnsetType | None) -> None:
-        """Record a user's save of a file with this earlier text on disk (UNSET: not known)."""
+        """Record a save by the user of a file with the earlier text ``before`` (UNSET: unknown)."""
         for turn in self._turns.values():
             if turn.concerns(path):
                 turn.user_saves.setdefault(path, before)
@@ -294,21 +289,21 @@ class Turns:
         return [turn for turn in self._turns.values() if turn.ready.is_set()]
 
     def on_cut(self, until: int) -> None:
-        """Record that an agent of the previous host may have worked until then, in nanoseconds."""
+        """Record that an agent of the previous host may have worked until a time (ns)."""
         self._cut_until = until
 
     def may_have_committed(self, first: int, last: int, late: int) -> bool:
-        """Return whether an agent may have made a commit between these times, in nanoseconds.
+        """Return whether an agent may have made a commit between two times in nanoseconds.
 
-        It may have been made before a crash. A tool call may have started up to ``late`` before it
-        was reported.
+        An agent of the host before a crash counts too. A tool call may have started up to ``late``
+        before it was reported.
         """
         is_cut = first <= self._cut_until
         return is_cut or any(turn.may_have_committed(first, last, late) for turn in self)
 
     @property
     def is_working(self) -> bool:
-        """Return whether any agent has a prompt that it has not answered."""
+        """Return whether any agent has an unanswered prompt."""
         return any(turn.at_work and not turn.closed for turn in self)
 
     def concern(self, path: str) -> bool:
@@ -332,7 +327,7 @@ class Attribution:
         self._starting: list[Turn] = []
 
     def enter(self, turn: Turn) -> None:
-        """Add a turn that begins, or gets another prompt."""
+        """Add a turn that begins or gets another prompt."""
         waiting = (one for one in self._starting if not (one.ready.is_set() or one.over.is_set()))
         self._starting = [one for one in waiting if one is not turn]
         if not turn.ready.is_set():
@@ -341,7 +336,7 @@ class Attribution:
     async def last(self, path: str) -> tuple[Turn | None, int]:
         """Return the turn that last changed a file (None: the user), and the time in nanoseconds.
 
-        Wait if a message of an agent that is still under way could change the answer.
+        If a message that may still arrive could change the answer, wait for it.
         """
         at = await to_thread.run_sync(changed_at, path)
         age = time.time_ns() - at
@@ -351,10 +346,10 @@ class Attribution:
         return self.of(path, at), at
 
     def of(self, path: str, at: int) -> Turn | None:
-        """Return the turn that changed a file at that time, in nanoseconds; None: the user.
+        """Return the turn that changed a file at a time in nanoseconds; None for the user.
 
-        Of several turns it is the one whose tool calls named the file last, otherwise the only one
-        with a tool call at or about that time, otherwise the one that began first.
+        If several turns are possible, choose the one whose tool calls named the file last, else the
+        only one with a tool call at or about that time, else the one that began first.
         """
         found = self._turns_at_work(path, at)
         naming = [turn for turn in found if path in turn.names]
@@ -365,12 +360,12 @@ class Attribution:
         return calling[0] if len(calling) == 1 else next(iter(found), None)
 
     def is_sure(self, path: str, at: int) -> bool:
-        """Return whether no message that is under way could change the answer."""
+        """Return whether no message that may still arrive could change the answer of `of`."""
         found = self._turns_at_work(path, at)
         return len(found) < 2 or any(path in turn.names and turn.had_call(at) for turn in found)
 
     def _turns_at_work(self, path: str, at: int) -> list[Turn]:
-        """Return the turns that had a prompt at that time and may change this file.
+        """Return the turns that had a prompt at a time and may change a file.
 
         For a file outside of all their directories, return those that are `ready`.
         """

@@ -1,10 +1,10 @@
-"""Support for agents that follow other descriptions of ACP. No other module knows of them.
+"""Support for agents that follow other descriptions of ACP.
 
-A `Dialect` translates the messages of a connection. For an agent that follows the protocol, it
-checks only the answers to a few requests and decodes nothing else. It translates updates from the
-first message in another dialect on, which is the answer to `initialize` or an unreadable update. It
-translates outgoing messages for agents that want the version as a string, and therefore refuse the
-number. `frames` has the translations of incoming messages, `requests` those of outgoing ones.
+A `Dialect` translates the messages of a connection. For an agent that follows the protocol, it only
+checks the answers to a few requests. It translates updates from the first message in another
+dialect on, which is the answer to `initialize` or an unreadable update. It translates outgoing
+messages for agents that want the version as a string and refuse the number. `frames` has the
+translations of incoming messages, `requests` those of outgoing ones.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Params = Struct | dict[str, Any]
 STRING_VERSION: Final = "string protocolVersion"
 
 _OPENING: Final = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
-_LOOKED_AT: Final = _OPENING | {"initialize", "session/prompt"}
+_EXAMINED: Final = _OPENING | {"initialize", "session/prompt"}
 
 
 class Dialect:
-    """Dialect of one agent, detected from its messages. It is a `translation.Translation`.
+    """Dialect of one agent, detected from its messages (a `translation.Translation`).
 
     While `active`, updates are translated.
     """
@@ -36,15 +36,18 @@ class Dialect:
     can_add_prompts = False
 
     def __init__(
-        self, *, in_words: bool = False, branch_of: Callable[[str], str | None] = lambda cwd: None
+        self,
+        *,
+        string_version: bool = False,
+        branch_of: Callable[[str], str | None] = lambda cwd: None,
     ) -> None:
-        """``in_words``: the agent wants strings for versions.
+        """With ``string_version``, the agent wants the version as a string.
 
         ``branch_of`` returns the git branch of a folder, which such agents receive.
         """
-        self.active = in_words
-        self.starts_servers = not in_words
-        self.in_words = in_words
+        self.active = string_version
+        self.starts_servers = not string_version
+        self.wants_string_version = string_version
         self._branch_of = branch_of
         self._commands: frozenset[str] = frozenset()
         """Slash commands that the agent has listed."""
@@ -64,13 +67,15 @@ class Dialect:
 
     # -- outgoing ---------------------------------------------------------------------------------
 
-    def speak_in_words(self) -> None:
-        """Translate outgoing messages from now on. The agent has refused a number as version."""
-        self.in_words, self.starts_servers, self.active = True, False, True
+    def use_string_version(self) -> None:
+        """Translate outgoing messages from now on, since the agent refused a number as version."""
+        self.wants_string_version, self.starts_servers, self.active = True, False, True
 
     def translate_outgoing(self, method: str, params: Params) -> tuple[str, Params]:
         """Return an outgoing message, translated if the agent wants versions as strings."""
-        return method, self._with_string_versions(method, params) if self.in_words else params
+        return method, self._with_string_versions(
+            method, params
+        ) if self.wants_string_version else params
 
     def _with_string_versions(self, method: str, params: Params) -> Params:
         from acp_nvim.protocol.dialects import requests
@@ -94,7 +99,7 @@ class Dialect:
 
     def is_request_only(self, method: str) -> bool:
         """Return whether this agent accepts this notification only as a request."""
-        wants_words = self.in_words or STRING_VERSION in self.traits
+        wants_words = self.wants_string_version or STRING_VERSION in self.traits
         return method == "session/cancel" and wants_words
 
     # -- incoming ---------------------------------------------------------------------------------
@@ -102,12 +107,12 @@ class Dialect:
     def response(self, response: Response, turn_text: Callable[[str], str]) -> list[Event]:
         """Return a v1 answer, after the updates that precede it.
 
-        `turn_text` returns the agent's text in the running turn of a session, by id. It
-        distinguishes text that is only beside the stop reason from repeated text.
+        `turn_text` returns the agent's text in the running turn of a session, by id. It shows
+        whether text beside the stop reason is repeated.
         """
         session_id = self._prompts.pop(response.id, "")
         method = response.method
-        if method not in _LOOKED_AT or response.result is None:
+        if method not in _EXAMINED or response.result is None:
             return [response]
         result = _object(response.result)
         if result is None:
@@ -119,11 +124,11 @@ class Dialect:
         if not opens:
             self.capabilities = frames.named_capabilities(changed)
             if frames.is_flat(traits):
-                self.in_words = True
-            self.starts_servers = not self.in_words or frames.takes_servers(changed)
+                self.wants_string_version = True
+            self.starts_servers = not self.wants_string_version or frames.takes_servers(changed)
         if not traits:
             return [response]
-        self._learn(traits)
+        self._add_traits(traits)
         self.active = self.active or not opens
         return [Response(response.id, method, _raw(changed), None)]
 
@@ -136,7 +141,7 @@ class Dialect:
         return [translated for event in events for translated in self._event(event)]
 
     def translate_unreadable(self, params: Raw) -> list[Raw]:
-        """Return the v1 updates of an unreadable update. There are none if it is simply invalid."""
+        """Return the v1 updates of an unreadable update; no updates if it is simply invalid."""
         found = self._updates(params)
         if found is None:
             return []
@@ -163,7 +168,7 @@ class Dialect:
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def _learn(self, traits: Iterable[str]) -> None:
+    def _add_traits(self, traits: Iterable[str]) -> None:
         self.traits |= dict.fromkeys(traits)
 
     def _end_turn(
@@ -175,13 +180,13 @@ class Dialect:
     ) -> list[Event]:
         """Return the events of the end of a turn.
 
-        They are updates with text that exists only in the answer, and the stop reason or the error.
+        These are updates with text that only the answer has, and the stop reason or the error.
         """
         end = frames.answer_to_prompt(result)
         if not end.traits:
             return [response]
-        self._learn(end.traits)
-        updates = end.says if end.adds_to(turn_text(session_id)) else []
+        self._add_traits(end.traits)
+        updates = end.updates if end.adds_to(turn_text(session_id)) else []
         apart = {"messageId": self._progress.next_message()} if updates else {}
         before: list[Event] = [
             Notification(

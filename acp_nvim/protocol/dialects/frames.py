@@ -65,26 +65,26 @@ class Progress(Struct):
 class End(Struct):
     """End of a turn: the v1 answer, or the error.
 
-    `says` are updates with the content beside the stop reason, `text` is its text.
+    `updates` have the content beside the stop reason; `text` is the text of this content.
     """
 
     result: JSON
     traits: list[str]
-    says: list[JSON] = field(default_factory=list)
+    updates: list[JSON] = field(default_factory=list)
     text: str = ""
     error: str | None = None
 
     def adds_to(self, turn_text: str) -> bool:
-        """Return whether the end has text or content that the text of the turn lacks."""
+        """Return whether this end has text or content that the turn lacks."""
         words = "".join(self.text.split())
-        return words not in "".join(turn_text.split()) if words else bool(self.says)
+        return words not in "".join(turn_text.split()) if words else bool(self.updates)
 
 
 # -- updates --------------------------------------------------------------------------------------
 
 
 def session_and_update(message: JSON) -> tuple[str, JSON]:
-    """Return session id and update in the params of `session/update` of any known form."""
+    """Return session id and update from params of `session/update` in any known form."""
     session = message.get("session")
     session_id = message.get("sessionId")
     if session_id is None and isinstance(session, dict):
@@ -157,7 +157,7 @@ def _json(value: Any) -> str:
 def _tool(call: JSON, session_id: str, progress: Progress) -> list[JSON]:
     """Return the updates of a tool call.
 
-    The first message creates a call, later ones change it. A finished id that runs again is a new
+    The first message creates a call, later ones change it. If a finished id runs again, it is a new
     call.
     """
     call_id = str(call.get("id", call.get("toolCallId", "")))
@@ -182,7 +182,7 @@ def _tool(call: JSON, session_id: str, progress: Progress) -> list[JSON]:
 
 
 def _tool_content(call: JSON) -> list[JSON] | None:
-    """Return the output of a call and the error that ended it as content."""
+    """Return the output and the error of a call as content."""
     given = [*blocks(call.get("output")), *blocks(call.get("error"))]
     return [{"type": "content", "content": block} for block in given] or None
 
@@ -219,9 +219,9 @@ def _step(step: Any) -> JSON:
 
 
 def answer_to_initialize(result: JSON) -> tuple[JSON, list[str]]:
-    """Return the answer to `initialize` in v1.
+    """Return the answer to `initialize` in v1, and its deviations.
 
-    A version that is missing or not a number belongs to no published protocol and becomes 1.
+    No published protocol lacks a version or has a string for it, so such a version becomes 1.
     """
     traits: list[str] = []
     changed = dict(result)
@@ -287,7 +287,7 @@ def answer_to_prompt(result: JSON) -> End:
         traits.append("token usage elsewhere")
     if "content" in result and (given := blocks(result["content"])):
         traits.append("content beside stopReason")
-        end.says = [{"sessionUpdate": "agent_message_chunk", "content": it} for it in given]
+        end.updates = [{"sessionUpdate": "agent_message_chunk", "content": it} for it in given]
         end.text = "".join(str(it.get("text") or "") for it in given if it.get("type") == "text")
     if reason == "error":
         traits.append("stop reason error")

@@ -1,4 +1,4 @@
-"""Known faults of agents: values for missing fields, other shapes of objects."""
+"""Known faults of agents: values for missing fields, and other shapes of objects."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _mode_update(value: dict[str, Any]) -> dict[str, Any]:
 def _terminal(value: dict[str, Any]) -> dict[str, Any]:
     """Accept `env` as a map, and numbers as arguments.
 
-    No part of a command is left out, because it would be another command.
+    Refuse any other fault, since a command without a part is another command.
     """
     given = {name: value[name] for name in ("args", "env") if value.get(name) is not None}
     if isinstance(env := given.get("env"), dict):

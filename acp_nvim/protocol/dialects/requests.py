@@ -1,9 +1,9 @@
 """Translation of requests for agents that want the version as a string, as functions to JSON.
 
-They follow the description of a Go package for agents. In it, `protocolVersion` is a string and
-`capabilities` is flat. `session/new` has `metadata`. `session/prompt` has a `command` and only
-parts of text, image and audio. Other agents differ from version 1 only in the string. Therefore the
-fields of version 1 are sent too. The agents of the Go package ignore unknown fields.
+Some of these agents use a Go package with its own description of the protocol: `protocolVersion` is
+a string, `capabilities` is flat, `session/new` has `metadata`, and `session/prompt` has a `command`
+and only parts of text, image and audio. They ignore unknown fields. Other agents differ from
+version 1 only in the string, so the fields of version 1 are sent too.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def wants_string_version(error: Exception) -> bool:
 
 
 def mentions_version_type(words: str) -> bool:
-    """Return whether the last output of an agent mentions the type of the version."""
+    """Return whether a text mentions the version or its type."""
     return _ABOUT_VERSION.search(words) is not None
 
 
 def demands_string_version(words: str) -> bool:
-    """Return whether the text demands a string as version, with any number."""
+    """Return whether a text demands a string in place of a number."""
     return _ABOUT_TYPE.search(words) is not None
 
 

@@ -42,7 +42,7 @@ def update(wire: Any) -> updates.SessionUpdate:
 def _chunk(role: updates.Role) -> Callable[[Any], updates.SessionUpdate]:
     """Return the translation of chunks.
 
-    A chunk without an id violates the protocol and is translated as in version 1.
+    A chunk without an id, which violates the protocol, becomes a chunk of version 1.
     """
     older = _CHUNKS[role]
 
@@ -350,7 +350,7 @@ def _value(wire: Any) -> Any:
 
 
 def commands(wire: Sequence[Any]) -> list[v1.AvailableCommand]:
-    """Return the commands. Those of unknown kinds are not offered."""
+    """Return the commands, without those of unknown kinds."""
     return [_command(one) for one in wire if isinstance(one, s.Command)]
 
 
@@ -393,7 +393,7 @@ def _subject(wire: Any) -> updates.Subject:
 
 
 def _can_cancel(capabilities: Any) -> bool | UnsetType:
-    """Return whether `cancel` is offered, UNSET if it is absent."""
+    """Return whether `cancel` is offered; UNSET if the capabilities are absent."""
     if isinstance(capabilities, UnsetType):
         return UNSET
     return capabilities is not None and _is_given(capabilities.cancel)

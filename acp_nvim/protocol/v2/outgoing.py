@@ -15,7 +15,7 @@ Params = Any
 
 
 def translate_outgoing(method: str, params: Params) -> tuple[str, Params]:
-    """Return method and params of version 2. Unchanged ones are returned as they are."""
+    """Return method and params in version 2, which may be the same."""
     change = _CHANGED.get(type(params))
     if change is None:
         return method, params
@@ -53,7 +53,7 @@ def _resume(params: v1.ResumeSessionRequest) -> s.ResumeSessionRequest:
 
 
 def _load(params: v1.LoadSessionRequest) -> s.ResumeSessionRequest:
-    """Return a request for the session with its history (v2/session-setup)."""
+    """Return a request to resume the session with its history (v2/session-setup)."""
     start = s.ReplayFromStart()
     return s.ResumeSessionRequest(params.session_id, replay_from=start, **_setup(params))
 

@@ -1,7 +1,4 @@
-"""Version 2 of the protocol as a `translation.Translation`.
-
-The code above it uses the types of `schema` and `updates`. The agent uses version 2.
-"""
+"""Translation between version 2 of the protocol and the types of `schema` and `updates`."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ _OPENING: Final = frozenset({"session/new", "session/resume", "session/fork"})
 class Version2:
     """Translation of a connection whose `initialize` requests version 2.
 
-    ``count`` receives kind and text of each unreadable message.
+    ``count`` is called with kind and text of each deviation.
     """
 
     active = True
@@ -48,8 +45,8 @@ class Version2:
         self._count = count
         self.starts_servers = False
         self.capabilities: dict[str, Any] = {}
-        self.old_shape = False
-        """Whether the agent has answered `initialize` in the shape of version 1."""
+        self.has_old_shape = False
+        """Whether the agent answered `initialize` in the shape of version 1."""
         self._asked: dict[Id, tuple[str, str]] = {}
         """Sent requests: the method of version 1, and the session."""
         self._turns: dict[str, Turns] = {}
@@ -80,7 +77,8 @@ class Version2:
     def _answer(self, response: Response) -> list[Event]:
         """Translate an answer to version 1.
 
-        The answer of a prompt reports its message and is held until the turn is over.
+        The answer to a prompt only reports its insertion. The answer of version 1 follows at the
+        end of the turn.
         """
         method, session_id = self._asked.pop(response.id)
         response = Response(response.id, method, response.result, response.error)
@@ -114,15 +112,15 @@ class Version2:
         return [answer, _updates([updates.Notification(opened, found)], 0)]
 
     def _initialize_response(self, response: Response) -> Response:
-        """Decode the answer by its shape, because some agents repeat any requested version."""
+        """Decode the answer by its shape, since some agents repeat any requested version."""
         assert response.result is not None
         value = msgspec.json.decode(response.result)
         if not isinstance(value, dict) or value.get("protocolVersion") != 2:
             return response
-        self.old_shape = "info" not in value and (
+        self.has_old_shape = "info" not in value and (
             "agentCapabilities" in value or "agentInfo" in value or "capabilities" not in value
         )
-        if self.old_shape:
+        if self.has_old_shape:
             return response
         named = value.get("capabilities")
         self.capabilities = named if isinstance(named, dict) else {}
@@ -165,7 +163,7 @@ class Version2:
                 if not over:
                     continue
             elif type(event) is Response:
-                over = self._answer(event)  # here, because the states before and after it matter
+                over = self._answer(event)  # in order with the states around it
             else:
                 over = [event]
             if run:
@@ -199,20 +197,20 @@ class Version2:
         return found
 
     def _ends(self, notification: updates.Notification) -> list[Event]:
-        """Return the answers of prompts whose turn an update ends."""
+        """Return the answers to the prompts whose turn an update ends."""
         update = notification.update
         turns = self._turns.get(notification.session_id)
         if type(update) is updates.Work:
             turns = turns or self._turns.setdefault(notification.session_id, Turns())
-            return [_prompt_response(id, update) for id in turns.state(update)]
+            return [_prompt_response(id, update) for id in turns.apply_state(update)]
         if turns is not None and isinstance(update, _MESSAGES) and update.role == "user":
-            turns.message(update.message_id)
+            turns.add_message(update.message_id)
         return []
 
     def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
         """Return the params of a request of the agent. Raise `DecodeError`.
 
-        Version 2 has no files and terminals of the client.
+        Version 2 has no requests for the client's files and terminals.
         """
         wanted = methods.params_type(method)
         if wanted is None:
@@ -230,7 +228,7 @@ def _updates(run: list[Any], size: int) -> Updates:
 
 
 def _prompt_response(id: Id, work: updates.Work) -> Response:
-    """Return the answer of a prompt whose turn is over, as in version 1."""
+    """Return the answer to a prompt whose turn is over, as in version 1."""
     response = Response(id, "session/prompt", None, None)
     if work.stop_reason == "error" or work.error is not None:
         code = errors.INTERNAL_ERROR if work.code is None else work.code

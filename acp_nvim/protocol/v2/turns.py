@@ -1,7 +1,7 @@
 """End of the turn of a prompt in version 2 (v2/prompt-lifecycle).
 
-The answer to `session/prompt` only confirms the insertion of the message. The turn ends when a
-later state ends the work. Therefore answers are held back until then.
+The answer to `session/prompt` only confirms the insertion of the message. The turn ends with a
+later state, so the answer of version 1 is created then.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ END_TURN = "end_turn"
 
 
 class Prompt(Struct, eq=False):
-    """Sent prompt. `message_id` is set once it is inserted."""
+    """Sent prompt. `message_id` is set when the agent has inserted it."""
 
     id: Id
-    rested: bool
-    """Whether the session was idle when it was sent."""
+    was_idle: bool
+    """Whether the session was idle when the prompt was sent."""
     message_id: str | None = None
-    ran: bool = False
-    """Whether work was reported since it was sent."""
+    has_worked: bool = False
+    """Whether the agent has reported work since the prompt was sent."""
     ended: Work | None = None
-    """The last end of work since it was sent."""
+    """Last end of work since the prompt was sent."""
     before: frozenset[str] = frozenset()
-    """The user's messages that were known at that end."""
+    """The user's messages that were known at this end."""
 
 
 class Turns:
@@ -34,7 +34,7 @@ class Turns:
 
     def __init__(self) -> None:
         """Start as idle."""
-        self._works = False
+        self._is_working = False
         self._prompts: list[Prompt] = []
         self._messages: set[str] = set()
         """Messages of the user received since the oldest prompt was sent."""
@@ -43,9 +43,9 @@ class Turns:
         """Add a prompt that is being sent."""
         if not self._prompts:
             self._messages.clear()
-        self._prompts.append(Prompt(id, rested=not self._works))
+        self._prompts.append(Prompt(id, was_idle=not self._is_working))
 
-    def message(self, message_id: str) -> None:
+    def add_message(self, message_id: str) -> None:
         """Record a message of the user that the agent has sent."""
         if self._prompts:
             self._messages.add(message_id)
@@ -53,18 +53,17 @@ class Turns:
     def on_inserted(self, id: Id, message_id: str) -> Work | None:
         """Record the insertion of a prompt.
 
-        Return the state that has already ended its turn, if the agent answered late. Otherwise the
-        answer is held.
+        Return the state that has already ended its turn if the agent answered late, otherwise None.
         """
         prompt = self._find(id)
         if prompt is None:
             return None
         prompt.message_id = message_id
         began = message_id in prompt.before or (
-            message_id not in self._messages and prompt.rested and prompt.ran
+            message_id not in self._messages and prompt.was_idle and prompt.has_worked
         )
-        if prompt.ended is None or not began or self._works:
-            prompt.ran = self._works
+        if prompt.ended is None or not began or self._is_working:
+            prompt.has_worked = self._is_working
             return None
         self._prompts.remove(prompt)
         return prompt.ended
@@ -73,15 +72,15 @@ class Turns:
         """Remove a prompt that the agent refused."""
         self._prompts = [prompt for prompt in self._prompts if prompt.id != id]
 
-    def state(self, work: Work) -> list[Id]:
+    def apply_state(self, work: Work) -> list[Id]:
         """Apply a state. Return the prompts whose turn it ends.
 
-        An idle state without a reason may be a repetition, so it ends only work that was reported.
+        An idle state without a reason may be a repetition, so it only ends reported work.
         """
-        self._works = work.is_working
+        self._is_working = work.is_working
         if work.is_working:
             for prompt in self._prompts:
-                prompt.ran = True
+                prompt.has_worked = True
             return []
         over = [prompt for prompt in self._prompts if _is_end(prompt, work)]
         for prompt in self._prompts:
@@ -94,4 +93,4 @@ class Turns:
 
 
 def _is_end(prompt: Prompt, work: Work) -> bool:
-    return prompt.message_id is not None and (prompt.ran or work.stop_reason is not None)
+    return prompt.message_id is not None and (prompt.has_worked or work.stop_reason is not None)

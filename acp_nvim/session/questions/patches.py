@@ -41,7 +41,7 @@ def _is_patch(part: tool_input.Part) -> TypeGuard[Patch | Edit]:
     return isinstance(part, Patch) or (isinstance(part, Edit) and part.file is not None)
 
 
-def may_hold_patch(raw: Any, depth: int = tool_input.DEPTH) -> bool:
+def may_hold_patch(raw: Any, depth: int = tool_input.MAX_DEPTH) -> bool:
     """Return whether a raw input may contain a patch. It is cheap, because calls are drawn
     often.
     """
@@ -58,7 +58,7 @@ def may_hold_patch(raw: Any, depth: int = tool_input.DEPTH) -> bool:
             and key in tool_input.WRAPPERS
             and may_hold_patch(value, depth - 1)
         )
-        for key, value in islice(raw.items(), tool_input.MOST)
+        for key, value in islice(raw.items(), tool_input.MAX_PARTS)
     )
 
 

@@ -146,7 +146,7 @@ def paths(call: ToolCall) -> list[str]:
         return []  # only a title, which is very common
     found = [location.path for location in call.locations]
     found += files_of_diffs(call)
-    for raw in (call.raw_input, *(raw for raw, _ in _unknown(call))):
+    for raw in (call.raw_input, *(raw for raw, _ in _unknown_content(call))):
         if raw:
             found += files_of_input(raw)
     return list(dict.fromkeys(path for path in found if path))
@@ -187,7 +187,7 @@ def is_without_content(call: ToolCall) -> bool:
 def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
     """Yield the entries of every map in `rawInput` and `_meta`, outer maps before inner ones."""
     waiting: list[tuple[Any, str, _Context]] = [
-        (raw, found, _Context()) for raw, found in reversed(_unknown(call))
+        (raw, found, _Context()) for raw, found in reversed(_unknown_content(call))
     ]
     waiting += [(call.meta, "_meta", _Context()), (call.raw_input, "rawInput", _Context())]
     while waiting:
@@ -195,7 +195,9 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
         if isinstance(value, list):
             inner = [(item, f"{found}[{at}]", beside) for at, item in enumerate(value)]
         elif isinstance(value, Mapping):
-            items = [_Item(_plain(key), f"{found}.{key}", item) for key, item in value.items()]
+            items = [
+                _Item(_normalize_key(key), f"{found}.{key}", item) for key, item in value.items()
+            ]
             keys = {item.key for item in items}
             if not keys.isdisjoint(_BESIDE):
                 beside = _Context(_directory(items) or beside.cwd, beside.env + _variables(items))
@@ -208,7 +210,7 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
         waiting += reversed([one for one in inner if isinstance(one[0], list | Mapping)])
 
 
-def _unknown(call: ToolCall) -> list[tuple[Any, str]]:
+def _unknown_content(call: ToolCall) -> list[tuple[Any, str]]:
     """Return content of unknown types, with its place."""
     return [
         (item.raw, f"content[{at}]")
@@ -217,7 +219,7 @@ def _unknown(call: ToolCall) -> list[tuple[Any, str]]:
     ]
 
 
-def _plain(key: object) -> str:
+def _normalize_key(key: object) -> str:
     return _fold_key(key) if isinstance(key, str) and len(key) <= _LONGEST_KEY else ""
 
 
@@ -329,7 +331,9 @@ def files_of_input(raw: Any) -> Iterator[str]:
         elif isinstance(value, Mapping):
             if key in _CHANGES:
                 yield from (str(name) for name in value)
-            waiting += [(_plain(name), item) for name, item in reversed(list(value.items()))]
+            waiting += [
+                (_normalize_key(name), item) for name, item in reversed(list(value.items()))
+            ]
         elif isinstance(value, list):
             waiting += [(key, item) for item in reversed(value)]
 

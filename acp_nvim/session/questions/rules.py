@@ -95,7 +95,7 @@ def strictest(verdicts: Iterable[Action | None]) -> Action | None:
 
 def redirect_targets(command: Command, cwd: str) -> list[str]:
     """Return the absolute paths that a plain line writes by `>`. `cwd` is its directory."""
-    line = plain(command)
+    line = plain_line(command)
     found = (path for one in line.commands for path in one.writes) if line else ()
     return [posixpath.normpath(posixpath.join(cwd, path)) for path in found]
 
@@ -105,7 +105,7 @@ def entered_directories(command: Command) -> list[str | None]:
 
     An entry is None if only the shell knows the directory.
     """
-    line = plain(command)
+    line = plain_line(command)
     changes = [one.words[1:] for one in line.commands if one.words[0] == "cd"] if line else []
     return [
         words[0] if len(words) == 1 and words[0] and not words[0].startswith("-") else None
@@ -113,7 +113,7 @@ def entered_directories(command: Command) -> list[str | None]:
     ]
 
 
-def plain(command: Command) -> Line | None:
+def plain_line(command: Command) -> Line | None:
     """Return the commands of a plain line, with `sh -c '…'` replaced by its line, else None."""
     if command.is_name:
         return None
@@ -124,15 +124,15 @@ def plain(command: Command) -> Line | None:
     line = command_line.parse(command.line)
     if line is None or len(line.commands) != 1:
         return line
-    return _inside(line.commands[0]) or line
+    return _line_in_shell(line.commands[0]) or line
 
 
-def _inside(one: Simple) -> Line | None:
+def _line_in_shell(one: Simple) -> Line | None:
     """Return the line that a command passes to a shell (`bash -lc '…'`), if it does nothing
     else.
     """
     inner = command(one.words)
-    return plain(inner) if inner.argv is None and not one.writes else None
+    return plain_line(inner) if inner.argv is None and not one.writes else None
 
 
 class _Judgement:
@@ -141,7 +141,7 @@ class _Judgement:
     def __init__(self, case: Case, command: Command | None) -> None:
         self._case = case
         self._command = command
-        self._line = plain(command) if command else None
+        self._line = plain_line(command) if command else None
         self._open = list(self._line.commands) if self._line else []
         """Commands of a plain line that no rule has allowed yet."""
         self._hidden: set[str] = set()
@@ -278,7 +278,7 @@ class _Judgement:
         """Return whether a path matches: a named one, or a word of a command."""
         case = self._case
         words, are_all = self._words()
-        named = [*case.paths, *(posixpath.normpath(self._place(word)) for word in words)]
+        named = [*case.paths, *(posixpath.normpath(self._possible_path(word)) for word in words)]
         spellings = [one for path in named for one in (path, *case.real.get(path, ()))]
         if any(_matches_path(patterns, path, fold=True) for path in spellings):
             return True
@@ -295,7 +295,7 @@ class _Judgement:
         found = [word for one in self._line.commands for word in (*one.words, *one.writes)]
         return found, not self._is_unclear()
 
-    def _place(self, word: str) -> str:
+    def _possible_path(self, word: str) -> str:
         """Return the path that a word may mean, also as the value of `--option=path`."""
         value = word.rpartition("=")[2] if word.startswith("-") else word
         if value.startswith("~"):

@@ -19,7 +19,7 @@ from acp_nvim.session.questions import command_line, programs
 Suspicion = Literal["sure", "maybe"]
 """`maybe`: the name is in a text that no command of the line would run."""
 
-MOST: Final = command_line.MAX_LENGTH
+MAX_SEARCHED: Final = command_line.MAX_LENGTH
 """Maximum number of characters that are searched. A longer line is suspected of everything."""
 
 _ESCAPE: Final = late(
@@ -41,23 +41,23 @@ _CONTROL: Final = late(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 def judge_line(globs: Sequence[str], line: str) -> Suspicion | None:
     """Return whether a shell line may run a program named in one of the globs."""
-    if len(line) > MOST:
+    if len(line) > MAX_SEARCHED:
         return "maybe"
     if not any(_occurs_in_order(glob, reading) for glob in globs for reading in _readings(line)):
         return None
     plain = command_line.parse(line)
     if plain is None:
         return "sure"
-    words = [word for command in plain.commands for word in command.words]
-    return judge_words(globs, words) or (
-        "sure" if programs.may_start_other_programs(words) else "maybe"
+    possible_words = [word for command in plain.commands for word in command.words]
+    return judge_words(globs, possible_words) or (
+        "sure" if programs.may_start_other_programs(possible_words) else "maybe"
     )
 
 
 def judge_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
     """Return whether a program, run with these arguments and no shell, may be one of the globs."""
     together = " ".join(argv)
-    if len(together) > MOST:
+    if len(together) > MAX_SEARCHED:
         return "maybe"
     if not any(
         _occurs_in_order(glob, reading) for glob in globs for reading in _readings(together)
@@ -71,7 +71,7 @@ def judge_words(globs: Sequence[str], argv: Sequence[str]) -> Suspicion | None:
 
 def words(line: str) -> set[str]:
     """Return every possible word of a line, in lower case."""
-    readings = _readings(line) if len(line) <= MOST else ()
+    readings = _readings(line) if len(line) <= MAX_SEARCHED else ()
     return {word for reading in readings for word in _words(reading)}
 
 
@@ -80,7 +80,7 @@ def is_line_unclear(line: str) -> bool:
     plain = command_line.parse(line)
     if plain is not None:
         return any(_starts_shell(command.words) for command in plain.commands)
-    if len(line) > MOST or _CONTROL.search(line):
+    if len(line) > MAX_SEARCHED or _CONTROL.search(line):
         return True
     if any(_COMPUTED.search(head) or head == "." for head in _heads(line)):
         return True
@@ -148,7 +148,7 @@ def _occurs_in_order(glob: str, reading: str) -> bool:
     """
     if fnmatch.fnmatchcase(reading.strip().casefold(), glob.strip().casefold()):
         return True
-    wanted = _telling_words(glob)
+    wanted = _named_words(glob)
     if not wanted:
         return not glob.strip("* ")
     at = 0
@@ -161,7 +161,7 @@ def _occurs_in_order(glob: str, reading: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _telling_words(glob: str) -> tuple[str, ...]:
+def _named_words(glob: str) -> tuple[str, ...]:
     """Return the words of a glob that are not only wildcards."""
     return tuple(word for word in _words(glob) if word.strip("*"))
 

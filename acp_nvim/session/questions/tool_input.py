@@ -19,11 +19,11 @@ from acp_nvim.edits.text import parse, rows
 from acp_nvim.patterns import late
 from acp_nvim.session.questions.requests import command
 
-MOST: Final = 40
+MAX_PARTS: Final = 40
 """Maximum number of parts of one kind. Of more, the first and the last ones are shown."""
-DEPTH: Final = 4
+MAX_DEPTH: Final = 4
 """Maximum depth of nested tables in which known shapes are searched."""
-LONGEST: Final = 10_000
+MAX_WORDS: Final = 10_000
 """Maximum number of words of a command. A longer list is not one."""
 
 _PATHS: Final = (
@@ -162,7 +162,7 @@ _Table = dict[str, Any]
 
 def parts(raw_input: Any, call_id: str = "") -> list[Part]:
     """Return the parts of a raw input. `call_id` is the id of its tool call."""
-    return list(_parts(raw_input, call_id, DEPTH))
+    return list(_parts(raw_input, call_id, MAX_DEPTH))
 
 
 def commands_of(raw_input: Any) -> list[str]:
@@ -217,19 +217,19 @@ def _parts_of_ends(
     items: Iterable[Any], count: int, read: Callable[[Any], Iterable[Part]]
 ) -> Iterator[Part]:
     """Yield the parts of the first and the last items. `items` can be iterated from both ends."""
-    first = count if count <= MOST else MOST // 2
+    first = count if count <= MAX_PARTS else MAX_PARTS // 2
     for item in islice(items, first):
         yield from read(item)
-    if count > MOST:
-        last = MOST - first
-        yield Gap(count - MOST)
+    if count > MAX_PARTS:
+        last = MAX_PARTS - first
+        yield Gap(count - MAX_PARTS)
         for item in reversed(list(islice(reversed(items), last))):  # type: ignore[call-overload]
             yield from read(item)
 
 
 def _are_all(items: Any, test: Callable[[Any], Any]) -> bool:
     """Return whether there are items and those that `_ends` would read pass a test."""
-    ends = (*islice(items, MOST), *islice(reversed(items), MOST)) if items else ()
+    ends = (*islice(items, MAX_PARTS), *islice(reversed(items), MAX_PARTS)) if items else ()
     return bool(ends) and all(test(item) for item in ends)
 
 
@@ -274,7 +274,7 @@ def _is_command(rest: _Table, key: str) -> bool:
 def _is_words(value: Any) -> bool:
     if not isinstance(value, list):
         return _is_text(value)
-    return 0 < len(value) <= LONGEST and all(isinstance(word, str) for word in value)
+    return 0 < len(value) <= MAX_WORDS and all(isinstance(word, str) for word in value)
 
 
 def _words(rest: _Table, key: str) -> str | list[str]:
@@ -339,7 +339,7 @@ def _read_changes(rest: _Table) -> Iterator[Part]:
     if is_changes(changes := rest.get("changes")):
         yield from _parts_of_ends(rest.pop("changes").items(), len(changes), change_parts)
     yield from _edits(rest)
-    for key in [key for key in islice(rest, MOST) if isinstance(rest[key], str)]:
+    for key in [key for key in islice(rest, MAX_PARTS) if isinstance(rest[key], str)]:
         if PATCH.match(rest[key]):
             text = rest.pop(key)
             yield Patch(text, path=_take_file(text, rest))
@@ -461,7 +461,11 @@ def _one_question(item: _Table) -> Iterator[Part]:
 def _question(rest: _Table) -> Choice:
     """Return a question. Answers with more than a label and a description stay in the table."""
     options = rest.get("options")
-    if not isinstance(options, list) or len(options) > MOST or not _are_all(options, _is_answer):
+    if (
+        not isinstance(options, list)
+        or len(options) > MAX_PARTS
+        or not _are_all(options, _is_answer)
+    ):
         return Choice(rest.pop("question"), ())
     answers = ((it, "") if isinstance(it, str) else _answer(it) for it in rest.pop("options"))
     return Choice(rest.pop("question"), tuple(answers))

@@ -20,7 +20,7 @@ _CONTEXT = late(r'\n?<context ref="([^"\n]+)">\n(.*?)\n</context>(?:\n|\Z)', re.
 """An embedded resource that an agent returns as text."""
 
 
-def part(content: Any) -> Part:
+def part_of_block(content: Any) -> Part:
     """Return streaming text, or a block for anything but text for the user."""
     if content.__class__ is not schema.TextContent:
         return cast("Part", content)
@@ -41,14 +41,14 @@ def parts_of(content: Any, known: schema.Annotations | None = None) -> list[Part
 
     Annotations precede their text, unless they are `known`, those of the text before it.
     """
-    it = part(content)
+    it = part_of_block(content)
     annotations = content.annotations if isinstance(it, str) else None
     if not annotations or annotations == known:
         return [it]
     return [cast("Part", schema.TextContent("", annotations)), it]
 
 
-def stream(session: Session, role: Role, content: Any, message_id: str | None) -> Message:
+def stream_block(session: Session, role: Role, content: Any, message_id: str | None) -> Message:
     """Append a block to the message that it continues, or to a new one."""
     last = session.transcript.last
     known = last.annotations if isinstance(last, Message) and last.role == role else None
@@ -63,32 +63,32 @@ def stream(session: Session, role: Role, content: Any, message_id: str | None) -
 # -- streamed messages ---------------------------------------------------------------------------
 
 
-def agent_chunk(session: Session, update: schema.AgentMessageChunk) -> None:
+def add_agent_chunk(session: Session, update: schema.AgentMessageChunk) -> None:
     content, message_id = update.content, update.message_id or None
     if content.__class__ is schema.TextContent and not content.annotations:
         session.transcript.stream("agent", content.text, message_id)
     else:
-        stream(session, "agent", content, message_id)
+        stream_block(session, "agent", content, message_id)
     session.observer.on_stream()
 
 
 def add_thought_chunk(session: Session, update: schema.AgentThoughtChunk) -> None:
-    stream(session, "thought", update.content, update.message_id or None)
+    stream_block(session, "thought", update.content, update.message_id or None)
     session.observer.on_stream()
 
 
-def user_chunk(session: Session, update: schema.UserMessageChunk) -> None:
+def add_user_chunk(session: Session, update: schema.UserMessageChunk) -> None:
     """Drop an echo of the prompt that is already shown. Other chunks are replayed messages."""
     for content in blocks_as_sent(update.content):
         _user_block(session, content, update.message_id or None)
 
 
 def _user_block(session: Session, content: Any, message_id: str | None) -> None:
-    text = part(content)
+    text = part_of_block(content)
     if session.echo and isinstance(text, str) and session.echo.startswith(text):
         session.echo = session.echo[len(text) :]
-        if message_id and session.prompted is not None:
-            session.transcript.name(session.prompted, message_id)
+        if message_id and session.prompt_message is not None:
+            session.transcript.set_message_id(session.prompt_message, message_id)
         return
     role: Role = "user"
     message = session.transcript.stream(role, text, message_id)
@@ -105,10 +105,10 @@ def join_chunks(updates: Sequence[Any]) -> schema.AgentMessageChunk | None:
     for update in updates:
         if update.__class__ is not schema.AgentMessageChunk or update.message_id != message_id:
             return None
-        content = update.content
-        if content.__class__ is not schema.TextContent or content.annotations:
+        replace_content = update.content
+        if replace_content.__class__ is not schema.TextContent or replace_content.annotations:
             return None
-        texts.append(content.text)
+        texts.append(replace_content.text)
     return schema.AgentMessageChunk(schema.TextContent("".join(texts)), message_id)
 
 
@@ -126,10 +126,10 @@ def turn_text(session: Session) -> str:
 # -- messages of a given id ----------------------------------------------------------------------
 
 
-def chunk(session: Session, update: updates.MessageChunk) -> None:
+def append_chunk(session: Session, update: updates.MessageChunk) -> None:
     """Append a chunk to a message. A prompt from here keeps the user's text."""
     role, content = update.role, update.content
-    if role == "user" and _is_prompt(session, update.message_id, [part(content)]):
+    if role == "user" and _is_prompt(session, update.message_id, [part_of_block(content)]):
         return
     message = session.transcript.message_of(role, update.message_id)
     known = None if message is None else message.annotations
@@ -153,7 +153,7 @@ def content(session: Session, update: updates.MessageContent) -> None:
 
 def on_unchanged(session: Session, update: updates.MessageUnchanged) -> None:
     """Handle an existing message. It may give the running prompt its id."""
-    if update.role == "user" and session.prompted is not None:
+    if update.role == "user" and session.prompt_message is not None:
         _is_prompt(session, update.message_id, [session.echo])
 
 
@@ -172,7 +172,10 @@ def _is_prompt(session: Session, message_id: str, parts: Sequence[Part]) -> bool
     """
     if message_id in session.prompt_ids:
         return True
-    if session.prompted is None or session.transcript.message_of("user", message_id) is not None:
+    if (
+        session.prompt_message is None
+        or session.transcript.message_of("user", message_id) is not None
+    ):
         return False
     text = "".join(one for one in parts if isinstance(one, str))
     if session.echo and not (text and session.echo.startswith(text)):

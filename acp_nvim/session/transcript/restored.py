@@ -25,13 +25,13 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
     found = list(entries)
     for entry in found:
         if isinstance(entry, ToolEntry):
-            _settle_call(session, entry)
+            _end_call(session, entry)
         elif isinstance(entry, TerminalEntry):
             session.terminals.restore(entry.terminal, entry)
         elif isinstance(entry, Question):
             _cancel_unanswered(entry.decision)
         elif isinstance(entry, Subagent):
-            _settle_child(entry)
+            _end_child(entry)
         elif isinstance(entry, PlanEntry):
             session.plan = list(entry.entries)
     session.transcript.append_all(found)
@@ -46,7 +46,7 @@ def hidden_session(agent: str, cwd: str, entries: Iterable[Entry]) -> Session:
     return session
 
 
-def _settle_call(session: Session, entry: ToolEntry) -> None:
+def _end_call(session: Session, entry: ToolEntry) -> None:
     call = entry.call
     if not call.is_finished:
         call.merge(schema.ToolCallUpdate(call.id, status=cast("Any", "cancelled")))
@@ -63,6 +63,6 @@ def _cancel_unanswered(decision: Decision) -> None:
     decision.settle(CANCELLED, "cancel")
 
 
-def _settle_child(link: Subagent) -> None:
+def _end_child(link: Subagent) -> None:
     if link.state in _ACTIVE_STATES:
         link.state = "gone"

@@ -140,7 +140,7 @@ class Transcript:
         self.dirty[entry] = None
         self.unsaved[entry] = None
 
-    def number(self, message: Message, prompt: int | None) -> None:
+    def set_prompt_number(self, message: Message, prompt: int | None) -> None:
         """Set the number of the user's prompt for a message. No chat shows it."""
         message.count_as(prompt)
         self.unsaved[message] = None
@@ -173,7 +173,7 @@ class Transcript:
         """Return the message of that id and role."""
         return self._named.get((role, message_id))
 
-    def name(self, message: Message, message_id: str) -> None:
+    def set_message_id(self, message: Message, message_id: str) -> None:
         """Set the agent's id of a message from here."""
         message.message_id = message_id
         self._earlier.discard((message.role, message_id))

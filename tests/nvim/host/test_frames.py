@@ -18,7 +18,7 @@ from acp_nvim.nvim.screen import Screen
 from acp_nvim.protocol import schema
 from acp_nvim.render.document import ENTRY_COST
 from acp_nvim.session.calls import call_updates
-from acp_nvim.session.session import Session, Unobserved
+from acp_nvim.session.session import NoObserver, Session
 from tests.support.waiting import PATIENCE_S
 
 ANNOUNCING = ("event", "state")
@@ -46,7 +46,7 @@ class RecordingNeovim:
         return answer
 
 
-class WakingObserver(Unobserved):
+class WakingObserver(NoObserver):
     """Observer that wakes the frames when text streams."""
 
     def __init__(self, pace: Pace) -> None:
@@ -221,7 +221,7 @@ def test_the_state_of_a_turns_end_precedes_its_event() -> None:
         session.transcript.stream("agent", f"{turn}\n", None)
         call_updates.upsert(session, schema.ToolCallUpdate(turn, title="edit", status="completed"))
         session.transcript.stream("agent", "done\n", None)
-        session.review_edits([{"path": turn}])
+        session.set_edits([{"path": turn}])
         session.event("AcpTurnEnd")
         session.transcript.stream("agent", waits, None)
         session.change("title")

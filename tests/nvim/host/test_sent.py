@@ -79,9 +79,9 @@ def test_held_prompts_wait_while_others_are_sent() -> None:
     assert [prompt.text for prompt in session.queue] == ["held", "going", "later"]
     assert [queue.pop(session), queue.pop(session), queue.pop(session)] == [going, later, None]
     queue.hold_first(session, [Prompt("more")])
-    assert queue.first(session) is None, "what a cancel holds is not let go"
+    assert queue.next_prompt(session) is None, "what a cancel holds is not let go"
     queue.release(session)
-    assert queue.first(session) is not held
+    assert queue.next_prompt(session) is not held
     assert [prompt.text for prompt in session.queue] == ["more", "held"]
 
 
@@ -92,4 +92,4 @@ def test_a_prompt_that_was_sent_before_held_ones_can_be_held() -> None:
     queue.add(session, ahead)
     assert queue.pop(session) is ahead
     queue.hold_first(session, [ahead])
-    assert queue.first(session) is None
+    assert queue.next_prompt(session) is None
