@@ -105,23 +105,23 @@ def test_a_kept_edit_is_for_one_path(asking: Asking) -> None:
     asking.end()
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        edit(".env"),
-        edit(".git/hooks/pre-commit"),
-        edit("/etc/passwd"),
-        run("cat /etc/passwd"),
-        run("make test\nrm x"),
-        run("cat $HOME/x"),
-        {"title": "Fetch", "kind": "fetch", "rawInput": {"url": "https://x.y"}},
-        {"title": "Run it", "kind": "execute"},
-    ],
-)
-def test_no_rule_is_offered_for_what_always_asks(asking: Asking, call: dict[str, Any]) -> None:
-    always(asking, "one", call, "Keep this rule")
-    asking.assert_asks("again", call)
-    assert picker_questions(asking.editor) == []
+ALWAYS_ASK: list[dict[str, Any]] = [
+    edit(".env"),
+    edit(".git/hooks/pre-commit"),
+    edit("/etc/passwd"),
+    run("cat /etc/passwd"),
+    run("make test\nrm x"),
+    run("cat $HOME/x"),
+    {"title": "Fetch", "kind": "fetch", "rawInput": {"url": "https://x.y"}},
+    {"title": "Run it", "kind": "execute"},
+]
+
+
+def test_no_rule_is_offered_for_what_always_asks(asking: Asking) -> None:
+    for number, call in enumerate(ALWAYS_ASK):
+        always(asking, f"one {number}", call, "Keep this rule")
+        asking.assert_asks(f"again {number}", call)
+        assert picker_questions(asking.editor) == []
     asking.end()
 
 

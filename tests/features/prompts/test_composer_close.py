@@ -13,26 +13,32 @@ COMPOSERS = "#vim.fn.win_findbuf(vim.fn.bufnr('acp://composer/1'))"
 def composer(editor: Editor) -> Editor:
     """Return an editor with a prompt in the composer."""
     editor.agent("script")
-    editor.cmd("AcpPrompt")
-    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'say hi' })")
-    editor.keys("<Esc>")
+    write(editor)
     return editor
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        *(":x<CR>", ":wq<CR>", "ZZ", ":xit<CR>", ":exi<CR>", ":x!<CR>", ":silent x<CR>"),
-        *(":noh | x<CR>", ":w | x<CR>", ":wq | echo 1<CR>"),
-    ],
-)
-def test_write_and_close_sends_once_and_closes(composer: Editor, keys: str) -> None:
-    composer.keys(keys)
-    composer.wait_event("AcpTurnEnd")
-    assert "hi" in composer.chat()
-    assert composer.lua(f"return {COMPOSERS}") == 0
-    assert composer.lines("acp://composer/1") == [""]
-    assert composer.traffic[-1].prompts() == ["say hi"]
+def write(editor: Editor) -> None:
+    editor.cmd("AcpPrompt")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'say hi' })")
+    editor.keys("<Esc>")
+
+
+CLOSE = [
+    *(":x<CR>", ":wq<CR>", "ZZ", ":xit<CR>", ":exi<CR>", ":x!<CR>", ":silent x<CR>"),
+    *(":noh | x<CR>", ":w | x<CR>", ":wq | echo 1<CR>"),
+]
+
+
+def test_write_and_close_sends_once_and_closes(composer: Editor) -> None:
+    for count, keys in enumerate(CLOSE, 1):
+        if count > 1:
+            write(composer)
+        composer.keys(keys)
+        composer.wait_event("AcpTurnEnd", count)
+        assert "hi" in composer.chat()
+        assert composer.lua(f"return {COMPOSERS}") == 0, keys
+        assert composer.lines("acp://composer/1") == [""]
+        assert composer.traffic[-1].prompts() == ["say hi"] * count
 
 
 def test_write_and_close_from_a_script_sends_once(composer: Editor) -> None:
@@ -50,19 +56,20 @@ def test_exit_with_a_name_writes_that_file(composer: Editor) -> None:
     assert not composer.traffic[-1].prompts()
 
 
-@pytest.mark.parametrize(
-    "keys",
-    [
-        *(":wa<CR>", ":q<CR>", "ZQ", ":1<CR>:q<CR>", ":%d<CR>isay hi<Esc>:wa<CR>"),
-        *(":x<C-c>", "/x<CR>", ":<C-u>exe 'x'<CR>"),
-    ],
-)
-def test_other_keys_do_not_send(composer: Editor, keys: str) -> None:
-    composer.keys(keys)
-    composer.cmd("AcpPrompt")
-    assert composer.lines("acp://composer/1") == ["say hi"]
-    assert composer.lua("return vim.bo[vim.fn.bufnr('acp://composer/1')].modified") is False
-    assert not composer.traffic[-1].prompts()
+OTHERS = [
+    *(":wa<CR>", ":q<CR>", "ZQ", ":1<CR>:q<CR>", ":%d<CR>isay hi<Esc>:wa<CR>"),
+    *(":x<C-c>", "/x<CR>", ":<C-u>exe 'x'<CR>"),
+]
+
+
+def test_other_keys_do_not_send(composer: Editor) -> None:
+    for keys in OTHERS:
+        composer.keys(keys)
+        composer.cmd("AcpPrompt")
+        assert composer.lines("acp://composer/1") == ["say hi"], keys
+        assert not composer.lua("return vim.bo[vim.fn.bufnr('acp://composer/1')].modified"), keys
+        assert not composer.traffic[-1].prompts(), keys
+        composer.keys("<Esc>")
 
 
 def test_an_empty_composer_is_closed(composer: Editor) -> None:

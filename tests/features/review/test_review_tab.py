@@ -462,25 +462,26 @@ def test_a_state_change_while_its_windows_close_is_safe(front: Editor, window: i
 
 
 @pytest.mark.parametrize("side", ["base", "live"])
-@pytest.mark.parametrize("command", ["accept", "reject", "comment why", "review", "diff"])
-def test_a_command_right_after_a_side_is_closed_is_safe(
-    front: Editor, side: str, command: str
-) -> None:
-    opened(front)
-    if side == "base":
-        front.cmd("wincmd h")
-    front.lua("vim.cmd('quit') vim.cmd('Acp ' .. ...)", command)
-    front.wait("not require('acp.features.review.tab').state()")
-    assert not [line for line in notifications(front) if "Invalid" in line]
+def test_a_command_right_after_a_side_is_closed_is_safe(front: Editor, side: str) -> None:
+    for command in ("accept", "reject", "comment why", "review", "diff"):
+        opened(front)
+        if side == "base":
+            front.cmd("wincmd h")
+        front.lua("vim.cmd('quit') vim.cmd('Acp ' .. ...)", command)
+        front.wait("not require('acp.features.review.tab').state()")
+        assert not [line for line in notifications(front) if "Invalid" in line], command
+        front.keys("<Esc>")
 
 
 @pytest.mark.parametrize("side", ["base", "live"])
-@pytest.mark.parametrize("key", ["]h", "[h", "]f", "[f", "do", "dp", "<CR>", "g?"])
-def test_a_key_right_after_a_side_is_closed_is_safe(front: Editor, side: str, key: str) -> None:
-    opened(front)
-    if side == "base":
-        front.cmd("wincmd h")
-    front.keys(f":quit<CR>{key}")
-    front.wait("not require('acp.features.review.tab').state()")
-    assert not [line for line in notifications(front) if "Invalid" in line]
-    assert "Invalid" not in front.lua("return vim.fn.execute('messages')")
+def test_a_key_right_after_a_side_is_closed_is_safe(front: Editor, side: str) -> None:
+    for key in ("]h", "[h", "]f", "[f", "do", "dp", "<CR>", "g?"):
+        opened(front)
+        if side == "base":
+            front.cmd("wincmd h")
+        front.keys(f":quit<CR>{key}")
+        front.wait("not require('acp.features.review.tab').state()")
+        assert not [line for line in notifications(front) if "Invalid" in line], key
+        assert "Invalid" not in front.lua("return vim.fn.execute('messages')"), key
+        front.keys("<Esc>")
+        front.cmd("silent! only")

@@ -304,38 +304,36 @@ ALLOW = ", did you mean 'allow'?"
 MISTAKES = lua_chunk(__file__, "preset_mistakes")
 
 
-@pytest.mark.parametrize(
-    ("value", "mistakes"),
-    [
-        ("{ work = {} }", []),
-        ("{}", []),
-        ("{ { agent = 'tutor' } }", ["Option 'presets' should be a table of names"]),
-        ("1", ["Option 'presets' should be a table of names"]),
-        ("{ work = 1 }", ["Option 'presets.work' should be a table of names"]),
-        (
-            "{ work = { agent = 'tutr' } }",
-            ["Unknown agent of preset 'work': 'tutr', did you mean 'tutor'?"],
-        ),
-        (
-            "{ work = { modek = 'x' } }",
-            ["Unknown option 'presets.work.modek', did you mean 'presets.work.mode'?"],
-        ),
-        ("{ work = { model = 1 } }", ["Option 'presets.work.model' should be a string"]),
-        (
-            "{ work = { rules = { { action = 'alow' } } } }",
-            [f"{SHOULD}rules[1].action' should be one of 'allow', 'deny', 'ask'{ALLOW}"],
-        ),
-        (
-            "{ work = { rules = { kind = 'edit' } } }",
-            ["Option 'presets.work.rules' should be a list"],
-        ),
-        (
-            "{ work = { options = { fast = {} } } }",
-            [f"{SHOULD}options' should be a table in which 'fast' is a string or a boolean"],
-        ),
-    ],
-)
-def test_each_mistake_in_a_preset_is_one_line(
-    front: Editor, value: str, mistakes: list[str]
-) -> None:
-    assert front.lua(MISTAKES, value) == [mistakes, not mistakes and value != "{}"]
+PRESETS: list[tuple[str, list[str]]] = [
+    ("{ work = {} }", []),
+    ("{}", []),
+    ("{ { agent = 'tutor' } }", ["Option 'presets' should be a table of names"]),
+    ("1", ["Option 'presets' should be a table of names"]),
+    ("{ work = 1 }", ["Option 'presets.work' should be a table of names"]),
+    (
+        "{ work = { agent = 'tutr' } }",
+        ["Unknown agent of preset 'work': 'tutr', did you mean 'tutor'?"],
+    ),
+    (
+        "{ work = { modek = 'x' } }",
+        ["Unknown option 'presets.work.modek', did you mean 'presets.work.mode'?"],
+    ),
+    ("{ work = { model = 1 } }", ["Option 'presets.work.model' should be a string"]),
+    (
+        "{ work = { rules = { { action = 'alow' } } } }",
+        [f"{SHOULD}rules[1].action' should be one of 'allow', 'deny', 'ask'{ALLOW}"],
+    ),
+    (
+        "{ work = { rules = { kind = 'edit' } } }",
+        ["Option 'presets.work.rules' should be a list"],
+    ),
+    (
+        "{ work = { options = { fast = {} } } }",
+        [f"{SHOULD}options' should be a table in which 'fast' is a string or a boolean"],
+    ),
+]
+
+
+def test_each_mistake_in_a_preset_is_one_line(front: Editor) -> None:
+    for value, mistakes in PRESETS:
+        assert front.lua(MISTAKES, value) == [mistakes, not mistakes and value != "{}"], value

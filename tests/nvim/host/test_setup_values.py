@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
 
@@ -50,56 +48,55 @@ def mistakes_of(front: Editor, entry: str) -> list[str]:
 LIKE = "an address like 'wss://host/path' (ws, wss, http or https)"
 
 
-@pytest.mark.parametrize(
-    ("url", "should"),
-    [
-        ("ws://localhost", None),
-        ("WSS://me:pw@host.example:8443/acp?token=x", None),
-        ("http://[::1]:8080/acp", None),
-        ("unix:///run/agent.sock", None),
-        ("pipe.v2://x", None),
-        ("not a url", LIKE),
-        ("localhost:8080/acp", LIKE),
-        ("", LIKE),
-        ("ws:/host", LIKE),
-        ("wss://host/a b", LIKE),
-        ("ws://host\\n", LIKE),
-        ("ws:///acp", "an address with a host"),
-        ("ws://me@:80/acp", "an address with a host"),
-        ("ws://host:port/acp", "an address whose port is a number from 1 to 65535"),
-        ("ws://host:99999/acp", "an address whose port is a number from 1 to 65535"),
-        ("https://host/acp#part", "an address without #"),
-        ("htp://host/acp", "an address of ws, wss, http or https, did you mean 'http'?"),
-        ("w://host/acp", "an address of ws, wss, http or https, did you mean 'ws'?"),
-    ],
-)
-def test_an_invalid_address_is_a_mistake(front: Editor, url: str, should: str | None) -> None:
-    wanted = [f"Option 'agents.far.url' should be {should}"] if should else []
-    assert mistakes_of(front, f"{{ url = '{url}' }}") == wanted
+ADDRESSES: list[tuple[str, str | None]] = [
+    ("ws://localhost", None),
+    ("WSS://me:pw@host.example:8443/acp?token=x", None),
+    ("http://[::1]:8080/acp", None),
+    ("unix:///run/agent.sock", None),
+    ("pipe.v2://x", None),
+    ("not a url", LIKE),
+    ("localhost:8080/acp", LIKE),
+    ("", LIKE),
+    ("ws:/host", LIKE),
+    ("wss://host/a b", LIKE),
+    ("ws://host\\n", LIKE),
+    ("ws:///acp", "an address with a host"),
+    ("ws://me@:80/acp", "an address with a host"),
+    ("ws://host:port/acp", "an address whose port is a number from 1 to 65535"),
+    ("ws://host:99999/acp", "an address whose port is a number from 1 to 65535"),
+    ("https://host/acp#part", "an address without #"),
+    ("htp://host/acp", "an address of ws, wss, http or https, did you mean 'http'?"),
+    ("w://host/acp", "an address of ws, wss, http or https, did you mean 'ws'?"),
+]
 
 
-@pytest.mark.parametrize(
-    ("headers", "should"),
-    [
-        ("{ Authorization = 'Bearer $ENV{T}', ['X-Key'] = '' }", None),
-        ("{}", None),
-        ("'x'", "a table of headers by name"),
-        ("{ 'x' }", "a table of headers by name"),
-        ("{ ['X Key'] = 's3cret' }", "a table in which 'X Key' is no name of a header"),
-        (
-            "{ ['X-Key'] = 's3cret\\r\\nHost: x' }",
-            "a table in which 'X-Key' is a string on one line",
-        ),
-        ("{ ['X-Key'] = 7 }", "a table in which 'X-Key' is a string on one line"),
-        ("{ Host = 's3cret' }", "a table without 'Host', which the plugin sets"),
-        ("{ ['acp-session-id'] = 'x' }", "a table without 'acp-session-id', which the plugin sets"),
-    ],
-)
-def test_an_invalid_header_is_a_mistake_that_shows_no_value(
-    front: Editor, headers: str, should: str | None
-) -> None:
-    wanted = [f"Option 'agents.far.headers' should be {should}"] if should else []
-    assert mistakes_of(front, f"{{ url = 'ws://host', headers = {headers} }}") == wanted
+def test_an_invalid_address_is_a_mistake(front: Editor) -> None:
+    for url, should in ADDRESSES:
+        wanted = [f"Option 'agents.far.url' should be {should}"] if should else []
+        assert mistakes_of(front, f"{{ url = '{url}' }}") == wanted, url
+
+
+HEADERS: list[tuple[str, str | None]] = [
+    ("{ Authorization = 'Bearer $ENV{T}', ['X-Key'] = '' }", None),
+    ("{}", None),
+    ("'x'", "a table of headers by name"),
+    ("{ 'x' }", "a table of headers by name"),
+    ("{ ['X Key'] = 's3cret' }", "a table in which 'X Key' is no name of a header"),
+    (
+        "{ ['X-Key'] = 's3cret\\r\\nHost: x' }",
+        "a table in which 'X-Key' is a string on one line",
+    ),
+    ("{ ['X-Key'] = 7 }", "a table in which 'X-Key' is a string on one line"),
+    ("{ Host = 's3cret' }", "a table without 'Host', which the plugin sets"),
+    ("{ ['acp-session-id'] = 'x' }", "a table without 'acp-session-id', which the plugin sets"),
+]
+
+
+def test_an_invalid_header_is_a_mistake_that_shows_no_value(front: Editor) -> None:
+    for headers, should in HEADERS:
+        wanted = [f"Option 'agents.far.headers' should be {should}"] if should else []
+        found = mistakes_of(front, f"{{ url = 'ws://host', headers = {headers} }}")
+        assert found == wanted, headers
 
 
 def test_an_address_replaces_a_command(front: Editor) -> None:

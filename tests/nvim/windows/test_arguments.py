@@ -40,12 +40,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("call", "line"), WRONG)
-def test_a_wrong_argument_is_named_in_one_line(editor: Editor, call: str, line: str) -> None:
+def test_a_wrong_argument_is_named_in_one_line(editor: Editor) -> None:
     editor.setup({"agents": {"echo": {"command": ["echo"]}}})
-    editor.lua("_G.notified = {} vim.notify = function(m) table.insert(_G.notified, m) end")
-    editor.lua(f"require('acp').{call}")
-    assert editor.lua("return _G.notified") == [line]
+    editor.lua("vim.notify = function(m) table.insert(_G.notified, m) end")
+    for call, line in WRONG:
+        editor.lua("_G.notified = {}")
+        editor.lua(f"require('acp').{call}")
+        assert editor.lua("return _G.notified") == [line], call
     assert editor.state()["host"] == "stopped"
 
 

@@ -61,29 +61,27 @@ def test_variables_are_attached_and_leave_the_text_unchanged(front: Editor) -> N
     assert arguments["variables"][0]["text"].endswith("a.txt:2:0: bad")
 
 
-@pytest.mark.parametrize(
-    ("command", "nearest"),
-    [
-        ("Acp chta", "chat"),
-        ("Acp perm", "permissions"),
-        ("Acp queue ru", "run"),
-        ("Acp mode cod", "code"),
-        ("Acp model smal", "small"),
-        ("Acp option thnk", "think"),
-        ("Acp option think tru", "true"),
-        ("Acp agent claud", "claude"),
-        ("Acp new gemni", "gemini"),
-        ("Acp accept hnk", "hunk"),
-        ("Acp allow ye", "yes"),
-        ("Acp attach a.tx", "a.txt"),
-    ],
-)
-def test_a_wrong_word_is_one_line_that_names_the_nearest(
-    front: Editor, command: str, nearest: str
-) -> None:
+NEAREST = [
+    ("Acp chta", "chat"),
+    ("Acp perm", "permissions"),
+    ("Acp queue ru", "run"),
+    ("Acp mode cod", "code"),
+    ("Acp model smal", "small"),
+    ("Acp option thnk", "think"),
+    ("Acp option think tru", "true"),
+    ("Acp agent claud", "claude"),
+    ("Acp new gemni", "gemini"),
+    ("Acp accept hnk", "hunk"),
+    ("Acp allow ye", "yes"),
+    ("Acp attach a.tx", "a.txt"),
+]
+
+
+def test_a_wrong_word_is_one_line_that_names_the_nearest(front: Editor) -> None:
     front.write("a.txt", "")
     session(front, permissions=[permission("p1")])
-    assert f"'{nearest}'" in error_of(front, command)
+    for command, nearest in NEAREST:
+        assert f"'{nearest}'" in error_of(front, command), command
     assert sent(front) == []
 
 
@@ -103,28 +101,27 @@ def test_a_word_without_a_near_match_is_refused(front: Editor, command: str, mes
     assert sent(front) == []
 
 
-@pytest.mark.parametrize(
-    ("command", "verb", "arguments"),
-    [
-        ("Acp mode code", "mode", {"id": "code"}),
-        ("Acp model small", "option", {"id": "llm", "value": "small"}),
-        ("Acp option think true", "option", {"id": "think", "value": True}),
-        ("Acp allow", "allow", {"id": "p1"}),
-        ("Acp deny no", "deny", {"id": "p1", "option": "no"}),
-        ("Acp queue run", "queue", {"action": "run"}),
-        ("Acp restore 2", "restore", {"n": 2}),
-        ("Acp log", "log", {}),
-        ("AcpCancel!", "cancel", {"clear": True}),
-        ("Acp cancel", "cancel", {"clear": False}),
-        ("Acp agent claude", "agent", {"name": "claude"}),
-    ],
-)
-def test_subcommands_become_verbs(
-    front: Editor, command: str, verb: str, arguments: dict[str, Any]
-) -> None:
+VERBS: list[tuple[str, str, dict[str, Any]]] = [
+    ("Acp mode code", "mode", {"id": "code"}),
+    ("Acp model small", "option", {"id": "llm", "value": "small"}),
+    ("Acp option think true", "option", {"id": "think", "value": True}),
+    ("Acp allow", "allow", {"id": "p1"}),
+    ("Acp deny no", "deny", {"id": "p1", "option": "no"}),
+    ("Acp queue run", "queue", {"action": "run"}),
+    ("Acp restore 2", "restore", {"n": 2}),
+    ("Acp log", "log", {}),
+    ("AcpCancel!", "cancel", {"clear": True}),
+    ("Acp cancel", "cancel", {"clear": False}),
+    ("Acp agent claude", "agent", {"name": "claude"}),
+]
+
+
+def test_subcommands_become_verbs(front: Editor) -> None:
     session(front, permissions=[permission("p1")])
-    front.answer(command)
-    assert last(front) == [verb, arguments]
+    for command, verb, arguments in VERBS:
+        front.lua("_G.sent = {}")
+        front.answer(command)
+        assert last(front) == [verb, arguments], command
 
 
 def test_info_sends_the_version_of_the_plugin(front: Editor) -> None:
@@ -186,26 +183,26 @@ def test_commands_do_not_start_the_host_to_report_that_nothing_runs(front: Edito
     assert sent(front) == []
 
 
-@pytest.mark.parametrize(
-    ("line", "some"),
-    [
-        ("Acp per", ["permissions"]),
-        ("Acp queue ", ["edit", "run", "clear"]),
-        ("Acp mode ", ["ask", "code"]),
-        ("Acp model ", ["big", "small"]),
-        ("Acp option ", ["llm", "think"]),
-        ("Acp option think ", ["true", "false"]),
-        ("Acp allow ", ["yes", "ever", "no"]),
-        ("Acp accept ", ["hunk", "file", "all"]),
-        ("Acp agent clau", ["claude"]),
-        ("Acp attach my", [r"my\ file.txt"]),
-        ("Acp info ", []),
-    ],
-)
-def test_commands_are_completed(front: Editor, line: str, some: list[str]) -> None:
+COMPLETED: list[tuple[str, list[str]]] = [
+    ("Acp per", ["permissions"]),
+    ("Acp queue ", ["edit", "run", "clear"]),
+    ("Acp mode ", ["ask", "code"]),
+    ("Acp model ", ["big", "small"]),
+    ("Acp option ", ["llm", "think"]),
+    ("Acp option think ", ["true", "false"]),
+    ("Acp allow ", ["yes", "ever", "no"]),
+    ("Acp accept ", ["hunk", "file", "all"]),
+    ("Acp agent clau", ["claude"]),
+    ("Acp attach my", [r"my\ file.txt"]),
+    ("Acp info ", []),
+]
+
+
+def test_commands_are_completed(front: Editor) -> None:
     front.write("my file.txt", "")
     session(front, permissions=[permission("p1")])
-    assert front.lua("return vim.fn.getcompletion(..., 'cmdline')", line) == some
+    for line, some in COMPLETED:
+        assert front.lua("return vim.fn.getcompletion(..., 'cmdline')", line) == some, line
 
 
 def test_choices_are_shown_in_the_users_picker(front: Editor) -> None:
