@@ -10,6 +10,7 @@ from tests.support.editor import ROOT
 LATER = {
     "acp_nvim.agent.prompts.clipboard": "the clipboard's image",
     "acp_nvim.agent.opening.fork_points": "forks",
+    "acp_nvim.agent.opening.project_servers": "servers of a project",
     "acp_nvim.agent.prompts.git_changes": "the variable {diff}",
     "acp_nvim.features.tools.tool_list": "when an agent lists or calls the tools",
     "acp_nvim.features.tools.tool_permissions": "when an agent lists or calls the tools",

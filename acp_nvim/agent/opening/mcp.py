@@ -20,7 +20,6 @@ import msgspec
 from msgspec import Struct, field
 
 from acp_nvim import wording
-from acp_nvim.agent.opening.project_servers import server_lines
 from acp_nvim.agent.opening.shown_values import PLACEHOLDER
 from acp_nvim.agent.serving.consent import Project
 from acp_nvim.files.bytes import nofollow
@@ -288,8 +287,11 @@ def _project(
 ) -> Project:
     """Return the question to the user, with each server as the file defines it.
 
-    The digest covers the lines shown, because they can contain more than the file.
+    The digest covers the lines shown, because they can contain more than the file. The import is
+    late, because few projects have servers.
     """
+    from acp_nvim.agent.opening.project_servers import server_lines
+
     lines = [
         line
         for entry in listed
