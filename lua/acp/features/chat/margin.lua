@@ -22,10 +22,13 @@ local due = {} ---@type table<integer, fun()> by window: scheduled change of its
 ---@param look? acp.RowHighlights
 local function is_user(look) return look ~= nil and look[3] == USER end
 
----@param chat acp.Chat
-local function has_rule(chat, first, last)
-  for row = first + 1, last + 1 do
-    if is_user(chat.looks[row]) then return true end
+--- Return whether one of these rows is the user's.
+---@param looks table<integer, acp.RowHighlights>
+---@param first integer
+---@param last integer
+local function has_user(looks, first, last)
+  for i = first, last do
+    if is_user(looks[i]) then return true end
   end
   return false
 end
@@ -41,7 +44,7 @@ end
 ---@param chat acp.Chat
 function M.on_drawn(chat, win, first, last)
   local now = api.nvim_get_option_value('statuscolumn', { win = win, scope = 'local' })
-  local wanted = has_rule(chat, first, last) and BEFORE or ''
+  local wanted = has_user(chat.looks, first + 1, last + 1) and BEFORE or ''
   if now == wanted or due[win] then return end
   local function change()
     if due[win] ~= change then return end -- rows of the user have arrived since
@@ -57,7 +60,7 @@ end
 ---@param chat acp.Chat
 ---@param looks acp.RowHighlights[]
 function M.show_rule_for(chat, looks)
-  if not vim.iter(looks):any(is_user) then return end
+  if not has_user(looks, 1, #looks) then return end
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     due[win] = nil
     swap(win, '', BEFORE)

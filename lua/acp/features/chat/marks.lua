@@ -151,7 +151,7 @@ api.nvim_set_decoration_provider(ns, {
       drawn, others = chat, concealment.others(bufnr)
       window, columns = win, nil
       cursor = win == api.nvim_get_current_win() and unconcealed_row(win) or -1
-      conceallevel = vim.wo[win].conceallevel
+      conceallevel = api.nvim_get_option_value('conceallevel', { win = win }) -- faster than vim.wo
       if others and not chat.others then
         chat.others = true
         vim.schedule(function() require('acp.features.chat.tables').clear(chat) end)
