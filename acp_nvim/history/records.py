@@ -195,6 +195,7 @@ class Past(Record, tag=12, frozen=True):
     """Lines of an earlier chat."""
 
     lines: list[str]
+    folds: bool = False
 
 
 class Unknown(Record, tag=13, frozen=True):
@@ -374,7 +375,7 @@ _TO_RECORD: Final[dict[type, Callable[[Any], Record]]] = {
     entries.Subagent: _subagent_record,
     entries.SessionMessage: _session_message,
     entries.PlanDocument: lambda it: Document(it.id, it.text, it.uri, it.removed),
-    entries.Past: lambda it: Past(list(it.lines)),
+    entries.Past: lambda it: Past(list(it.lines), it.folds),
     entries.Unknown: lambda it: Unknown(it.tag, it.raw),
 }
 
@@ -481,7 +482,7 @@ _TO_ENTRY: Final[dict[type, Callable[[Any], Entry]]] = {
         it.id, it.sender, it.recipient, it.parts, it.names
     ),
     Document: lambda it: entries.PlanDocument(it.id, it.text, it.uri, it.removed),
-    Past: lambda it: entries.Past(it.lines),
+    Past: lambda it: entries.Past(it.lines, it.folds),
     Unknown: lambda it: entries.Unknown(it.tag, it.raw),
 }
 

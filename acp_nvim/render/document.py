@@ -339,7 +339,7 @@ class Document:
     ) -> None:
         """Fold a tool call as soon as it has content. Keep the fold open during a question.
 
-        Without an entry, the block is a message between sessions.
+        Without an entry, the block is a message between sessions, or a call of an earlier chat.
         """
         asks = entry is not None and bool(entry.decisions) and entry.open_question is not None
         if not block.folded:
@@ -452,6 +452,8 @@ def _last_row_of_fold(entry: ToolEntry | None) -> Row:
 
 def _is_foldable(entry: Entry) -> bool:
     """Return whether an entry of several rows folds under its first one."""
+    if isinstance(entry, Past):
+        return entry.folds
     return entry.__class__ is ToolEntry or entry.__class__ is SessionMessage
 
 

@@ -207,4 +207,4 @@ def _copy_entry(entry: Entry, style: tools.Style) -> Entry:
         rows = tools.draw(entry, style)
     else:
         rows = draw_entry(entry, style.tool_lines, style.cwd)
-    return Past([text for text, _, _ in rows])
+    return Past([text for text, _, _ in rows], isinstance(entry, ToolEntry))

@@ -109,6 +109,7 @@ def all_kinds(session: Session) -> None:
         kinds.SessionMessage("l", "a", "b", ["hello", link], {"a": "A"}),
         kinds.PlanDocument("p", "# Plan", None, True),
         kinds.Past(["## You", "hi"]),
+        kinds.Past(["✓ Read a.py", "  20 lines"], folds=True),
         kinds.Unknown("strange", {"x": 1}),
     ):
         transcript.add(entry)

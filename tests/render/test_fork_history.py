@@ -8,6 +8,7 @@ from acp_nvim.session import turns
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Message
+from tests.support.chat_histories import Chat
 
 
 def turn(session: Session, text: str) -> None:
@@ -38,3 +39,13 @@ def test_later_chunks_do_not_reach_the_fork() -> None:
         *("one", "on one"),
         *("three", "on three"),
     ]
+
+
+def test_calls_of_the_fork_are_folded() -> None:
+    chat, fork = Chat(), Chat()
+    chat.call(1, "completed", "one\ntwo")
+    chat.say("agent", "hi", None)
+    fork.session.transcript.append_all(fork_history(chat.session, Style(8)))
+    ops, _ = fork.document.draw(fork.session.transcript, 100_000)
+    [folds] = [op[2] for op in ops if op[0] == "folds"]
+    assert folds[1:] == [0, 3, False]

@@ -209,6 +209,8 @@ class Past(Struct, eq=False):
     """Lines of a chat from before this process started. `<CR>` does nothing there."""
 
     lines: Sequence[str]
+    folds: bool = False
+    """Whether they fold under the first one, as those of a tool call."""
 
 
 class Unknown(Struct, eq=False):
