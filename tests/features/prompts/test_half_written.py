@@ -127,24 +127,18 @@ def test_an_autosave_sends_no_prompt(front: Editor, mode: str) -> None:
         assert composer(front) == [""]
 
 
-@pytest.mark.parametrize(
-    ("keys", "option"),
-    [
-        *(
-            (keys, option)
-            for keys in WRITES.values()
-            for option in ("", "autowrite", "autowriteall")
-        ),
-        ("<F3>", ""),
-    ],
-)
-def test_the_users_own_write_is_applied(front: Editor, keys: str, option: str) -> None:
+@pytest.mark.parametrize("option", ["", "autowrite", "autowriteall"])
+def test_the_users_own_write_is_applied(front: Editor, option: str) -> None:
     if option:
         front.cmd(f"set {option}")
-    queue(front)
-    front.keys(keys)
-    front.wait(f"{APPLIED} == 1")
-    assert sent(front)[-1][1]["texts"] == ["first and half of", "second"]
+    for keys in (*WRITES.values(), *(() if option else ("<F3>",))):
+        front.lua("_G.sent = {}")
+        session(front, queue=["first", "second"])
+        queue(front)
+        front.keys(keys)
+        front.wait(f"{APPLIED} == 1")
+        assert sent(front)[-1][1]["texts"] == ["first and half of", "second"], keys
+        front.cmd("silent! bwipeout! acp://queue/1")
 
 
 @pytest.mark.parametrize("keys", LEAVES_TEXT)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.agents.subagents import CHILD
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
@@ -200,16 +198,14 @@ STATES = [
 ]
 
 
-@pytest.mark.parametrize(("state", "link_state", "shown", "status"), STATES)
-def test_states_of_a_child_are_shown(
-    editor: Editor, state: Any, link_state: str, shown: str, status: str
-) -> None:
+def test_states_of_a_child_are_shown(editor: Editor) -> None:
     editor.agent("script")
-    editor.turn(f"subagent_states {json.dumps([state])}")
-    [link] = editor.session(1)["subagents"]
-    assert link["state"] == link_state
-    assert child_of(editor)["status"] == status
-    assert shown in "\n".join(editor.chat(1))
+    editor.turn(f"subagent_states {json.dumps([state for state, *_ in STATES])}")
+    links, chat = editor.session(1)["subagents"], "\n".join(editor.chat(1))
+    for number, (_, link_state, shown, status) in enumerate(STATES):
+        assert links[number]["state"] == link_state
+        assert child_of(editor, 2 + number)["status"] == status
+        assert shown.replace("Kid 0", f"Kid {number}") in chat
 
 
 def test_text_before_the_announcement_is_kept(editor: Editor) -> None:
