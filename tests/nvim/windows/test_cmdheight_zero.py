@@ -21,20 +21,20 @@ def write(editor: Editor, message: str, command: str = "w") -> None:
     assert editor.lua("return vim.api.nvim_get_mode().blocking") is False
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("AcpCancel", "acp: Nothing to cancel"),
-        ("Acp plan", "acp: No session yet"),
-        ("Acp queue", "acp: The queue is empty"),
-        ("Acp foo", "acp: Unknown subcommand 'foo'"),
-        ("Acp queue foo", "acp: Unknown argument of :Acp queue 'foo'"),
-        ("Acp agent foo", "acp: Unknown agent 'foo'. See :Acp agent"),
-    ],
-)
-def test_commands_wait_for_no_key(flat: Editor, command: str, message: str) -> None:
+COMMANDS = [
+    ("AcpCancel", "acp: Nothing to cancel"),
+    ("Acp plan", "acp: No session yet"),
+    ("Acp queue", "acp: The queue is empty"),
+    ("Acp foo", "acp: Unknown subcommand 'foo'"),
+    ("Acp queue foo", "acp: Unknown argument of :Acp queue 'foo'"),
+    ("Acp agent foo", "acp: Unknown agent 'foo'. See :Acp agent"),
+]
+
+
+def test_commands_wait_for_no_key(flat: Editor) -> None:
     flat.errors_expected = True
-    write(flat, message, command)
+    for command, message in COMMANDS:
+        write(flat, message, command)
 
 
 def test_an_empty_composer_waits_for_no_key(flat: Editor) -> None:

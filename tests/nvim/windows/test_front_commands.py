@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
-
 from tests.support.editor import Editor
 from tests.support.front_without_host import (
     error_of,
@@ -85,19 +83,19 @@ def test_a_wrong_word_is_one_line_that_names_the_nearest(front: Editor) -> None:
     assert sent(front) == []
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("Acp foo", "Unknown subcommand 'foo'. :Acp lists all"),
-        ("Acp agent nope", "Unknown agent 'nope'. See :Acp agent"),
-        ("Acp accept xyz", "Unknown argument of :Acp accept 'xyz'. Known: hunk, file, all"),
-        ("Acp attach /nope", "Unknown file '/nope'"),
-        ("Acp restore x", "Restore takes the number of a prompt, not 'x'"),
-    ],
-)
-def test_a_word_without_a_near_match_is_refused(front: Editor, command: str, message: str) -> None:
+UNKNOWN = [
+    ("Acp foo", "Unknown subcommand 'foo'. :Acp lists all"),
+    ("Acp agent nope", "Unknown agent 'nope'. See :Acp agent"),
+    ("Acp accept xyz", "Unknown argument of :Acp accept 'xyz'. Known: hunk, file, all"),
+    ("Acp attach /nope", "Unknown file '/nope'"),
+    ("Acp restore x", "Restore takes the number of a prompt, not 'x'"),
+]
+
+
+def test_a_word_without_a_near_match_is_refused(front: Editor) -> None:
     session(front, checkpoints=[{"n": 1, "label": "one"}])
-    assert error_of(front, command) == f"acp: {message}"
+    for command, message in UNKNOWN:
+        assert error_of(front, command) == f"acp: {message}"
     assert sent(front) == []
 
 
@@ -285,18 +283,18 @@ def test_an_error_in_a_command_is_one_line(front: Editor) -> None:
     assert error_of(front, "AcpPrompt hello") == "acp: broken"
 
 
-@pytest.mark.parametrize(
-    ("command", "line"),
-    [
-        ("model big", "acp: No model to choose from"),
-        ("option think", "acp: No option to choose from"),
-        ("option think high", "acp: No option to choose from"),
-        ("restore 1x", "acp: Restore takes the number of a prompt, not '1x', did you mean '1'?"),
-    ],
-)
-def test_an_argument_without_any_choices_is_refused(front: Editor, command: str, line: str) -> None:
+NO_CHOICES = [
+    ("model big", "acp: No model to choose from"),
+    ("option think", "acp: No option to choose from"),
+    ("option think high", "acp: No option to choose from"),
+    ("restore 1x", "acp: Restore takes the number of a prompt, not '1x', did you mean '1'?"),
+]
+
+
+def test_an_argument_without_any_choices_is_refused(front: Editor) -> None:
     session(front, options=[], model={}, checkpoints=[{"n": 1, "label": "one"}])
-    assert error_of(front, f"Acp {command}") == line
+    for command, line in NO_CHOICES:
+        assert error_of(front, f"Acp {command}") == line
     assert sent(front) == []
 
 
