@@ -57,7 +57,9 @@ async def test_a_journal_of_a_newer_version_is_left_alone(started: Neovims) -> N
     await second.core.persistence.close()
     assert contents(folder(first)) == before
     path = folder(first) / "journal"
-    assert second.told == [f"Pending edits are lost when Neovim ends: a newer version wrote {path}"]
+    assert second.notices == [
+        f"Pending edits are lost when Neovim ends: a newer version wrote {path}"
+    ]
 
 
 async def test_a_journal_that_a_newer_version_takes_over_is_left_alone(
@@ -77,7 +79,7 @@ async def test_a_journal_that_a_newer_version_takes_over_is_left_alone(
     assert pending_by_path(first) == {}
     await first.core.persistence.close()
     assert contents(folder(first)) == before
-    assert len(first.told) == 1
+    assert len(first.notices) == 1
 
 
 async def test_the_journal_is_not_read_while_it_is_replaced(
@@ -104,7 +106,7 @@ async def test_the_journal_is_not_read_while_it_is_replaced(
         both.start_soon(second.exchange)
         await anyio.wait_all_tasks_blocked()
         go_on.set()
-    assert second.told == []
+    assert second.notices == []
     assert list(pending_by_path(second)) == ["b.txt"]
 
 
@@ -130,7 +132,7 @@ async def test_an_unreadable_journal_is_set_aside(started: Neovims) -> None:
     (folder(first) / "journal").write_bytes(b"\0" * 1000)
     second = await started.neovim("second", agents=0)
     (aside,) = folder(second).glob("journal.*")
-    assert second.told == [
+    assert second.notices == [
         f"The journal of pending edits could not be read and was moved to {aside}"
     ]
 
@@ -145,7 +147,7 @@ async def test_the_rest_of_a_torn_journal_is_shown(started: Neovims) -> None:
     second = await started.neovim("second", agents=0)
     assert list(pending_by_path(second)) == ["a.txt"]
     (aside,) = folder(second).glob("journal.*")
-    assert second.told == [
+    assert second.notices == [
         f"The journal of pending edits is damaged: some are lost. It was moved to {aside}"
     ]
     await second.decide_hunk("accept", second.work / "a.txt", 1)
@@ -260,12 +262,12 @@ async def test_a_damaged_journal_is_reported_in_one_line_and_set_aside(
     await second.exchange()
     (aside,) = folder(second).glob("journal.*")
     assert aside.read_bytes() == damaged
-    (told,) = second.told
+    (told,) = second.notices
     assert told.endswith(f"moved to {aside}")
     left = pending_by_path(second)
     third = await next_neovim(started, second)
     assert pending_by_path(third) == left
-    assert third.told == []
+    assert third.notices == []
 
 
 async def test_a_repair_that_is_interrupted_loses_nothing(
@@ -298,7 +300,7 @@ async def test_a_killed_writer_leaves_no_damage(started: Neovims) -> None:
         file.write(frame(b"x" * 100)[:50])
     second = await started.neovim("second", agents=0)
     assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
-    assert second.told == []
+    assert second.notices == []
     assert list(folder(second).glob("journal.*")) == []
 
 
@@ -319,7 +321,7 @@ async def read_only(started: Neovims) -> None:
     await first.decide_hunk("accept", first.work / "a.txt", 1)
     await first.exchange()
     assert pending_by_path(first) == {"a.txt": ("modified", False, HUNKS[1:])}
-    assert len([line for line in first.told if "are not saved" in line]) == 1
+    assert len([line for line in first.notices if "are not saved" in line]) == 1
 
 
 async def test_a_removed_folder_of_the_journal_is_created_again(started: Neovims) -> None:

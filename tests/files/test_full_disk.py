@@ -80,17 +80,17 @@ async def test_a_disk_that_is_full_before_the_start_and_again_later(
         await first.write(first.work / name, BIG)
         await first.exchange()
     assert list(pending_by_path(first)) == ["a.txt", "b.txt"]
-    assert len(disk_messages(first.told)) == 1
+    assert len(disk_messages(first.notices)) == 1
     disk.free()
     await first.exchange()
     disk.fill()
     await first.write(first.work / "c.txt", BIG * 3)
     await first.exchange()
-    assert len(disk_messages(first.told)) == 2  # writing had worked in between
+    assert len(disk_messages(first.notices)) == 2  # writing had worked in between
     started.kill(first)
     second = await started.neovim("second", agents=0)
     assert list(pending_by_path(second)) == ["a.txt", "b.txt"]
-    assert not disk_messages(second.told)
+    assert not disk_messages(second.notices)
 
 
 async def test_a_disk_that_fills_during_a_turn_loses_nothing(
@@ -111,8 +111,8 @@ async def test_a_disk_that_fills_during_a_turn_loses_nothing(
     await first.exchange()
     await other.exchange()
     assert pending_by_path(other) == pending_by_path(first)
-    assert len(disk_messages(first.told)) == 1
-    assert not disk_messages(other.told)
+    assert len(disk_messages(first.notices)) == 1
+    assert not disk_messages(other.notices)
 
 
 async def test_waiting_records_are_written_as_soon_as_there_is_room(
@@ -124,7 +124,7 @@ async def test_waiting_records_are_written_as_soon_as_there_is_room(
     await first.write(first.work / "a.txt", BIG)
     first.core.persistence.request_exchange()
     with anyio.fail_after(PATIENCE_S):
-        while not disk_messages(first.told):
+        while not disk_messages(first.notices):
             await anyio.lowlevel.checkpoint()
         disk.free()
         journal = roots.folder(disk.path, roots.root_of(str(first.work))) / "journal"
@@ -148,10 +148,10 @@ async def test_a_disk_that_is_read_only_for_a_while_loses_nothing(
     await second.decide_hunk("accept", second.work / "a.txt", 0)
     await second.exchange()
     assert list(pending_by_path(second)) == ["b.txt"]
-    assert len(disk_messages(second.told)) == 1
+    assert len(disk_messages(second.notices)) == 1
     disk.remount("rw")
     await second.exchange()
     started.kill(second)
     third = await started.neovim("third", agents=0)
     assert list(pending_by_path(third)) == ["b.txt"]
-    assert not disk_messages(third.told)
+    assert not disk_messages(third.notices)

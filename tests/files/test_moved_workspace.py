@@ -45,7 +45,7 @@ async def test_a_workspace_that_is_moved_has_no_pending_edits(started: Neovims) 
     second = await entered(started, moved)
     assert pending_by_path(second) == {}
     assert len(second.core.files.checkpoints.of(1)) == 0
-    assert second.told == []
+    assert second.notices == []
     assert (moved / "a.txt").read_text() == TWO
 
 
@@ -67,7 +67,7 @@ async def test_another_workspace_at_the_old_path_keeps_its_files(started: Neovim
     (work / "a.txt").write_text("other\n")
     second = await entered(started, work)
     assert pending_by_path(second) == {"a.txt": ("modified", True, [])}
-    assert second.told == [CHANGED_BY_BOTH.format(file="a.txt")]
+    assert second.notices == [CHANGED_BY_BOTH.format(file="a.txt")]
     assert (work / "a.txt").read_text() == "other\n"
 
 

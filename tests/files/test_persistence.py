@@ -150,7 +150,7 @@ async def test_changes_of_the_same_lines_by_both_are_a_conflict(
     path.write_text(TWO.replace("ten\n", "10\n"))
     second = await started.neovim("second", agents=0)
     assert pending_by_path(second) == {"a.txt": ("modified", True, HUNKS[:1])}
-    assert second.told == [
+    assert second.notices == [
         "a.txt: you and the agent changed the same lines: :Acp review shows both"
     ]
     if verdict == "accept":
@@ -220,7 +220,7 @@ async def test_stashed_edits_are_parked_and_return(started: Neovims, lives: bool
     assert pending_by_path(neovim) == {}
     ((parked,),) = neovim.core.files.ledger.parked.all().values()
     assert parked.branch == "main"
-    assert neovim.told == ["The edits of a.txt are parked with branch main: :Acp edits parked"]
+    assert neovim.notices == ["The edits of a.txt are parked with branch main: :Acp edits parked"]
     await neovim.exchange()
     neovim = await next_neovim(started, neovim)
     git(neovim.work, "stash", "pop")

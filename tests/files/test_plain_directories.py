@@ -119,7 +119,7 @@ async def test_without_git_only_writes_of_the_editor_are_known(
             await workspace.write(path, text)
             other.write_text(text)
             await workspace.end()
-        assert workspace.told == [
+        assert workspace.notices == [
             "No checkpoints, and changes on disk are not seen: git is not installed"
         ]
         assert workspace.pending() == {"a.txt": "modified"}

@@ -374,4 +374,4 @@ async def test_parked_edits_that_have_come_back_are_not_reported(started: Neovim
     view = neovim.core.files.pending_view
     view.on_parked(str(neovim.work / "a.txt"))
     view.refresh(str(neovim.work / "a.txt"))
-    assert neovim.told == []
+    assert neovim.notices == []

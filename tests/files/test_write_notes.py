@@ -218,7 +218,7 @@ async def test_a_write_succeeds_although_its_note_fails(
     await first.write(first.work / "a.txt", TWO)
     assert (first.work / "a.txt").read_text() == TWO
     assert pending_by_path(first) == {"a.txt": ("modified", False, HUNKS)}
-    assert len(first.told) == 1, first.told
+    assert len(first.notices) == 1, first.notices
 
 
 async def test_a_long_write_has_a_short_note(started: Neovims, first: FakeWorkspace) -> None:

@@ -40,10 +40,7 @@ Start: TypeAlias = Callable[..., Awaitable[StdioTransport]]
 
 
 class Children:
-    """Starter of processes with a mark in their environment.
-
-    None is left at the end of the block.
-    """
+    """Starter of processes with a mark in their environment, which end with the block."""
 
     def __init__(self, cwd: Path) -> None:
         self.mark = uuid.uuid4().hex

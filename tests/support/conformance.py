@@ -235,7 +235,7 @@ class _Run:
             yield f"no such {shape.lower()}"
 
     def _set_model(self, params: Frame) -> Iterator[str]:
-        """Check a method that is no longer in the protocol, for agents that still offer models."""
+        """Check `session/set_model`, which the protocol has dropped but some agents still offer."""
         if not self.models:
             yield "set_model although the agent named no models"
         if params.keys() - {"_meta"} != {"sessionId", "modelId"}:

@@ -1,4 +1,4 @@
-"""TCP proxy that can cut all its connections at once, as a network does.
+"""TCP proxy that can cut all its connections at once, as a failing network does.
 
 with CuttingProxy(port) as proxy:
     proxy.port

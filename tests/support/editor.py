@@ -107,14 +107,14 @@ class Editor:
         return self.rpc.request("nvim_exec_lua", code, list(args), timeout=timeout)
 
     def cmd(self, command: str) -> str:
-        """Run an Ex command and return its output. Raises EditorError if it fails."""
+        """Run an Ex command and return its output. Raise EditorError if it fails."""
         output: str = self.rpc.request("nvim_exec2", command, {"output": True})["output"]
         return output
 
     def keys(self, keys: str) -> None:
         """Type keys (`<CR>`, `<Esc>`, … notation) as a user does; mappings apply.
 
-        Returns once they are processed, or at once if Neovim then waits for another key.
+        Return once they are processed, or at once if Neovim then waits for another key.
         """
         left = keys.encode()
         while left:
@@ -128,7 +128,7 @@ class Editor:
     def press_ctrl_c(self) -> None:
         """Press CTRL-C as any other key.
 
-        Neovim takes a typed one as an interrupt, past all mappings, if it runs Lua code then.
+        While Neovim runs Lua code, it treats a typed one as an interrupt, before all mappings.
         """
         self.lua("vim.api.nvim_feedkeys('\\3', 'mt', false)")
 
@@ -205,7 +205,7 @@ class Editor:
     def wait(self, condition: str, *args: Any, timeout: float = PATIENCE_S) -> Any:
         """Wait until a Lua expression (or chunk with `return`) is truthy, and return its value.
 
-        An error in it counts as false. Fails with the screen when time is up or Neovim blocks.
+        An error in it counts as false. Fail with the screen when time is up or Neovim blocks.
         """
         end = time.monotonic() + timeout
         pause = 0.005
@@ -225,7 +225,7 @@ class Editor:
     def wait_event(self, name: str, count: int = 1, timeout: float = PATIENCE_S) -> dict[str, Any]:
         """Wait for the `count`-th event of that name since the start, and return its data.
 
-        Neovim reports each event: a poll would cost it and the test more than most turns do.
+        Neovim reports each event, because polling would cost more than most turns do.
         """
         now = time.monotonic()
         end, look = now + timeout, now + 1
@@ -311,7 +311,7 @@ class Editor:
         return events
 
     def lines(self, name: str) -> list[str]:
-        """Return the lines of the buffer with exactly this name. Raises KeyError if there is
+        """Return the lines of the buffer with exactly this name. Raise KeyError if there is
         none.
         """
         lines: list[str] | None = self.lua(BUFFER_LINES, name)

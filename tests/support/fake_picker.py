@@ -24,7 +24,7 @@ def install_picker(editor: Editor) -> None:
 def pick(editor: Editor, command: str, *answers: str) -> list[dict[str, Any]]:
     """Run a command that asks, answer by title, action or text, and return the new questions.
 
-    Waits for as many questions as there are answers, or one more that is dismissed.
+    Wait for as many questions as there are answers, or one more that is dismissed.
     """
     before = len(picker_questions(editor))
     editor.lua("_G.acp_answers = { ... }", *answers)

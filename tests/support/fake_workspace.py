@@ -71,11 +71,11 @@ class FakeWorkspace:
         """Writes of processes that were killed: prompt, path, text before and after."""
         self.moves: list[tuple[str, str]] = []
         """Moves: old path and new path."""
-        self.told: list[str] = []
+        self.notices: list[str] = []
         """Notices and lines for the user."""
         recorder = Recorder()
         view = ReviewView(
-            self._pushed, self.told.append, lambda n: self.sessions[n - 1], lambda _: ()
+            self._pushed, self.notices.append, lambda n: self.sessions[n - 1], lambda _: ()
         )
         files = Files(NvimBuffers(bridge), view, lambda: self.options, lambda: self.sessions)
         files.authors.recorders.append(self)
@@ -92,7 +92,7 @@ class FakeWorkspace:
 
     def _pushed(self, name: str, *args: Any) -> None:
         if name == "echo":
-            self.told.append(str(args[1]))
+            self.notices.append(str(args[1]))
 
     def number_of(self, key: str, info: SessionInfo) -> int:
         """Adopt a session of another Neovim."""
@@ -121,7 +121,7 @@ class FakeWorkspace:
         self.adoptions.append((prompt, path, before, after))
 
     def follow(self, root: str, folder: str) -> None:
-        """Do nothing: `exchange` looks for changes, no watch reports them."""
+        """Do nothing, because `exchange` finds the changes and no watch reports them."""
 
     def add_session(self, agent: str) -> Session:
         """Add a session of this Neovim."""
@@ -145,11 +145,11 @@ class FakeWorkspace:
         await self.core.persistence.exchange()
 
     async def read(self, path: str | Path, session: Session | None = None) -> str:
-        """Read a file as an agent. Raises Refusal."""
+        """Read a file as an agent. Raise Refusal."""
         return await self.core.agent_files.read(session or self.sessions[0], str(path))
 
     async def write(self, path: str | Path, text: str, session: Session | None = None) -> None:
-        """Write a file as an agent. Raises Refusal."""
+        """Write a file as an agent. Raise Refusal."""
         await self.core.agent_files.write(session or self.sessions[0], str(path), text)
 
     async def settle(self, *paths: str | Path) -> None:

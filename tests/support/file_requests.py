@@ -19,7 +19,7 @@ Written = tuple[str, Text | None, Text, str]
 
 
 class Recorder:
-    """Parts of a workspace that a write reports to; the user does nothing."""
+    """Parts of a workspace that are notified of a write. The user does nothing."""
 
     def __init__(self) -> None:
         self.written: list[Written] = []

@@ -1,4 +1,4 @@
-"""Formatters that run when a file is saved, as Vimscript: autocommands of several kinds."""
+"""Formatters that run when a file is saved, as Vimscript for autocommands of several kinds."""
 
 from __future__ import annotations
 

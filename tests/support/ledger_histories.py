@@ -54,7 +54,7 @@ class World(Choices):
         }
 
     def line(self, author: str) -> str:
-        """Return a line; the agent repeats itself at times, the user never, so that each line can
+        """Return a line. The agent sometimes repeats a line, the user never, so that each line can
         be traced.
         """
         self.count += 1

@@ -70,7 +70,7 @@ ODD_NAMES: Sequence[str] = (
 
 
 def make_odd_files(folder: Path, text: str = "one\n") -> list[Path]:
-    """Make a file of each odd name below a folder; return their paths."""
+    """Make a file with each odd name below a folder. Return their paths."""
     paths = [Path(f"{folder}/{name}") for name in ODD_NAMES]
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ NAME_QUERY = "\x1b[>0q"
 
 
 class Terminal:
-    """The terminal of an editor: it has a name, and what Neovim writes to it."""
+    """Terminal of an editor, with a name and the output of Neovim."""
 
     def __init__(self, editor: Editor, name: str = "") -> None:
         self._editor, self._name, self._sent = editor, name, ""
@@ -34,7 +34,7 @@ class Terminal:
         return self._sent + file.read_text(errors="replace")
 
     def wait(self, text: str) -> None:
-        """Wait for an output, and answer each question for its name meanwhile."""
+        """Wait for an output. Answer each query for the name meanwhile."""
 
         def is_written() -> bool:
             self._editor.lua("return 1")  # take up what Neovim has sent
@@ -46,11 +46,11 @@ class Terminal:
         until(is_written, what=f"written: {text!r}")
 
     def forget(self) -> None:
-        """Let `wait` take only later output into account."""
+        """Make `wait` ignore earlier output."""
         self._start = len(self.written())
 
     def answer(self) -> None:
-        """Wait for a question for its name and answer it."""
+        """Wait for a query for the name and answer it."""
         self.wait(NAME_QUERY)
 
     def respond(self, response: str) -> None:

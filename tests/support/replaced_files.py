@@ -1,4 +1,4 @@
-"""Project in which an agent replaces `f.txt` by something else with a shell command.
+"""Project in which an agent replaces `f.txt` with something else by a shell command.
 
 Example:
 

@@ -87,7 +87,7 @@ class Connection:
         self._write(self._packer.pack([NOTIFICATION, method, args]))
 
     def request(self, method: str, *args: Any, timeout: float = PATIENCE_S) -> Any:
-        """Send a request and return its result. Raises EditorError, EditorBlocked, EditorGone."""
+        """Send a request and return its result. Raise EditorError, EditorBlocked, EditorGone."""
         return self.answer(self.send(method, *args), timeout, method)
 
     def answer(self, number: int, timeout: float = PATIENCE_S, what: str = "request") -> Any:

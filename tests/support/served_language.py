@@ -56,7 +56,7 @@ def begin(editor: Editor, module: str, function: str, *args: Any) -> int:
 
 
 def answer(editor: Editor, number: int) -> Any:
-    """Wait for its answer. Raises LuaError with the message of an error."""
+    """Wait for its answer. Raise LuaError with the message of an error."""
     reply = editor.wait(REPLY, number)
     if reply.get("error") is not None:
         raise LuaError(reply["error"])

@@ -19,7 +19,7 @@ from tests.support.traffic import Traffic
 def stalled_agent(editor: Editor, method: str, *then: str, **more: Any) -> Traffic:
     """Use an agent that does not answer `method` until `let_answer` for new sessions.
 
-    Its name is `stalled_name(method)`. In all else it is the scenario `then`, `hello` by default;
+    Its name is `stalled_name(method)`. Otherwise it is the scenario `then`, by default `hello`.
     `more` is passed to `Editor.agent`.
     """
     args = (method, str(_mark(editor, method)), *(then or ("hello",)))
@@ -32,7 +32,7 @@ def let_answer(editor: Editor, method: str) -> None:
 
 
 def withhold_answer(editor: Editor, method: str) -> None:
-    """Let the agent answer no later requests until `let_answer`."""
+    """Leave all later requests unanswered until `let_answer`."""
     _mark(editor, method).unlink()
 
 

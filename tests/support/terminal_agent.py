@@ -49,7 +49,7 @@ class TerminalAgent(NoObserver):
         self.changes += 1
 
     async def ask(self, method: str, session: Session | None = None, **params: Any) -> Any:
-        """Send a request. Raises RequestError for a refusal."""
+        """Send a request. Raise RequestError for a refusal."""
         kind = {
             "create": schema.CreateTerminalRequest,
             "output": schema.TerminalOutputRequest,

@@ -38,10 +38,10 @@ def delete_feature(root: Path, name: str) -> None:
 
 
 def add_blocks(root: Path, page: str) -> None:
-    """Put the code blocks of a page into the files that the text before each names.
+    """Put the code blocks of a page into the files named in the text before each block.
 
-    A block is a whole file, or it goes into a file that exists: above the line that the text
-    names, or into the list of features.
+    A block is a whole file, or is added to an existing file: above the line that the text names, or
+    to the list of features.
     """
     parts = page.split("```")
     for text, block in zip(parts[::2], parts[1::2], strict=False):

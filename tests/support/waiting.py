@@ -22,7 +22,7 @@ PATIENCE_S = 30.0
 
 
 def until(condition: Callable[[], T], timeout: float = PATIENCE_S, what: str = "") -> T:
-    """Return the first truthy value of `condition()`. Raises AssertionError after `timeout`
+    """Return the first truthy value of `condition()`. Raise AssertionError after `timeout`
     seconds.
     """
     pause = Event()

@@ -168,7 +168,7 @@ class WritingTools:
         (self.workspace.work / name).write_text(content, newline="")
 
     def open(self, name: str, unsaved: str | None = None) -> None:
-        """Show the file in a window; ``unsaved`` is the text that the user has typed since."""
+        """Show the file in a window. ``unsaved`` is the text that the user then types."""
         self.workspace.neovim.open(self.path(name))
         if unsaved is not None:
             self.type(name, unsaved)
@@ -189,7 +189,7 @@ class WritingTools:
         return sorted(it.name for it in self.workspace.work.iterdir())
 
     async def result(self, tool: str, session: int = 0, /, **arguments: Any) -> ToolResult:
-        """Call a tool. Raises ToolError, Refusal."""
+        """Call a tool. Raise ToolError, Refusal."""
         found = self.tools[tool]
         run: Callable[[Call, Any], Awaitable[ToolResult]] = found.run
         call = Call(self.workspace.sessions[session])

@@ -44,7 +44,7 @@ def test_a_prompt_from_the_code_brings_the_chat_to_its_end(chat: Editor) -> None
 
 
 @pytest.mark.parametrize("hide", [":Acp chat<CR>", "<C-w>lq"])
-def test_a_chat_goes_and_comes_with_its_composer_and_plan(chat: Editor, hide: str) -> None:
+def test_a_chat_is_hidden_and_shown_with_its_composer_and_plan(chat: Editor, hide: str) -> None:
     chat.keys("<C-w>l:Acp plan<CR>i")
     chat.wait("vim.fn.mode() == 'i'")
     chat.keys("half a prompt<Esc><C-w>t")

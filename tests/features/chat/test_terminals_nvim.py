@@ -315,7 +315,7 @@ def test_the_command_says_that_there_are_no_terminals(editor: Editor) -> None:
     editor.wait_message("No terminals")
 
 
-def test_enter_on_the_line_of_a_terminal_opens_it_also_if_it_is_unknown(editor: Editor) -> None:
+def test_enter_on_the_line_of_a_terminal_opens_it_even_if_it_is_unknown(editor: Editor) -> None:
     id = start(editor, "echo hi")
     editor.turn("tool_contents")
     go = """

@@ -50,7 +50,7 @@ def test_accepting_a_conflict_takes_the_agents_side(plain: Editor) -> None:
     assert text(plain, "a.txt").split("\n")[2] == "mine"
 
 
-def test_the_agents_side_is_taken_whatever_line_ends_the_next_save_shall_have(
+def test_the_agents_side_is_accepted_with_any_line_ends_of_the_next_save(
     plain: Editor,
 ) -> None:
     path = plain.work / "a.txt"

@@ -146,7 +146,7 @@ def same(path: Path, swap: str) -> bool:
 
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("swap", SWAPS)
-def test_what_is_at_the_path_is_looked_at_last(
+def test_the_path_is_checked_last(
     live: AgentFilesInNvim, swap: str, event: str, dirty: bool
 ) -> None:
     before = TEXT + "mine\n" * dirty

@@ -105,7 +105,7 @@ def shown(project: Project) -> Project:
 
 
 @pytest.mark.parametrize("again", [NEW, MORE], ids=["the same", "more"])
-def test_what_the_user_undid_is_written_again(shown: Project, again: str) -> None:
+def test_an_undone_change_is_written_again(shown: Project, again: str) -> None:
     assert shown.write(NEW) == "ok"
     shown.editor.keys("u")
     until(lambda: shown.shown() == OLD)
@@ -126,7 +126,7 @@ def test_only_the_agents_part_of_an_undo_is_written_again(shown: Project) -> Non
     shown.holds(OLD.replace("line 1\n", "one\n"))
 
 
-def test_what_was_undone_and_redone_is_what_the_agent_had_written(shown: Project) -> None:
+def test_an_undone_and_redone_change_is_the_agents(shown: Project) -> None:
     assert shown.write(NEW) == "ok"
     shown.editor.keys("u")
     until(lambda: shown.shown() == OLD)
@@ -139,7 +139,7 @@ def test_what_was_undone_and_redone_is_what_the_agent_had_written(shown: Project
 
 
 @pytest.mark.parametrize("command", ["edit!", "bunload!", "bdelete!", "bwipeout!"])
-def test_what_was_given_up_unsaved_is_written_again(shown: Project, command: str) -> None:
+def test_a_change_that_was_discarded_unsaved_is_written_again(shown: Project, command: str) -> None:
     shown.editor.lua("require('acp').setup({ agent = 'script', files = { save = 'never' } })")
     assert shown.write(NEW) == "ok"
     assert (shown.path.read_text(), shown.modified()) == (OLD, True)
@@ -152,7 +152,7 @@ def test_what_was_given_up_unsaved_is_written_again(shown: Project, command: str
     assert (shown.shown(), shown.path.read_text()) == (NEW, OLD)
 
 
-def test_what_is_typed_after_a_reload_is_no_agents_to_change(shown: Project) -> None:
+def test_an_agent_leaves_text_typed_after_a_reload(shown: Project) -> None:
     assert shown.write(NEW) == "ok"
     shown.type((12, "unsaved"))
     shown.editor.cmd("silent edit!")
@@ -164,7 +164,7 @@ def test_what_is_typed_after_a_reload_is_no_agents_to_change(shown: Project) -> 
 
 @pytest.mark.parametrize("is_open", [False, True])
 @pytest.mark.parametrize("by_agent", [False, True])
-def test_what_a_checkout_took_out_is_written_again(
+def test_a_change_that_a_checkout_removed_is_written_again(
     editor: Editor, is_open: bool, by_agent: bool
 ) -> None:
     project = Project(editor)

@@ -468,7 +468,7 @@ def test_a_question_in_a_cancelled_turn_is_answered_at_once(editor: Editor) -> N
     assert editor.events("AcpElicitation") == []
 
 
-def test_a_withdrawn_question_is_answered_all_the_same(editor: Editor) -> None:
+def test_a_withdrawn_question_is_still_answered(editor: Editor) -> None:
     traffic = editor.agent("elicit_taken_back")
     editor.turn("go")
     assert results(traffic) == [{"action": "cancel"}]

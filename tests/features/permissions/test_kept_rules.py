@@ -117,7 +117,7 @@ ALWAYS_ASK: list[dict[str, Any]] = [
 ]
 
 
-def test_no_rule_is_offered_for_what_always_asks(asking: Asking) -> None:
+def test_no_rule_is_offered_for_actions_that_always_ask(asking: Asking) -> None:
     for number, call in enumerate(ALWAYS_ASK):
         always(asking, f"one {number}", call, "Keep this rule")
         asking.assert_asks(f"again {number}", call)
@@ -144,7 +144,7 @@ def test_a_deny_wins_over_a_kept_rule(asking: Asking) -> None:
     asking.end()
 
 
-def test_a_key_takes_a_rule_away(asking: Asking) -> None:
+def test_a_key_removes_a_rule(asking: Asking) -> None:
     editor = asking.editor
     keep(asking, "one", run("make test"), "run make test")
     assert rules(editor) == ["allow run make test  · this project"]

@@ -56,7 +56,7 @@ def composer(editor: Editor) -> list[str]:
 # ---- by key and by command
 
 
-def test_the_reason_of_a_command_is_the_next_prompt_and_stands_at_the_question(
+def test_the_reason_of_a_command_is_the_next_prompt_and_is_shown_at_the_question(
     editor: Editor,
 ) -> None:
     traffic = ask(editor)

@@ -51,7 +51,7 @@ def test_lua_attaches_files_and_lines(editor: Editor, agent: Traffic) -> None:
     assert sent(editor, agent) == [], "attachments are sent once"
 
 
-def test_what_does_not_exist_is_named_and_the_rest_attached(editor: Editor, agent: Traffic) -> None:
+def test_missing_files_are_named_and_the_rest_attached(editor: Editor, agent: Traffic) -> None:
     editor.lua("require('acp').attach({ 'gone.py', { path = 'a.py', first = 99 }, 'b.py' })")
     editor.wait_message("Not attached, no such file or line: gone.py, a.py")
     assert names(editor, agent) == ["b.py"]

@@ -36,7 +36,7 @@ def open_second_chat(editor: Editor) -> None:
     editor.lua("require('acp.features.chat.view').open(2)")
 
 
-def test_a_chat_that_takes_anothers_window_brings_its_composer(front: Editor) -> None:
+def test_a_chat_in_anothers_window_replaces_its_composer_too(front: Editor) -> None:
     front.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'half a prompt' })")
     front.wait_screen("Claude · composer ")
     open_second_chat(front)

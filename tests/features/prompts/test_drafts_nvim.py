@@ -140,7 +140,7 @@ def test_attached_files_and_lines_come_back_and_go_along(shared: SharedWorkspace
     shared.wait()
 
 
-def test_a_text_that_is_there_is_never_overwritten(shared: SharedWorkspace) -> None:
+def test_an_existing_text_is_never_overwritten(shared: SharedWorkspace) -> None:
     first = shared.start()
     write(first, "the draft")
     shared.wait("the draft")
@@ -228,7 +228,7 @@ def test_comments_come_back_and_go_with_the_next_prompt(
 # -- two Neovims
 
 
-def test_a_draft_of_a_neovim_that_lives_is_never_taken(shared: SharedWorkspace) -> None:
+def test_a_draft_of_a_running_neovim_is_left_alone(shared: SharedWorkspace) -> None:
     first, second = shared.start(), shared.start()
     write(first, "mine")
     shared.wait("mine")
@@ -242,7 +242,7 @@ def test_a_draft_of_a_neovim_that_lives_is_never_taken(shared: SharedWorkspace) 
     assert second.lines("acp://composer/1") == ["yours"]
 
 
-def test_of_two_that_start_one_takes_it(shared: SharedWorkspace) -> None:
+def test_one_of_two_starting_neovims_restores_a_draft(shared: SharedWorkspace) -> None:
     first = shared.start()
     write(first, "hello")
     shared.wait("hello")
@@ -256,7 +256,7 @@ def test_of_two_that_start_one_takes_it(shared: SharedWorkspace) -> None:
     shared.wait("hello")
 
 
-def test_a_number_that_another_process_has_by_now_is_no_neovim_that_lives(
+def test_a_reused_process_id_is_not_a_running_neovim(
     shared: SharedWorkspace,
 ) -> None:
     first = shared.start()
@@ -377,7 +377,7 @@ def test_they_outlive_one_neovim_after_the_other(shared: SharedWorkspace) -> Non
     shared.wait("a draft", queue=["say one", "say two"])
 
 
-def test_what_an_edit_of_the_queue_made_comes_back(shared: SharedWorkspace) -> None:
+def test_prompts_edited_in_the_queue_come_back(shared: SharedWorkspace) -> None:
     first = busy(shared)
     first.cmd("Acp queue")
     first.wait("vim.bo.filetype == 'acpqueue'")
@@ -509,7 +509,7 @@ def test_the_words_of_a_host_that_was_killed_are_kept_too(shared: SharedWorkspac
 # -- errors
 
 
-def test_what_a_killed_neovim_left_behind_is_removed(shared: SharedWorkspace) -> None:
+def test_leftovers_of_a_killed_neovim_are_removed(shared: SharedWorkspace) -> None:
     first = shared.start()
     first.turn("say hi")
     write(first, "hello")

@@ -110,7 +110,7 @@ def test_a_file_that_is_named_before_the_scan_can_be_reviewed(gate: Gate) -> Non
     assert path.read_text() == "one\ntwo\n"
 
 
-def test_changes_before_the_prompt_are_told_from_changes_after_it(gate: Gate) -> None:
+def test_changes_before_and_after_the_prompt_are_distinguished(gate: Gate) -> None:
     slow = gate.editor
     gate.open()
     slow.turn("say first")

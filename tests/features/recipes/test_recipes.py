@@ -182,9 +182,7 @@ def test_a_match_attaches_its_line(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("how", ["mksession", "localoptions", "mini.sessions"])
-def test_a_session_file_brings_no_windows_of_chats_back(
-    edit: Start, tmp_path: Path, how: str
-) -> None:
+def test_a_session_file_restores_no_chat_windows(edit: Start, tmp_path: Path, how: str) -> None:
     first, file = edit(), tmp_path / "Saved.vim"
     first.agent("hello")
     first.open(first.write("a.py", "one\n"))

@@ -28,7 +28,7 @@ def test_a_failed_call_shows_its_reason_in_its_line(editor: Editor) -> None:
     until(lambda: any(row.startswith("✓ Read · none.py: no such file") for row in editor.chat()))
 
 
-def test_a_secret_needs_an_answer_all_the_same(editor: Editor) -> None:
+def test_a_secret_still_needs_an_answer(editor: Editor) -> None:
     editor.write(".env", "KEY=1\n")
     editor.agent("script")
     editor.prompt('mcp_asked nvim_read {"path": ".env"}')

@@ -115,7 +115,7 @@ def test_all_kinds_of_changes_are_found_committed_or_not(tree: Path) -> None:
     assert both(found["run.sh"]) == ((plain, b"#!/bin/sh\n"), (program, b"#!/bin/sh\n"))
 
 
-def test_what_has_landed_is_not_found_again(tree: Path) -> None:
+def test_landed_changes_are_not_found_again(tree: Path) -> None:
     worktree = make(tree)
     there = Path(worktree.path)
     for name in ("a.txt", "c.txt"):

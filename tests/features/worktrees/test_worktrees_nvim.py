@@ -158,7 +158,7 @@ def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
     assert (second.work / "b.txt").read_text() == "b\n"
 
 
-def test_what_has_not_landed_goes_only_after_a_question(picker: Editor) -> None:
+def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: Editor) -> None:
     editor = picker
     editor.cmd("Acp new!")
     editor.wait_message("No worktree: this directory is in no git work tree")

@@ -91,7 +91,7 @@ class EventStreams:
         return answer
 
     def expect(self, message: dict[str, Any], session: str | None) -> None:
-        """Note a message of the client; its answer goes to the stream of the session."""
+        """Record a message of the client, whose answer goes to the stream of the session."""
         if "method" in message and "id" in message and session is not None:
             opens = message["method"] in ("session/load", "session/resume")
             if not opens:

@@ -41,7 +41,7 @@ class HttpClient:
         self._serving = asyncio.ensure_future(serve(self._inbox.get, self.streams.write))
 
     def receive(self, message: dict[str, Any], session: str | None) -> None:
-        """Pass a message to the agent. Raises RefusedError."""
+        """Pass a message to the agent. Raise RefusedError."""
         self.streams.expect(message, session)
         self._inbox.put_nowait(json.dumps(message).encode() + b"\n")
 

@@ -51,7 +51,7 @@ async def serve_tutors(where: str) -> None:
 
 
 async def listening(serve: Serve, host: str, port: int) -> asyncio.Server:
-    """Listen, with ``serve`` for each client. Raises OSError."""
+    """Listen, with ``serve`` for each client. Raise OSError."""
     clients = HttpClients(serve)
     return await asyncio.start_server(partial(_accepted, serve, clients), host, port)
 
