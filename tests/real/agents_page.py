@@ -29,11 +29,11 @@ NOTES: Final = {
     ("tools", "–"): "was not seen to call the editor's tools",
     ("tools", "offered"): "connects to the editor's tools, but did not call one here",
     ("plan", "–"): "sent no plan",
-    ("usage", "–"): "says nothing of tokens or cost",
+    ("usage", "–"): "says nothing about tokens or cost",
 }
 NOTES_OF_AGENTS: Final = {
     ("gemini", "resume"): "loses a session that is loaded in the minute in which it began, because "
-    "the names of its files have the minute; after that it loads it",
+    "the names of its files contain the minute; after that it loads it",
 }
 UNTRIED: Final = {
     "auggie": "needs an account",
@@ -63,7 +63,7 @@ it. `:Acp agent` lists the presets, `:checkhealth acp` those that are installed.
 | Resume | after `:Acp restart`: the session is resumed, or loaded; – it is told the conversation |
 | Fork | `:Acp sessions fork`; without it, `:Acp rewind` gives the conversation to a new session |
 | Editor's tools | it called a tool of the server `neovim` |
-| Usage | what it says of context, tokens of a turn, and cost |
+| Usage | what it says about context, tokens of a turn, and cost |
 | Version 2 | speaks version 2 of the protocol with `agents.*.protocol = 2` |
 
 """
