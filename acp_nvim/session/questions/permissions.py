@@ -7,14 +7,13 @@ actions are in the other open calls of the turn, the covered ones.
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final
 
 import msgspec
 
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session.calls import call_updates
-from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.calls.tool_calls import FINISHED, ToolCall
 from acp_nvim.session.questions.requests import is_without_content
 from acp_nvim.session.session import Session
 
@@ -71,20 +70,14 @@ def covered_calls(session: Session, asked: ToolCall) -> list[ToolCall]:
     """
     if not is_without_content(asked):
         return []
-    known = session.tool_calls
-    newest = (known.at(index) for index in range(len(known) - 1, -1, -1))
-    found = [
+    return [
         _without_output(call)
-        for call in islice(newest, NEWEST)
-        if call is not asked and _may_be_covered(call)
+        for call in session.tool_calls.newest(NEWEST)
+        if call.status not in FINISHED
+        and call.shown_by is None
+        and call is not asked
+        and not (call.asked_first and is_without_content(call))
     ]
-    return found[::-1]
-
-
-def _may_be_covered(call: ToolCall) -> bool:
-    if call.is_finished or call.shown_by is not None:
-        return False
-    return not (call.asked_first and is_without_content(call))
 
 
 def _without_output(call: ToolCall) -> ToolCall:
