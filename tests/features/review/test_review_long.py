@@ -62,7 +62,7 @@ def test_files_that_were_not_open_have_the_usual_buffer_names(front: Editor) -> 
     ]
 
 
-def test_a_narrow_screen_cuts_the_end_of_hints_and_the_beginning_of_a_path(
+def test_a_narrow_screen_drops_a_hint_and_cuts_the_beginning_of_a_path(
     edit: Start,
 ) -> None:
     editor = edit(init=HOST + RECORD_NOTIFY, screen=(60, 24))
@@ -70,4 +70,4 @@ def test_a_narrow_screen_cuts_the_end_of_hints_and_the_beginning_of_a_path(
     paths = [changed(editor, name), changed(editor, "b.txt")]
     editor.open(paths[0])
     review(editor, *[entry(path, LINES) for path in paths])
-    editor.wait_screen("base  dp rejects · do accep>│ 1/2 <ed.txt · +3 -3 · yours")
+    editor.wait_screen("base             dp rejects │ 1/2 <ed.txt · +3 -3 · yours")

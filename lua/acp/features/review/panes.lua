@@ -77,7 +77,8 @@ local MIN_HINT_WIDTH = 12
 local function is_optional(part) return part == 'yours' or part:find('^%+%d+ %-%d+$') ~= nil end
 
 --- Shorten a title and its hints to the available room. First the third hint is dropped. Then, if
---- that makes room for the other two, the side and the counts are dropped from the title.
+--- that makes room for the other two, the side and the counts are dropped from the title, else the
+--- second hint.
 ---@return string title
 ---@return string hints
 local function fitting(title, hint, room)
@@ -90,12 +91,13 @@ local function fitting(title, hint, room)
     titles[#titles] = nil
   end
   local bare = table.concat(titles, ' · ')
-  local makes_room = hint ~= '' and over() > 0 and over() <= text_width(title) - text_width(bare)
-  return makes_room and bare or title, table.concat(hints, ' · ')
+  if over() <= 0 then return title, table.concat(hints, ' · ') end
+  local makes_room = hint ~= '' and over() <= text_width(title) - text_width(bare)
+  return makes_room and bare or title, makes_room and table.concat(hints, ' · ') or hints[1]
 end
 
 --- Set a winbar with a title on the left and hints on the right. If there is too little room, the
---- end of the hints is cut, then all hints and the start of the title, but never `before`.
+--- end of the hint is cut, then all of it and the start of the title, but never `before`.
 ---@param before? string
 function M.set_winbar(win, title, hint, before)
   if not api.nvim_win_is_valid(win) then return end
