@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from acp_nvim.session.output.ansi import Ansi, Newlines, plain
-from acp_nvim.session.output.bounded import Output
 from acp_nvim.session.output.tail import MAX_LINE, MAX_LINES, SCREEN_ROWS, Tail
+from acp_nvim.session.output.terminal import Output
 
 PIECES = (
     *("a", "é", "🙂", "\n", "\r", "\r\n", "\b", "\t", " ", "\x00", "\x07", "\x1b", "[", "m", "K"),
