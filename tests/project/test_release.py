@@ -39,6 +39,8 @@ def repository(release: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "acp_nvim/__init__.py").write_text('__version__ = "1.2.3"\n')
     (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
     git(tmp_path, "init", "-q")
+    for setting in ("name", "email"):
+        git(tmp_path, "config", f"user.{setting}", "a")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "one")
     return tmp_path

@@ -53,7 +53,7 @@ def test_a_report_has_versions_options_and_the_last_turn_but_no_texts(editor: Ed
     ):
         assert part in text
     assert "progress = " not in text, "it has its default, false"
-    for private in (PRIVATE, TOKEN, str(Path.home())):
+    for private in (PRIVATE, TOKEN, f"{editor.home}/"):
         assert private not in text
 
 
@@ -135,7 +135,7 @@ def test_a_report_without_a_host_has_the_part_of_neovim_without_secrets(
     assert "nonsense" in text
     assert "## Agents" not in text
     assert not editor.lua("return require('acp.base.host').is_running()")
-    for private in (WORDS, TOKEN, "hunter2", "my words", f"{Path.home()}/"):
+    for private in (WORDS, TOKEN, "hunter2", "my words", f"{editor.home}/"):
         assert private not in text
     editor.keys("q")
     editor.setup({"python": "/nowhere/python"})
