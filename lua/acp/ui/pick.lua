@@ -92,6 +92,16 @@ end
 ---@param item acp.PickItem
 local function preview(item) return item.preview end
 
+--- Options for the |vim.ui.select()| of snacks.nvim, which shows no preview by itself.
+local SNACKS = {
+  preview = function(context)
+    context.preview:reset()
+    context.preview:set_lines(context.item.item.preview)
+  end,
+  layout = { hidden = {}, layout = { height = 0.8 } },
+  win = { preview = { wo = { number = false, wrap = true, linebreak = true } } },
+}
+
 --- Kinds of choices with one item, which the user accepts or declines.
 local YES_OR_NO = { last_chat = true }
 
@@ -118,7 +128,9 @@ local function select(prompt, kind, items, on_index, done)
     return done()
   end
   local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
-  if type(items[1]) == 'table' and items[1].preview then opts.preview_item = preview end
+  if type(items[1]) == 'table' and items[1].preview then
+    opts.preview_item, opts.snacks = preview, SNACKS
+  end
   vim.ui.select(items, opts, function(item, index)
     if item ~= nil and not index then
       index = vim.iter(ipairs(items)):find(function(_, one) return rawequal(one, item) end)

@@ -166,6 +166,16 @@ def test_a_picker_attaches_the_files_that_are_marked(editor: Editor, name: str) 
     assert attached(editor, agent) == ["a.py", "sub/c.py"]
 
 
+def test_snacks_shows_the_preview_of_a_choice(editor: Editor) -> None:
+    use(editor, "snacks.nvim")
+    editor.rpc.notify("nvim_command", "Acp ask")
+    editor.wait_screen("explain: ")
+    editor.keys("expl")
+    editor.wait_screen("│Explain this code")
+    editor.keys("<Esc><Esc>")
+    editor.wait("vim.fn.mode() == 'n'")
+
+
 def test_a_match_attaches_its_line(editor: Editor) -> None:
     editor.write("a.py", "one\ntwo\nthree\n")
     agent = editor.agent("hello", capabilities={"promptCapabilities": {"embeddedContext": True}})
