@@ -52,6 +52,8 @@ class Model:
     """The scripted model server (`fake_llm.py`) in its own process, on a free port."""
 
     def __init__(self, log: Path) -> None:
+        """Start it with this log. Raise `Missing` without a kit."""
+        _agents()
         log.touch()
         program = [sys.executable, str(KIT / "fake_llm.py"), "--port", "0", "--log", str(log)]
         self._process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
