@@ -1,4 +1,4 @@
-"""One run of an agent: its transport from start to end, and the explanation of that end."""
+"""One run of an agent, from the start of its transport to the explanation of its end."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class AgentRun:
         """
         self.transport = transport
         self.exit: Exit | None = None
-        """The exit, if it explains the end of the output."""
+        """Exit that explains the end of the output, if known."""
         self._name = name
         self._warnings = warnings
         self._stopping = stopping
@@ -79,11 +79,11 @@ class AgentRun:
 
     @property
     def lost(self) -> TransportError | None:
-        """Return why the connection to a remote agent was lost."""
+        """Return the reason why the connection to a remote agent was lost."""
         return self.transport.lost
 
     async def close(self, *, by_itself: bool) -> None:
-        """End the process after the end of its output. ``by_itself``: the user did not end it."""
+        """End the process after its output. ``by_itself`` is false if the user ended it."""
         if self.transport.exit is None:
             self._closed_output = by_itself
             await self.transport.stop()
@@ -93,9 +93,7 @@ class AgentRun:
         self.exit = self.transport.exit
 
     async def _reason(self) -> str:
-        """Return why the stream ended. Usually the process has ended, and its exit follows at
-        once.
-        """
+        """Return why the stream ended. Usually the exit of the process follows at once."""
         if self.lost is not None:
             return self.summary()
         with anyio.move_on_after(EXIT_S):

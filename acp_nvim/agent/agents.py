@@ -87,7 +87,7 @@ class Agents:
         return [connection.traffic for connection in self.connections.values()]
 
     def unreached_reason(self, name: str) -> str | None:
-        """Return why a remote agent is not connected yet, else None."""
+        """Return the reason why a remote agent is not connected yet, if so."""
         connection = self.connections.get(name)
         return connection.unreached_reason if connection is not None else None
 
@@ -114,10 +114,7 @@ class Agents:
         return connection
 
     def start(self, name: str, pauses: Iterator[float] | None = None) -> Connection:
-        """Start a new connection, unless there is a live one.
-
-        With ``pauses``, in seconds, there is one attempt after each of them.
-        """
+        """Start a new connection unless one is alive. ``pauses`` (s) precede its attempts."""
         current = self.connections.get(name)
         if current is not None and current.is_alive:
             return current

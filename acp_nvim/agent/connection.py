@@ -374,9 +374,7 @@ class Connection:
         return self._far.transport(settings.timeouts.kill_s, self._hear_stderr)
 
     def _handshake_error(self) -> TransportError | None:
-        """Return why the handshake with a remote agent failed, unless the agent starts again or
-        stops.
-        """
+        """Return the error of a failed handshake, unless the agent starts again or stops."""
         again = self._negotiation.again is not None
         shaking = self.status == "starting" and not again and not self.stopping
         return self.lost if shaking else None
@@ -388,7 +386,7 @@ class Connection:
 
     @property
     def unreached_reason(self) -> str | None:
-        """Return why a remote agent is not connected yet, and the time of the next attempt."""
+        """Return why a remote agent is not connected yet, with the time of the next attempt."""
         return self.error if self.status == "starting" else None
 
     @property

@@ -1,4 +1,4 @@
-"""Connection to an agent elsewhere: its transport, and the attempts to connect."""
+"""Connections to agents elsewhere: transports, and attempts to connect."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from acp_nvim.agent.wire.path_map import PathMap
 from acp_nvim.agent.wire.traffic import Traffic
 
 Hear = Callable[[bytes], None]
-"""Function that receives output outside the protocol."""
+"""Function called with output outside the protocol."""
 
 FIRST_PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
 """Pauses before retries of a first connection, in seconds."""
 FIRST_LONGEST_S: Final = 60.0
-"""A longer pause requested by a server counts as a refusal, which the user sees with its length."""
+"""Maximum pause that a server may request before a first connection. A longer one is a refusal."""
 
 
 class Attempts:
-    """Attempts of one connection, one for each pause.
+    """Attempts of one connection, one after each pause.
 
-    A first connection has only a few, and only if a retry may succeed soon.
+    A first connection has only a few attempts, and only if a retry may succeed soon.
     """
 
     def __init__(self, pauses: Iterator[float] | None) -> None:
@@ -125,7 +125,7 @@ class Attempts:
 
 
 class FarAgent(Struct, frozen=True):
-    """Program of an agent in another place, ready to start."""
+    """Program of an agent elsewhere, ready to start."""
 
     place: FarPlace
     fields: PathFields

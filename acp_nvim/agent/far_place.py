@@ -1,4 +1,4 @@
-"""Other place in which an agent and its commands run (option `agents.*.via`)."""
+"""Place elsewhere in which an agent and its commands run (option `agents.*.via`)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class FarCommand(Struct, frozen=True):
 
 
 class FarPlace(Struct, frozen=True):
-    """Way to a place, and the form of directories and commands there."""
+    """Place, with the program that reaches it and the form of directories and commands there."""
 
     via: Via
     env: Mapping[str, str]
     """Environment of the agent there, beside that of a login shell."""
     directory: Callable[[str], str]
-    """Returns the directory there, or an empty string for the one where the connection begins."""
+    """Function that returns the directory there, or an empty string for the initial one."""
     covers: Callable[[str], bool]
-    """Returns whether a directory of a session exists there."""
+    """Function that returns whether a directory of a session exists there."""
 
     def agent(self, words: Sequence[str], directory: str) -> list[str]:
         """Return the local command that runs the agent there."""
@@ -76,9 +76,9 @@ class FarPlace(Struct, frozen=True):
 
 
 class _GuardOutput:
-    """Output of a command from the line of the guard on.
+    """Filter that passes on the output of a command after the guard's line.
 
-    If the command does not start, everything is passed on when it ends.
+    If the command does not start, everything is passed on at its end.
     """
 
     def __init__(self, feed: Callable[[bytes], None], mark: str) -> None:

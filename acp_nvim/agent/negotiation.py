@@ -1,7 +1,7 @@
 """Negotiation of the protocol version with an agent (v1/initialization).
 
-It may take several starts. An agent that was asked for version 2 but speaks only version 1 has read
-no capabilities (v2/migration), and some agents want the version as a string.
+It may require several starts. An agent of version 1 that was asked for version 2 has read no
+capabilities (v2/migration), and some agents want the version as a string.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StringVersion:
     """
 
     def __init__(self) -> None:
-        """Start with a number."""
+        """Request a number first."""
         self._wanted = False
 
     def dialect(self) -> Dialect:
@@ -145,7 +145,7 @@ class Negotiation:
         self.again = other
 
     def _may_ask_in(self, version: object) -> bool:
-        """Return whether to request a version that the agent supports: each once."""
+        """Return whether to request a version that the agent supports. Each is requested once."""
         return version in VERSIONS and version not in self._asked
 
     def on_end_without_answer(self, last_words: Sequence[str]) -> None:
@@ -161,7 +161,7 @@ class Negotiation:
             self.again, self._first = 1, list(last_words)
 
     def failure_reason(self, reason: str) -> str:
-        """Return why negotiation failed, and whether the agent was started twice for it."""
+        """Return the reason why negotiation failed, and whether the agent was started twice."""
         return reason if self._first is None else reason + wording.PART_STARTED_TWICE
 
     def last_words(self, newest: Sequence[str]) -> list[str]:

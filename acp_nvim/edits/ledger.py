@@ -106,7 +106,7 @@ class Ledger:
         self.parked.set(path, edits.parked)
 
     def before_unpublished(self, path: str) -> Pending | None:
-        """Return the entry from before the writes that no other process has; None if all do."""
+        """Return the entry before the writes that no other process has; None if there are none."""
         return self._before_unpublished.get(path)
 
     @property

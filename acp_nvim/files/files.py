@@ -71,7 +71,7 @@ class CheckpointHome:
     def __init__(self) -> None:
         self._data: Path | None = None
 
-    def keep_in(self, data: Path | None) -> None:
+    def set_data(self, data: Path | None) -> None:
         """Set the directory ``stdpath('data')/acp``, below which checkpoints are stored."""
         self._data = data
 

@@ -22,7 +22,7 @@ from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.changes.git_tree import moves_of
 from acp_nvim.files.changes.tool_call_files import ToolCallFiles
 from acp_nvim.files.changes.turn_start import ANNOUNCED_S, EarlyScans, TurnStart
-from acp_nvim.files.changes.turns import HEARD_NS, Turn, real_roots
+from acp_nvim.files.changes.turns import MAX_DELAY_NS, Turn, real_roots
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint, targets
 from acp_nvim.files.checkpoints.prompt_checkpoints import PromptCheckpoints
 from acp_nvim.files.checkpoints.pruning import prune
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
     from acp_nvim.files.review.review import Review
     from acp_nvim.files.writes.change_set import ChangeSets
 
-PATIENCE_S: Final = 0.05
+SCAN_WAIT_S: Final = 0.05
 """Maximum time that a prompt waits for the scan before it, in seconds."""
-FIRST_S: Final = 2.0
+FIRST_SCAN_WAIT_S: Final = 2.0
 """Maximum time that the first prompt waits for the scan, in seconds.
 
 Otherwise its agent's changes during the scan would count as the earlier content.
 """
-CAUGHT_UP_S: Final = 10.0
+MAX_CATCH_UP_S: Final = 10.0
 """Maximum time that a command of the user waits for running scans, in seconds."""
 SLOW_S: Final = 1.0
 """Duration of the first scan from which it is reported to the user, in seconds."""
@@ -60,7 +60,7 @@ class Workspace(Generic[S]):
     """Pending edits, edits on disk, decisions and checkpoints of all sessions."""
 
     _pruned = False
-    _settling = False
+    _is_scan_starting = False
     """Whether a scan of files that the user has saved is about to begin."""
 
     def __init__(
@@ -110,14 +110,14 @@ class Workspace(Generic[S]):
     def on_idle_save(self, path: str) -> None:
         """Handle a save of a file by the user while no agent is working."""
         self.files.tracked[path].apply(SavedIdle())
-        if not self._settling:
-            self._settling = True
-            self._tasks.start_soon(self._settle)
+        if not self._is_scan_starting:
+            self._is_scan_starting = True
+            self._tasks.start_soon(self._scan_saved)
 
-    async def _settle(self) -> None:
-        self._settling = False
+    async def _scan_saved(self) -> None:
+        self._is_scan_starting = False
         for session in self.files.sessions():
-            await self.disk.settle(real_roots(session))
+            await self.disk.scan_after_save(real_roots(session))
 
     def on_other_save(self, path: str) -> None:
         """Handle a save of a buffer, or a part of it, to another file."""
@@ -180,7 +180,7 @@ class Workspace(Generic[S]):
 
         First wait for the scan of a prompt that is about to be sent.
         """
-        await self.early_scans.rest()
+        await self.early_scans.wait_all()
         await self.persistence.catch_up(paths, marked)
         prepared: set[tuple[str, ...]] = set()
         for session in list(self.files.sessions()) if self.files.ledger.files() else ():
@@ -233,7 +233,7 @@ class Workspace(Generic[S]):
         self, turn: Turn, checkpoint: Checkpoint | None, begun: anyio.Event, *, under_way: bool
     ) -> None:
         """Do the work that a prompt has to wait for; record the time at which it is sent."""
-        sent = time.time_ns() - HEARD_NS if under_way else None
+        sent = time.time_ns() - MAX_DELAY_NS if under_way else None
         if sent is not None:
             turn.on_sent(sent, is_scanned=False)
         with anyio.move_on_after(ANNOUNCED_S):
@@ -241,18 +241,20 @@ class Workspace(Generic[S]):
         start = await self.disk.remember(turn, sent)  # earlier saves have been reported by now
         is_scanned = self.early_scans.use(turn.session) or self.disk.can_skip_scan(turn)
         if is_scanned:
-            self._look_done(start, checkpoint)
+            self._on_scanned(start, checkpoint)
             begun.set()
         else:
             is_first = not self.files.snapshots.is_scanned(turn.roots)
-            patience = max(PATIENCE_S, FIRST_S) if is_first else PATIENCE_S
-            is_scanned = await self._briefly(patience, self._begin, start, checkpoint, begun)
+            patience = max(SCAN_WAIT_S, FIRST_SCAN_WAIT_S) if is_first else SCAN_WAIT_S
+            is_scanned = await self._run_with_timeout(
+                patience, self._begin, start, checkpoint, begun
+            )
         if sent is None:
             if not self.disk.outer.is_prepared(turn):
-                await self._briefly(PATIENCE_S, self.disk.outer.prepare, turn.roots)
+                await self._run_with_timeout(SCAN_WAIT_S, self.disk.outer.prepare, turn.roots)
             start.on_sent(time.time_ns() - GRAIN_NS, is_scanned=is_scanned)
 
-    async def _briefly(
+    async def _run_with_timeout(
         self, patience: float, work: Callable[..., Awaitable[None]], *args: Any
     ) -> bool:
         """Start work and wait for it, at most ``patience`` seconds. Return whether it is done."""
@@ -277,12 +279,12 @@ class Workspace(Generic[S]):
         Set ``begun`` when the checkpoint is complete.
         """
         try:
-            await self._look_before(start, checkpoint)
+            await self._scan_before(start, checkpoint)
         finally:
             self.disk.turn_starts.remove(start)
             begun.set()
 
-    async def _look_before(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
+    async def _scan_before(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
         turn, session = start.turn, start.turn.session
         if not self.files.snapshots.is_scanned(turn.roots):
             self._tasks.start_soon(self._warn_if_slow, turn)
@@ -291,13 +293,13 @@ class Workspace(Generic[S]):
                 await self.disk.begin(turn)
         finally:
             turn.ready.set()
-        self._look_done(start, checkpoint)
+        self._on_scanned(start, checkpoint)
         await self.disk.enter_early(start)
         if checkpoint is not None:
             checkpoint.late.update(targets(start.changes))
             self.persistence.request_exchange()
 
-    def _look_done(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
+    def _on_scanned(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
         """Complete the checkpoint after the scan."""
         turn, snapshots = start.turn, self.files.snapshots
         roots = turn.session.roots
@@ -307,14 +309,14 @@ class Workspace(Generic[S]):
         if checkpoint is not None:
             checkpoint.complete(turn.trees, snapshots.reasons(roots))
             self.persistence.request_exchange()
-        self._tasks.start_later(self._tidy, turn.roots)
+        self._tasks.start_later(self._run_later_work, turn.roots)
         if turn.outer:
-            self._tasks.start_later(self._look_around, turn)
+            self._tasks.start_later(self._scan_outer, turn)
 
-    async def _look_around(self, turn: Turn) -> None:
+    async def _scan_outer(self, turn: Turn) -> None:
         await self.disk.outer.scan(turn, is_over=False)
 
-    async def _tidy(self, roots: Sequence[str]) -> None:
+    async def _run_later_work(self, roots: Sequence[str]) -> None:
         """Do work that no prompt waits for."""
         await self.commits.check(roots)
         if not self._pruned:
@@ -342,7 +344,7 @@ class Workspace(Generic[S]):
         await self._amends.on_turn_end(session, self.disk.before_use)
         checkpoint = None if own else self._open_checkpoints.pop(session.n, None)
         opened = checkpoint or (None, None)
-        await self._briefly(PATIENCE_S, self._end, session, *opened)
+        await self._run_with_timeout(SCAN_WAIT_S, self._end, session, *opened)
 
     def _learn_trees(self, turn: Turn | None) -> None:
         """Record the git state at the end of a turn. Later git operations are the user's.
@@ -384,7 +386,7 @@ class Workspace(Generic[S]):
 
         Without ``running``, process only the changes of turns that have ended.
         """
-        await self._briefly(CAUGHT_UP_S, lambda: self.disk.catch_up(running=running))
+        await self._run_with_timeout(MAX_CATCH_UP_S, lambda: self.disk.catch_up(running=running))
 
     async def sync_all(self) -> None:
         await self.persistence.adopt_writes()

@@ -15,7 +15,7 @@ def setup(host: Host, args: Args) -> None:
     host.sessions.open_index(host.options.data_file("sessions.json"), host.problem)
     for connection in host.agents.connections.values():
         connection.apply_options()
-    host.files.home.keep_in(host.options.data())
+    host.files.home.set_data(host.options.data())
     host.screen.on_options_changed()
     host.screen.state(["host"], "running")
     notify(host.observers.on_setup, args)

@@ -24,7 +24,7 @@ def on_buffer_event(workspace: Workspace[Session], verb: str, args: dict[str, An
         known = {name: value for name, value in args.items() if value is not None}
         workspace.files.buffers.on_edit(msgspec.convert(known, BufferEdit))
     elif verb == "doubted":
-        workspace.files.buffers.on_doubt(str(args["path"]))
+        workspace.files.buffers.on_unknown_change(str(args["path"]))
     elif verb == "saved":
         _on_save(workspace, str(args["path"]), args)
     else:

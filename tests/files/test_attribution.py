@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_nvim.files.changes.turns import HEARD_NS, Attribution, Turn, Turns
+from acp_nvim.files.changes.turns import MAX_DELAY_NS, Attribution, Turn, Turns
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
 
@@ -30,7 +30,7 @@ class Work:
 
     def author(self, at: int = NOW) -> int | None:
         """Return the number of the session that made the change."""
-        turn = self.authors.of(PATH, at)
+        turn = self.authors.author_of(PATH, at)
         return turn.session.n if turn else None
 
 
@@ -60,20 +60,20 @@ def test_the_only_turn_with_a_tool_call_is_the_author(work: Work) -> None:
 
 
 def test_a_late_report_of_a_tool_call_counts(work: Work) -> None:
-    call(work.second, NOW + HEARD_NS // 2, 0)
+    call(work.second, NOW + MAX_DELAY_NS // 2, 0)
     assert work.author() == 2
-    assert work.author(NOW - HEARD_NS) == 1
+    assert work.author(NOW - MAX_DELAY_NS) == 1
 
 
 def test_the_turn_that_named_the_file_last_is_the_author(work: Work) -> None:
-    work.first.names[PATH] = NOW - 9
+    work.first.naming_times[PATH] = NOW - 9
     assert work.author() == 1
-    work.second.names[PATH] = NOW - 5
+    work.second.naming_times[PATH] = NOW - 5
     assert work.author() == 2
 
 
 def test_an_ended_turn_is_not_the_author(work: Work) -> None:
-    work.first.closed = NOW - 1
+    work.first.idle_since = NOW - 1
     assert work.author() == 2
     work.second.idle.append((NOW - 1, NOW + 1))
     assert work.author() is None
@@ -82,11 +82,11 @@ def test_an_ended_turn_is_not_the_author(work: Work) -> None:
 def test_a_turn_that_is_starting_can_be_the_author(work: Work) -> None:
     """It may be the author once its prompt was sent, and then its call names the file."""
     third = work.begin(3)
-    third.names[PATH] = NOW
+    third.naming_times[PATH] = NOW
     assert work.author() == 1
     third.idle.append((0, NOW - 1))
     assert work.author() == 3
-    del third.names[PATH]
+    del third.naming_times[PATH]
     assert work.author() == 1
     for turn in (work.first, work.second):
         work.turns.leave(turn.session)
@@ -96,7 +96,7 @@ def test_a_turn_that_is_starting_can_be_the_author(work: Work) -> None:
 
 def test_a_report_may_arrive_after_the_change(work: Work) -> None:
     assert not work.authors.is_sure(PATH, NOW)
-    work.second.names[PATH] = NOW
+    work.second.naming_times[PATH] = NOW
     assert not work.authors.is_sure(PATH, NOW)
     call(work.second, NOW - 5, 0)
     assert work.authors.is_sure(PATH, NOW)

@@ -124,7 +124,7 @@ def test_only_a_fully_known_text_is_returned_without_a_read(tmp_path: Path, what
     told: dict[str, Callable[[], None]] = {
         "nothing": lambda: None,
         "edit": lambda: neovim.cache.on_edit(edit),
-        "doubt": lambda: neovim.cache.on_doubt(place.real),
+        "doubt": lambda: neovim.cache.on_unknown_change(place.real),
         "reload": lambda: neovim.cache.on_edit(replace(edit, is_reload=True)),
         "end": lambda: neovim.cache.on_edit(replace(edit, is_unload=True)),
         "other buffer": lambda: neovim.cache.on_edit(replace(edit, bufnr=4)),
@@ -132,16 +132,16 @@ def test_only_a_fully_known_text_is_returned_without_a_read(tmp_path: Path, what
     known = what in ("nothing", "edit")
     told[what]()
     neovim.answer = buffer(NEW, 3) if what == "edit" else neovim.answer
-    found = anyio.run(neovim.cache.mirrored, place)
+    found = anyio.run(neovim.cache.read_cached, place)
     assert isinstance(found, BufferText)
     assert found.text == neovim.answer.text
     assert neovim.reads == (1 if known else 2)
 
-    neovim.cache.on_doubt(place.real)  # the same during the read
+    neovim.cache.on_unknown_change(place.real)  # the same during the read
     neovim.reads, neovim.meanwhile = 0, told[what]
-    anyio.run(neovim.cache.mirrored, place)
+    anyio.run(neovim.cache.read_cached, place)
     neovim.meanwhile = lambda: None
-    anyio.run(neovim.cache.mirrored, place)
+    anyio.run(neovim.cache.read_cached, place)
     assert neovim.reads == (1 if known else 2)
 
 
@@ -151,11 +151,11 @@ def test_a_file_that_has_just_changed_is_read_again(tmp_path: Path) -> None:
     neovim = NotifyingNeovim()
     Path(place.real).write_text("three\nfour\n", encoding="utf-8")
     for _ in range(3):
-        anyio.run(neovim.cache.mirrored, place)
+        anyio.run(neovim.cache.read_cached, place)
     assert neovim.reads == 3
     Path(place.real).unlink()
     for _ in range(3):
-        anyio.run(neovim.cache.mirrored, place)
+        anyio.run(neovim.cache.read_cached, place)
     assert neovim.reads == 6
 
 

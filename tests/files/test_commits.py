@@ -168,7 +168,7 @@ async def test_a_commit_is_the_agents_although_its_call_is_received_late(
         os.utime(work / ".git/logs/HEAD", (then, then))
         turn, call = workspace.core.tool_calls.turn(workspace.sessions[0]), ToolCall("c1")
         assert turn is not None
-        turn.git.judge(call, [command], is_harmless=True)
+        turn.git.examine_call(call, [command], is_harmless=True)
         workspace.core.tool_calls.on_unnamed(turn, [call])
         await workspace.end()
         assert workspace.pending() == left

@@ -46,19 +46,19 @@ CASES = [
 def test_a_command_names_these_files(command: str, named: set[str], others: set[str]) -> None:
     mentions = Mentions()
     mentions.add_command(command, "/w")
-    assert mentions.among([*named, *others]) == named
+    assert mentions.named_among([*named, *others]) == named
 
 
 def test_a_title_names_files_and_no_folders() -> None:
     mentions = Mentions()
     mentions.add_title("Update `src/a.py` and README.md in src", "/w")
-    found = mentions.among(["/w/src/a.py", "/w/README.md", "/w/src/b.py"])
+    found = mentions.named_among(["/w/src/a.py", "/w/README.md", "/w/src/b.py"])
     assert found == {"/w/src/a.py", "/w/README.md"}
 
 
 def test_later_names_count_too() -> None:
     mentions = Mentions()
-    assert not mentions.among(["/w/a", "/w/b"])
+    assert not mentions.named_among(["/w/a", "/w/b"])
     mentions.add_paths(["/w/a"])
     mentions.add_command("rm b", "/w")
-    assert mentions.among(["/w/a", "/w/b"]) == {"/w/a", "/w/b"}
+    assert mentions.named_among(["/w/a", "/w/b"]) == {"/w/a", "/w/b"}

@@ -110,7 +110,7 @@ class History:
         """Begin the agent's own work."""
         self.owned = True
         since = HeardSince(time.time_ns() - GRAIN_NS)
-        self.monkeypatch.setattr(subject, "HEARD_NS", since)
+        self.monkeypatch.setattr(subject, "MAX_DELAY_NS", since)
 
     async def answer(self) -> None:
         self.prompted = False
@@ -169,7 +169,7 @@ async def histories(
         await gate.after.wait()
         return found
 
-    monkeypatch.setattr(subject, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(subject, "SCAN_WAIT_S", 0.0)
     monkeypatch.setattr(Snapshots, "scan", look)
     async with fake_workspace(root) as workspace:
         history = History(workspace, gate, random.Random(seed), monkeypatch)
@@ -212,7 +212,7 @@ async def test_a_file_that_a_call_named_early_belongs_to_the_prompt_of_that_call
         await history.prompt()
         turn = workspace.core.disk.turns.get(history.session)
         assert turn is not None
-        read_contents(turn.early, [str(path)])  # as when a call announces it
+        read_contents(turn.early_contents, [str(path)])  # as when a call announces it
         path.write_text("two\n", encoding="utf-8")
         await history.answer()
         await history.prompt()
@@ -268,7 +268,7 @@ async def test_a_turn_without_a_prompt_is_the_author_of_changes_during_the_scan(
 ) -> None:
     """The agent is at work before the scan, when the turn is reported, and not only after it."""
     async with histories(tmp_path, monkeypatch, 0) as history:
-        monkeypatch.setattr(subject, "PATIENCE_S", 0.05)
+        monkeypatch.setattr(subject, "SCAN_WAIT_S", 0.05)
         await history.edit()  # a change of the user, for the scan
         history.gate.shut("before")
         history.set_at_work()

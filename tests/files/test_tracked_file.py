@@ -14,15 +14,16 @@ from acp_nvim.files.buffers.tracked_file import (
     SPARE,
     AgentChanged,
     AgentFormat,
+    AuthorUnknown,
     CaughtUp,
     Compared,
     Conflicted,
     ConflictOver,
+    ContentKnown,
     Displaced,
     FileEvent,
     FileState,
     Forgotten,
-    Holds,
     NeovimRead,
     Postponed,
     PostponedChange,
@@ -34,7 +35,6 @@ from acp_nvim.files.buffers.tracked_file import (
     Scanned,
     Stored,
     TrackedFiles,
-    Unsettled,
     UserFormat,
     file_after,
 )
@@ -84,18 +84,23 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     (
         "another text",
         KNOWN,
-        Holds(NEW, DOS),
+        ContentKnown(NEW, DOS),
         {"disk": NEW, "disk_format": DOS, "compared": UNSET},
     ),
-    ("the same text", KNOWN, Holds(from_lines("ab"), UNIX), {}),
+    ("the same text", KNOWN, ContentKnown(from_lines("ab"), UNIX), {}),
     (
         "the same lines in another format",
         KNOWN,
-        Holds(OLD, DOS),
+        ContentKnown(OLD, DOS),
         {"disk_format": DOS, "compared": UNSET},
     ),
-    ("no file", KNOWN, Holds(None, UNIX), {"disk": None, "disk_format": None, "compared": UNSET}),
-    ("no file, when nothing was known", FileState(), Holds(None, None), {"disk": None}),
+    (
+        "no file",
+        KNOWN,
+        ContentKnown(None, UNIX),
+        {"disk": None, "disk_format": None, "compared": UNSET},
+    ),
+    ("no file, when nothing was known", FileState(), ContentKnown(None, None), {"disk": None}),
     ("compared", KNOWN, Compared("5-6"), {"compared": "5-6"}),
     (
         "forgotten",
@@ -118,8 +123,13 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     # owners of the text
     ("read by Neovim", KNOWN, NeovimRead(NEW), {"neovim_read": NEW}),
     ("taken up", FileState(neovim_read=NEW), NeovimRead(None), {"neovim_read": None}),
-    ("to be found out", KNOWN, Unsettled(True), {"unsettled": True}),
-    ("found out", FileState(unsettled=True), Unsettled(False), {"unsettled": False}),
+    ("to be found out", KNOWN, AuthorUnknown(True), {"is_author_unknown": True}),
+    (
+        "found out",
+        FileState(is_author_unknown=True),
+        AuthorUnknown(False),
+        {"is_author_unknown": False},
+    ),
     ("a conflict", KNOWN, Conflicted(OLD), {"conflict_base": OLD}),
     ("a conflict without a file before", KNOWN, Conflicted(None), {"conflict_base": None}),
     ("no conflict any more", IN_CONFLICT, ConflictOver(), {"conflict_base": UNSET}),
@@ -168,12 +178,12 @@ def test_every_event_is_in_the_table() -> None:
 def test_known_text_and_format_match_their_bytes(
     text: Text | None, layout: Format | None, data: bytes | None, held: bool
 ) -> None:
-    assert FileState(disk=text, disk_format=layout).holds(data) is held
+    assert FileState(disk=text, disk_format=layout).has_content(data) is held
 
 
 def test_an_unread_file_matches_no_bytes() -> None:
-    assert not FileState().holds(None)
-    assert not FileState().holds(b"")
+    assert not FileState().has_content(None)
+    assert not FileState().has_content(b"")
 
 
 async def test_a_file_has_one_writer_at_a_time() -> None:
@@ -196,7 +206,7 @@ async def test_a_file_has_one_writer_at_a_time() -> None:
 
 async def test_empty_states_are_forgotten_unless_locked() -> None:
     files = TrackedFiles()
-    files["/known"].apply(Holds(OLD, UNIX))
+    files["/known"].apply(ContentKnown(OLD, UNIX))
     files["/open"].buffer = msgspec.structs.replace(
         files["/open"].buffer, text=BufferText(1, 2, OLD, OLD)
     )

@@ -62,8 +62,8 @@ async def waiting(disk: Disk) -> AsyncIterator[tuple[EarlyScans, Session]]:
     async with anyio.create_task_group() as group:
         coming = EarlyScans(disk.turns, cast("Any", disk.look_before), Tasks(group, failed))
         session = Session(1, "agent", "/")
-        coming.expect(session)
-        coming.expect(session)
+        coming.start(session)
+        coming.start(session)
         yield coming, session
         group.cancel_scope.cancel()
 

@@ -28,7 +28,7 @@ async def test_changes_after_the_answer_belong_to_the_user_at_once() -> None:
     turn = turns.enter(session)
 
     async def later(*_: Any) -> None:
-        closed.append(turn.closed)
+        closed.append(turn.idle_since)
 
     workspace = SimpleNamespace(
         disk=SimpleNamespace(turns=turns, before_use=None),
@@ -38,13 +38,13 @@ async def test_changes_after_the_answer_belong_to_the_user_at_once() -> None:
         ),
         _learn_trees=lambda _: None,
         _amends=SimpleNamespace(on_turn_end=later),
-        _briefly=later,
+        _run_with_timeout=later,
         _end=None,
         _open_checkpoints={},
     )
     await Workspace.end_turn(cast(Any, workspace), session)
     assert closed[0] > turn.began
-    assert closed == [turn.closed] * 2
+    assert closed == [turn.idle_since] * 2
 
 
 async def test_a_turn_that_continues_with_another_prompt_is_not_closed() -> None:
@@ -55,10 +55,10 @@ async def test_a_turn_that_continues_with_another_prompt_is_not_closed() -> None
     assert turns.enter(session) is turn
     turn.on_sent(2, is_scanned=False)
     turn.on_finished()
-    assert not turn.closed
+    assert not turn.idle_since
     assert turn.had_prompt(1), "the first prompt was at work when the second one went"
     turn.on_finished()
-    assert turn.closed
+    assert turn.idle_since
 
 
 async def test_the_answer_ends_the_agents_time_before_the_end_of_the_turn() -> None:
@@ -67,9 +67,9 @@ async def test_the_answer_ends_the_agents_time_before_the_end_of_the_turn() -> N
     turn = turns.enter(Session(1, "agent", "/"))
     turn.on_sent(1, is_scanned=True)
     turn.on_answer()
-    answered = turn.closed
+    answered = turn.idle_since
     turn.on_finished()
-    assert turn.closed == answered
+    assert turn.idle_since == answered
     assert not turn.had_prompt(answered)
 
 
@@ -81,7 +81,7 @@ async def test_changes_between_two_prompts_belong_to_the_user() -> None:
     turn.on_sent(1, is_scanned=True)
     turns.enter(session)
     turn.on_finished()
-    between = turn.closed
+    between = turn.idle_since
     turn.on_sent(between + 2, is_scanned=True)
     assert [turn.had_prompt(between + n) for n in (-1, 0, 1, 2)] == [True, False, False, True]
 
@@ -126,8 +126,8 @@ async def test_a_prompt_waits_only_for_the_very_first_scan(
         return await look(self, *args)
 
     monkeypatch.setattr(Snapshots, "scan", stopped)
-    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(module, "FIRST_S", 10.0)
+    monkeypatch.setattr(module, "SCAN_WAIT_S", 0.0)
+    monkeypatch.setattr(module, "FIRST_SCAN_WAIT_S", 10.0)
     async with fake_workspace(tmp_path) as workspace, anyio.create_task_group() as group:
         core, session = workspace.core, workspace.sessions[0]
         sent = anyio.Event()

@@ -85,7 +85,7 @@ class FakeWorkspace:
         core = self.core
         claim = core.persistence.claim_workspaces
         self.rewind = Rewind(files, core.live, core.disk, core.prompts, claim)
-        self.core.files.home.keep_in(root / "data" / "acp")
+        self.core.files.home.set_data(root / "data" / "acp")
         if instance:
             self.core.persistence.begin(root / "data", instance)
         self.neovim.send_verb = partial(on_buffer_event, self.core)
@@ -190,7 +190,7 @@ class FakeWorkspace:
         """End its turn, with a scan of the files on disk."""
         own = session or self.sessions[0]
         await self.core.end_turn(own)
-        if own in [it.session for it in self.core.disk.turns.ready()]:
+        if own in [it.session for it in self.core.disk.turns.ready_turns()]:
             await self.core.disk.wait_over(own)
 
     async def turn(self, session: Session | None = None) -> None:

@@ -27,7 +27,7 @@ class Recorder:
         """Awaited before each write."""
         self.unread = self.reads = self
 
-    async def ready(self, _real: str) -> None:
+    async def wait_ready(self, _real: str) -> None:
         """Return at once: no scan is in progress."""
 
     async def base(self, _session: Any, _real: str, _format: Any) -> Text | None:
@@ -98,5 +98,5 @@ class Requests(FileRequests):
     ) -> schema.ReadTextFileResponse:
         """Read a file; every read asks the buffers, since nothing reports their changes here."""
         for file in list(self.tracked):
-            self.cache.on_doubt(file.path)
+            self.cache.on_unknown_change(file.path)
         return await super().read(session, params)

@@ -14,7 +14,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 async def adopt(
     process: subprocess.Popen[bytes], protocol: asyncio.SubprocessProtocol
 ) -> AdoptedChild:
-    """Adopt a process whose three streams are pipes. From here on they belong to the loop."""
+    """Adopt a process whose three streams are pipes, which belong to the loop from then on."""
     child = AdoptedChild(process, protocol)
     await child.connect()
     return child
@@ -33,9 +33,9 @@ class AdoptedChild(asyncio.SubprocessTransport):
         self._pipes: dict[int, asyncio.BaseTransport] = {}
 
     async def connect(self) -> None:
-        """Start reading, and waiting for the exit.
+        """Start to read, and to wait for the exit.
 
-        Stdout is connected last, because its handler needs the other streams.
+        Connect stdout last, because its handler needs the other streams.
         """
         process = self._process
         for fd, file in (
@@ -46,7 +46,7 @@ class AdoptedChild(asyncio.SubprocessTransport):
             connect = self._loop.connect_write_pipe if fd == STDIN else self._loop.connect_read_pipe
             self._pipes[fd], _ = await cast(Any, connect)(self._reader(fd), file)
         self._protocol.connection_made(self)
-        # asyncio does so without a child watcher. The thread ends with the process.
+        # As in asyncio without a child watcher. The thread ends with the process.
         Thread(target=self._wait, daemon=True).start()
 
     def _reader(self, fd: int) -> Callable[[], asyncio.Protocol]:
@@ -86,7 +86,7 @@ class AdoptedChild(asyncio.SubprocessTransport):
 
 
 class _Pipe(asyncio.Protocol):
-    """Events of one stream, forwarded to the protocol of the process."""
+    """Forwarder of one stream's events to the protocol of the process."""
 
     def __init__(self, fd: int, protocol: asyncio.SubprocessProtocol) -> None:
         self._fd = fd

@@ -1,9 +1,9 @@
 """Agent of a first prompt, started before the host has imported anything.
 
-Lua describes the agent in an environment variable of the host (`acp.base.host.early_agent`),
-because importing the host takes longer than most programs take to start. The process is used only
-if `StdioTransport` would start exactly the same one. Otherwise it is ended. This module imports
-almost nothing.
+Importing the host takes longer than most programs take to start, so Lua describes the agent in an
+environment variable of the host (`acp.base.host.early_agent`). The process is used only if
+`StdioTransport` would start exactly the same one. Otherwise it is ended. This module imports almost
+nothing.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ the agent's environment. `%` is written as `%25` and a line end as `%0A`.
 
 
 class EarlyAgent:
-    """Started process whose output is not read yet, and its guard."""
+    """Started process whose output has not been read, and its guard."""
 
     def __init__(
         self, words: Sequence[str], cwd: str, env: Mapping[str, str], program: str
     ) -> None:
-        """Start guard and process. Raise OSError, ValueError."""
+        """Start guard and process. Raise OSError or ValueError."""
         self.words, self.cwd, self.env, self.program = list(words), cwd, dict(env), program
         self.host_mark = guard.new_mark()
         self.mark = guard.child_mark(self.host_mark, 0)
         self.guard = guard.start(self.host_mark)
         try:
             self.process = self._start()
-            self._tell_guard()
+            self._register()
         except BaseException:
             self.guard.kill()  # it guards nothing
             self.guard.wait()
@@ -58,15 +58,15 @@ class EarlyAgent:
             start_new_session=True,
         )
 
-    def _tell_guard(self) -> None:
+    def _register(self) -> None:
         self._guard_input().write(f"+ {self.process.pid}\n".encode())
 
     def _guard_input(self) -> IO[bytes]:
         assert self.guard.stdin is not None
         return self.guard.stdin
 
-    def is_for(self, words: Sequence[str], cwd: str, env: Mapping[str, str], program: str) -> bool:
-        """Return whether this is exactly the requested process."""
+    def matches(self, words: Sequence[str], cwd: str, env: Mapping[str, str], program: str) -> bool:
+        """Return whether this is exactly the process to start."""
         same = self.words == list(words) and os.path.normpath(self.program) == program
         return same and self.cwd == cwd and self.env == dict(env)
 
@@ -74,7 +74,7 @@ class EarlyAgent:
 def start(text: str, env: Mapping[str, str]) -> EarlyAgent | None:
     """Start the agent that `VARIABLE` describes, with the environment `env`.
 
-    Return None if it cannot be started: the later regular start reports the error.
+    Return None if that fails, since the later regular start reports the error.
     """
     cwd, count, *rest = (_plain(line) for line in text.split("\n"))
     words, own = rest[: int(count)], rest[int(count) :]
@@ -94,9 +94,9 @@ def _plain(line: str) -> str:
 
 
 def _program(name: str, cwd: str, path: str) -> str | None:
-    """Return the program's file if the lookup is simple.
+    """Return the program's file if it is easy to find.
 
-    Unlike `launch.find_program`, a PATH with relative directories is not searched.
+    Unlike `launch.find_program`, do not search a PATH with relative directories.
     """
     if "/" in name:
         found = os.path.join(cwd, name)

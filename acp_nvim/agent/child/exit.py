@@ -9,9 +9,9 @@ from msgspec import Struct
 
 
 class Exit(Struct, frozen=True):
-    """Exit of a process: `code`, or the name of the `signal` that ended it ('SIGKILL').
+    """Exit of a process: its `code`, or the name of the `signal` that ended it ('SIGKILL').
 
-    The other one is None.
+    The other field is None.
     """
 
     code: int | None

@@ -1,10 +1,10 @@
-"""Guard that ends the host's process groups if the host cannot, after `kill -9` or a crash.
+"""Guard that ends the host's process groups if the host cannot, as after `kill -9` or a crash.
 
-One small shell per host reads a pipe whose only writer is the host. The host sends it the process
-groups to guard. When the pipe ends, for whatever reason, the guard terminates the groups still
-listed, processes that their members started outside the group, and daemons with the host's mark in
-their environment (`CHILD`). The first agent and its guard start before the host imports anything
-(`early.py`), so this module imports almost nothing.
+One small shell per host reads a pipe whose only writer is the host, which sends it the process
+groups. When the pipe ends, the guard terminates the groups still listed, processes that their
+members started outside the group, and daemons with the host's mark in their environment (`CHILD`).
+The first agent and its guard start before the host imports anything (`early.py`), so this module
+imports almost nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 CHILD: Final = "ACP_NVIM_CHILD"
-"""Environment variable whose value names the host of a process."""
+"""Environment variable with the mark of the host that started a process."""
 
 GUARD = r"""
 trap '' HUP INT TERM
@@ -77,8 +77,8 @@ send KILL
 """
 """Guard in POSIX sh.
 
-About one second passes between TERM and KILL. It ignores the signals of a terminal or a session
-manager.
+It ignores the signals of a terminal or a session manager. About one second passes between TERM and
+KILL.
 """
 
 
@@ -88,14 +88,13 @@ def new_mark() -> str:
 
 
 def child_mark(host: str, number: int) -> str:
-    """Return the value of `CHILD` for the child of that number. 0 is an early agent."""
+    """Return the value of `CHILD` for a child by its number; 0 is an early agent."""
     return f"{host}.{number}"
 
 
 def start(mark: str) -> subprocess.Popen[bytes]:
-    """Start a guard for the children of this mark. It receives groups on stdin."""
-    # Descriptors that Python opens are not inheritable. So no agent holds the write end of the
-    # pipe, and EOF comes when the host ends.
+    """Start a guard for children with this mark. It reads process groups from stdin."""
+    # Agents do not inherit the write end of the pipe, so it ends with the host.
     return subprocess.Popen(
         ["/bin/sh", "-c", GUARD, "acp-nvim-guard", f"{CHILD}={mark}"],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Start of a program, with a one-line explanation if it fails."""
+"""Start of programs, with a one-line explanation of a failure."""
 
 import asyncio
 import errno
@@ -14,14 +14,14 @@ from acp_nvim.agent.child.reaper import Reaper
 
 
 class AgentStartError(Exception):
-    """Program that could not be started.
+    """Error: a program could not be started.
 
-    The message names it and the reason, in one line for users.
+    The message has the program and the reason, in one line for users.
     """
 
 
 class ProgramMissing(AgentStartError):
-    """Program that is not installed."""
+    """Error: a program is not installed."""
 
 
 async def spawn(
@@ -35,11 +35,10 @@ async def spawn(
     streams: int = asyncio.subprocess.PIPE,
     stdin: int | None = None,
 ) -> asyncio.SubprocessTransport:
-    """Start `argv` in its own session, through the program `by` if something must be prepared
-    first.
+    """Start `argv` in its own session, through the program `by` if given.
 
-    The guard of `reaper` is started before it. A cancellation waits until the start has succeeded
-    or failed. Raise AgentStartError.
+    First start the guard of `reaper`. A cancellation takes effect only after the start. Raise
+    AgentStartError.
     """
     program = find_program(argv, cwd, env)
     with anyio.CancelScope(shield=True):
@@ -76,7 +75,7 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
             )
         )
     if name != Path(name).name:
-        return _by_path(name, Path(cwd))
+        return _program_at(name, Path(cwd))
     found = shutil.which(name, path=env.get("PATH", os.defpath))
     if found is not None:
         return str(Path(found).absolute())
@@ -91,7 +90,7 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
 
 
 def explain(error: OSError | ValueError, argv: Sequence[str], cwd: str | Path) -> str:
-    """Return one line for an error of the system call that starts a program that was found."""
+    """Explain an error of the system call that starts an existing program, in one line."""
     reason = str(error)
     if isinstance(error, OSError):
         reason = error.strerror or reason
@@ -104,7 +103,7 @@ def explain(error: OSError | ValueError, argv: Sequence[str], cwd: str | Path) -
     return wording.CANNOT_START.format(program=argv[0], reason=reason)
 
 
-def _by_path(name: str, cwd: Path) -> str:
+def _program_at(name: str, cwd: Path) -> str:
     path = cwd / name
     if shutil.which(path) is not None:
         return str(path)

@@ -22,17 +22,17 @@ from acp_nvim.tasks import true_within
 AVAILABLE: Final = sys.platform != "win32"
 ROWS: Final = 48
 COLUMNS: Final = 160
-"""Columns of the terminal.
+"""Number of columns of the terminal.
 
-It is wide because agents read the output, and programs cut lines at the edge.
+Agents read the output, and programs cut lines at the edge, so the terminal is wide.
 """
 PIECE: Final = 1 << 16
 INTERRUPT: Final = b"\x03"
 """Byte that CTRL-C sends."""
 PAUSE_S: Final = 0.004
-"""Pause after reading `PIECE` bytes at once, in seconds. It leaves time for other work."""
+"""Pause after a read of `PIECE` bytes, in seconds, which leaves time for other work."""
 DRAIN_S: Final = 0.3
-"""Time for the last output after the exit while children hold the device open, in seconds."""
+"""Maximum wait for the last output while children hold the device open, in seconds."""
 
 # A session leader without a terminal gets the first one that it opens. `exec` then replaces the
 # shell with the program.
@@ -56,7 +56,7 @@ class PtyProcess:
         on_end: Callable[[Exit], None],
         kill_s: float,
     ) -> None:
-        """Called by `start`. ``device`` is the terminal of the process."""
+        """``device`` is the terminal of the process. Use `start` instead."""
         self.pid: int = transport.get_pid()
         self._device = device
         self._transport = transport
@@ -81,11 +81,11 @@ class PtyProcess:
         kill_s: float = 2,
         piped: bytes | None = None,
     ) -> Self:
-        """Start `argv` (never a shell) in `cwd` with the environment `env` plus the host's mark.
+        """Start `argv` without a shell in `cwd`, with the environment `env` and the host's mark.
 
-        The mark makes its daemons end with the host. `feed` may be called just before this returns.
-        `kill_s` is the time in seconds between SIGTERM and SIGKILL. If ``piped`` is not None, stdin
-        is a pipe that begins with these bytes. Raise AgentStartError.
+        The mark makes the command's daemons end with the host. `feed` may be called just before
+        this returns. `kill_s` is the time between SIGTERM and SIGKILL, in seconds. If ``piped`` is
+        not None, stdin is a pipe that begins with these bytes. Raise AgentStartError.
         """
         device = _Device(feed, piped)
         try:
@@ -113,17 +113,17 @@ class PtyProcess:
 
     @property
     def is_running(self) -> bool:
-        """Return whether the command or a child of it runs and is not being ended."""
+        """Return whether the command or a child of it runs and no `stop` has begun."""
         return self._ending is None and not self._is_gone()
 
     async def wait(self) -> Exit:
-        """Wait until the command has ended and all output was fed. Any number of tasks may wait."""
+        """Wait until the command has ended and its output is complete."""
         await self._finished.wait()
         assert self._device.exit is not None
         return self._device.exit
 
     def write(self, data: bytes) -> None:
-        """Send keys that the user types. They are dropped once the command has ended."""
+        """Send keys that the user types; drop them after the end of the command."""
         if self._device.exit is not None:
             return
         if self._device.has_terminal or INTERRUPT not in data:
@@ -132,21 +132,20 @@ class PtyProcess:
             self.begin_stop()
 
     async def stop(self) -> None:
-        """End the command and all it has started: SIGTERM, then SIGKILL after `kill_s`.
+        """End the command and its descendants: SIGTERM, then SIGKILL after `kill_s`.
 
-        Return when they have ended, at the latest after about twice that time.
+        Return when they have ended, at the latest after about twice `kill_s`.
         """
         await asyncio.shield(self.begin_stop())
 
     def begin_stop(self) -> asyncio.Task[None]:
-        """Start ending the command. The task is done when all processes have ended."""
+        """Start to end the command. The task is done when all processes have ended."""
         if self._ending is None:
             self._ending = asyncio.get_running_loop().create_task(self._end())
         return self._ending
 
     def _watch(self) -> None:
-        # A process may be missing from the process table during an exec. If unsure, it counts as
-        # running.
+        # During an exec, the process table may lack a process. It counts as running then.
         if self._device.exit is None or self._tree.alive():
             self._reaper.add(self.pid)
         self._device.when_exited(self._on_exit)
@@ -156,7 +155,7 @@ class PtyProcess:
         self._finishing = asyncio.get_running_loop().create_task(self._finish())
 
     async def _finish(self) -> None:
-        """Finish the output. Children left behind keep their group listed until `stop`."""
+        """Finish the output. The group stays listed until `stop` if children are left."""
         self._device.release()
         try:
             with anyio.move_on_after(DRAIN_S):
@@ -170,7 +169,7 @@ class PtyProcess:
 
     async def _end(self) -> None:
         try:
-            # Before any process ends: afterwards its descendants cannot be found.
+            # Once a process has ended, its descendants can no longer be found.
             await self._tree.scan()
             for number in (signal.SIGTERM, signal.SIGKILL):
                 if self._is_gone():
@@ -185,7 +184,7 @@ class PtyProcess:
             await self._close()
 
     async def _close(self) -> None:
-        """Close the device after the last output, which waiters expect to be complete."""
+        """Close the device after the last output."""
         with anyio.move_on_after(DRAIN_S):
             await self._finished.wait()
         self._device.close()
@@ -203,10 +202,10 @@ class _Device(asyncio.SubprocessProtocol):
 
     def __init__(self, feed: Callable[[bytes], None], piped: bytes | None = None) -> None:
         self.input: int | None = None
-        """Read end of the pipe that is the stdin of the process, until it has started."""
+        """Read end of the pipe for the stdin of the process, until the start."""
         self.exit: Exit | None = None
         self.drained = anyio.Event()
-        """Set once no further output can come."""
+        """Set when the output is complete."""
         self._feed = feed
         self._on_exit: Callable[[], None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -217,7 +216,7 @@ class _Device(asyncio.SubprocessProtocol):
         os.set_blocking(self._master, False)
         _set_size(self._master)
         self._sink = self._master
-        """Descriptor that the user's keys are written to."""
+        """Descriptor to which the user's keys are written."""
         if piped is not None:
             self.input, self._sink = os.pipe()
             os.set_blocking(self._sink, False)
@@ -243,7 +242,7 @@ class _Device(asyncio.SubprocessProtocol):
             self._on_exit()
 
     def when_exited(self, action: Callable[[], None]) -> None:
-        """Call `action` when the process has ended, or now if it already has."""
+        """Call `action` when the process ends; at once if it has ended already."""
         self._on_exit = action
         if self.exit is not None:
             action()
@@ -257,7 +256,7 @@ class _Device(asyncio.SubprocessProtocol):
         self._flush()
 
     def release(self) -> None:
-        """Close the slave side. Reading ends once no process holds it."""
+        """Close the slave side. Reading ends when no process has it open."""
         if self._slave >= 0:
             os.close(self._slave)
             self._slave = -1

@@ -1,4 +1,4 @@
-"""Process groups that the guard (`guard.py`) ends if the host cannot."""
+"""List of the process groups that the guard (`guard.py`) ends if the host cannot."""
 
 import itertools
 import logging
@@ -15,9 +15,9 @@ from acp_nvim.tasks import true_within
 log = logging.getLogger(__name__)
 
 CLOSE_S = 3.0
-"""Time that `aclose` waits for the guard, in seconds.
+"""Maximum time that `aclose` waits for the guard, in seconds.
 
-It covers the guard's second of grace and the delays of a busy machine.
+It covers the second between the guard's signals and the delays of a busy machine.
 """
 
 
@@ -25,12 +25,12 @@ class Reaper:
     """Process groups of this host that must not outlive it.
 
     The guard starts with the first `start` or `add`. If it has died, the next `add` replaces it and
-    sends it all groups. Windows has neither process groups nor a POSIX shell: there all methods do
-    nothing, and an agent ends because its stdin ends.
+    sends all groups to the new one. Windows has neither process groups nor a POSIX shell. There all
+    methods do nothing, and an agent ends because its stdin ends.
     """
 
     def __init__(self, early: EarlyAgent | None = None) -> None:
-        """Set up, with the guard of an early agent if there is one."""
+        """Use the guard of an early agent, if there is one."""
         self.groups: set[int] = set() if early is None else {early.process.pid}
         """Ids of the listed process groups."""
         self._guard: subprocess.Popen[bytes] | None = None if early is None else early.guard
@@ -45,7 +45,7 @@ class Reaper:
     def start(self) -> None:
         """Start the guard if it is not running.
 
-        It is called before a child starts, to keep the child's time without a guard short.
+        Call this before a child starts, so that the child is not long without a guard.
         """
         if sys.platform == "win32" or self._closed or self._is_running():
             return
@@ -73,7 +73,7 @@ class Reaper:
     async def aclose(self) -> None:
         """End the guard, which first ends the groups still listed.
 
-        It takes at most `CLOSE_S` seconds and is idempotent.
+        This takes at most `CLOSE_S` seconds and is idempotent.
         """
         self._closed = True
         shell, self._guard = self._guard, None

@@ -1,4 +1,4 @@
-"""Last lines of a process's stderr, shown when it exits."""
+"""Last lines of a process's stderr, to explain its exit."""
 
 from collections import deque
 from collections.abc import Callable
@@ -12,13 +12,13 @@ class StderrRing:
     """The last `MAX_LINES` lines, each cut to `MAX_LINE_BYTES`, in bounded memory."""
 
     def __init__(self, on_data: Callable[[bytes], None] | None = None) -> None:
-        """Set up. ``on_data`` receives all data in its original pieces."""
+        """``on_data`` is called with all data in its original pieces."""
         self._on_data = on_data
         self._lines: deque[bytes] = deque(maxlen=MAX_LINES)
         self._open = b""
 
     def feed(self, data: bytes) -> None:
-        """Add bytes. The lines do not depend on how the bytes are split."""
+        """Add bytes, which may be split anywhere."""
         if self._on_data is not None:
             self._on_data(data)
         first, *rest = data.split(b"\n")

@@ -1,9 +1,9 @@
 """Descendants of a child process, and signals to all of them.
 
 A child is the leader of its own session, so its group is signalled first. Processes that have left
-the group (`setsid`, a shell with job control) are found by descent while their parents live, by
-session after that. With `/proc`, daemons that left both are found by the inherited mark in their
-environment. Without it, the table of processes comes from `ps`.
+the group (`setsid`, a shell with job control) are found by descent while their parents live, and by
+session after that. With `/proc`, daemons that left both are found by the mark that they inherit in
+their environment. Without `/proc`, the table of processes comes from `ps`.
 """
 
 import os
@@ -21,17 +21,18 @@ from acp_nvim.tasks import true_within
 
 PROC = Path("/proc")
 EXEC_S = 0.1
-"""Time within which an exec completes, in seconds. A process without environment then has none."""
+"""Maximum duration of an exec, in seconds, during which the environment is empty."""
 
 
 PS_S = 2.0
-"""Longest wait for `ps`, in seconds."""
+"""Maximum time to wait for `ps`, in seconds."""
 
 
 class ProcessStat(Struct, frozen=True):
     """Line of the process table.
 
-    `birth`, in clock ticks or from `ps` in seconds, and `pid` together identify a process.
+    `birth` and `pid` together identify a process; `birth` is in clock ticks, or in seconds with
+    `ps`.
     """
 
     pid: int
@@ -43,19 +44,19 @@ class ProcessStat(Struct, frozen=True):
 
 
 def process_stat(pid: int) -> ProcessStat | None:
-    """Parse `/proc/{pid}/stat`. Return None without such a process."""
+    """Return the process with an id, or None if there is none."""
     try:
         line = (PROC / str(pid) / "stat").read_bytes()
     except OSError:
         return None if PROC.exists() else next(_from_ps("-p", str(pid)), None)
-    # The command in parentheses may contain blanks and parentheses: count from the last one.
+    # The command in parentheses may contain blanks and parentheses.
     fields = line[line.rfind(b")") + 2 :].split()
     state, (parent, group, session) = fields[0], map(int, fields[1:4])
     return ProcessStat(pid, parent, group, session, int(fields[19]), state in (b"Z", b"X"))
 
 
 def process_table() -> list[ProcessStat]:
-    """Return all processes visible to this user. Without `/proc` and `ps` the list is empty."""
+    """Return all processes visible to this user; an empty list without `/proc` and `ps`."""
     try:
         names = [path.name for path in PROC.iterdir()]
     except OSError:
@@ -88,7 +89,7 @@ def _from_ps(*which: str) -> Iterator[ProcessStat]:
 
 
 def _session(pid: int) -> int:
-    """Return the session of a process, or 0 if it has ended or the system does not tell."""
+    """Return the session of a process, or 0 if it is unknown."""
     try:
         return os.getsid(pid)
     except OSError:
@@ -96,15 +97,15 @@ def _session(pid: int) -> int:
 
 
 def environment(pid: int) -> list[bytes] | None:
-    """Return the environment that a process was started with.
+    """Return the initial environment of a process.
 
-    Return None during an exec, when it is empty for a moment.
+    Return None during an exec, when the environment is empty for a moment.
     """
     directory = PROC / str(pid)
     try:
         found = (directory / "environ").read_bytes()
         if not found:
-            (directory / "exe").readlink()  # a process that is ending has none
+            (directory / "exe").readlink()  # fails for a process that is ending
             return None
     except OSError:  # ended meanwhile, or another user's
         return []
@@ -114,8 +115,8 @@ def environment(pid: int) -> list[bytes] | None:
 class ProcessTree:
     """Processes under one leader, including it, and those with its mark.
 
-    Descendants that left the group are remembered once they were seen. Reused process ids are
-    recognized by their birth time and left alone.
+    Descendants that left the group (strays) are remembered once they were seen. A reused process id
+    is recognized by its birth time.
     """
 
     def __init__(self, leader: int, mark: str | None = None) -> None:
@@ -123,15 +124,15 @@ class ProcessTree:
         self._mark = mark
         stat = process_stat(leader)
         self._birth = stat.birth if stat is not None else None
-        """None if the leader had ended and was collected before the first look."""
+        """Birth of the leader; None if it had already ended and been collected."""
         self._strays: dict[int, int] = {}
 
     async def scan(self) -> None:
-        """Read the process table for members outside the group, while their parents are alive."""
+        """Find members outside the group in the process table, while their parents live."""
         await true_within(self._update_members, EXEC_S)
 
     def _update_members(self) -> bool:
-        """Update the members. Return whether none can have been missed."""
+        """Update the members. Return whether all of them were certainly found."""
         table = [stat for stat in process_table() if not stat.zombie]
         members = self._live_strays()
         if self._is_leader_ours():
@@ -156,7 +157,7 @@ class ProcessTree:
         return sure
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the group and to every remembered stray with the same birth time."""
+        """Send a signal to the group and to all strays that still run."""
         if sys.platform == "win32":
             return
         if self._is_leader_ours():
@@ -192,7 +193,7 @@ class ProcessTree:
 def _send(function: Callable[[int, int], None], target: int, number: int) -> bool:
     """Send a signal and return whether that worked.
 
-    macOS reports "not permitted" for a group of zombies, which counts as ended.
+    A group of zombies, for which macOS reports "not permitted", counts as ended.
     """
     try:
         function(target, number)

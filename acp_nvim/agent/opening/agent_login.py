@@ -36,7 +36,7 @@ class AgentLogin:
         self._changed = changed
         self._trying = anyio.Lock()
         self._asking: set[anyio.CancelScope] = set()
-        """Requests `authenticate` without an answer yet."""
+        """Open requests `authenticate`."""
         self._configured: bool | None = None
         """Whether the configured login worked; None before the first try."""
 
@@ -46,7 +46,7 @@ class AgentLogin:
         await self.ask_state()
 
     async def try_configured(self) -> bool:
-        """Log in by option `auth_method`, once until the next login. Return whether it worked."""
+        """Log in by option `auth_method`, once until `allow_retry`. Return whether that worked."""
         method = self._spec.auth_method
         if method is None:
             return False

@@ -17,18 +17,17 @@ from acp_nvim.render.text import path_line
 
 
 class TerminalLogin(Struct, frozen=True):
-    """Program to run in a terminal of its own. Exit code 0 means that the user is logged in.
+    """Login program to run in a new terminal.
 
-    `env` is added to the environment. It is never passed to `authenticate`.
+    Exit code 0 means that the user is logged in. `env` is added to the environment and never passed
+    to `authenticate`.
     """
 
     title: str
     command: list[str]
     env: dict[str, str]
     foreign: dict[str, str] | None = None
-    """Variables that the agent sets, if the program is not the agent itself but one that it
-    names.
-    """
+    """Variables that the agent sets, if the program is another one that it names."""
 
     @property
     def line(self) -> str:
@@ -89,17 +88,17 @@ def variables(method: schema.AuthMethod) -> list[schema.AuthEnvVar]:
 
 
 def missing(method: schema.AuthMethod, env: Mapping[str, str]) -> list[schema.AuthEnvVar]:
-    """Return the required variables that have no value in `env`."""
+    """Return the required variables without a value in `env`."""
     return [variable for variable in variables(method) if not env.get(variable.name)]
 
 
 def name(method: schema.AuthMethod) -> str:
-    """Return the agent's name for the method, or else its id."""
+    """Return the display name of the method, or else its id."""
     return str(getattr(method, "name", "")) or identity(method)
 
 
 def identity(method: schema.AuthMethod) -> str:
-    """Return the id of the method, as `authenticate` takes it."""
+    """Return the id of the method for `authenticate`."""
     return str(getattr(method, "id", ""))
 
 

@@ -1,7 +1,7 @@
 """Forking a session at an earlier point: at a cursor of the agent, or at one of its messages.
 
-The protocol has a field for the cursor only (rfds/session-cursors). For a message, this builds the
-`_meta` that some agents read.
+The protocol has a field only for the cursor (rfds/session-cursors). For a message, some agents read
+`_meta`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.opening.origin import ForkPoint
 
 _AIR: Final = {"codex-acp": (1, 0), "claude-agent-acp": (0, 76)}
-"""Agents that read `_meta.jetbrains.air.fork` by default, from these versions on."""
+"""First versions of agents that read `_meta.jetbrains.air.fork` by default."""
 
 
 class Arguments(TypedDict, total=False):
@@ -25,7 +25,7 @@ class Arguments(TypedDict, total=False):
 
 
 def arguments(agent: Agent, point: ForkPoint) -> Arguments:
-    """Return the arguments for a fork at a point, or none if the agent cannot fork there."""
+    """Return the arguments for a fork at a point; no arguments if the agent cannot fork there."""
     if not agent.session_capabilities.fork:
         return {}
     if point.cursor is not None:

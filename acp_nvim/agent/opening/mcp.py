@@ -26,7 +26,7 @@ from acp_nvim.files.bytes import nofollow
 from acp_nvim.protocol import schema
 
 FILES: Final = (".mcp.json", "mcp.json")
-"""Names of the file in a session's directory. The first one that names a server wins."""
+"""Names of the file in a session's directory, in order of precedence."""
 FILE_BYTES: Final = 1 << 20
 
 _TRANSPORTS: Final = {
@@ -36,7 +36,7 @@ _TRANSPORTS: Final = {
     "streamableHttp": "http",
     "sse": "sse",
 }
-"""Protocol names of the transports, by the spellings in use."""
+"""Protocol names of the transports, by common spelling."""
 
 Server = schema.McpServerStdio | schema.McpServerHttp | schema.McpServerSse
 
@@ -61,7 +61,7 @@ class ServerOutcome(Struct, frozen=True):
 
 
 class Servers(Struct):
-    """Servers for the agent, `left_out` and `doubts` for the user, `secrets` for the log."""
+    """Servers for the agent, messages for the user, and `secrets` that must not be logged."""
 
     resolve_servers: list[Server] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -69,9 +69,9 @@ class Servers(Struct):
     """Reasons why a server that is passed on may not work."""
     secrets: list[str] = field(default_factory=list)
     files: dict[str, list[str]] = field(default_factory=dict)
-    """Project files that servers come from, with the names of these servers."""
+    """Names of the servers from project files, by file."""
     asks: list[Project] = field(default_factory=list)
-    """Files that were left out because the user has not been asked about them yet."""
+    """Files that are left out until the user has answered a question about them."""
     outcomes: list[ServerOutcome] = field(default_factory=list)
     """Outcome for each configured server."""
 
@@ -183,7 +183,7 @@ def _stdio(
 def _absolute_program(command: str, cwd: str, path: str | None) -> str:
     """Return the program's absolute path, as the protocol requires.
 
-    A program that is not found is passed on unchanged: the agent may run on another machine.
+    A program that is not found is passed on unchanged, since the agent may run on another machine.
     """
     program = os.path.expanduser(command)  # noqa: PTH111 - expands `~` and nothing else
     if os.path.isabs(program):  # noqa: PTH117
@@ -209,7 +209,7 @@ def _string(entry: Mapping[str, Any], key: str) -> str:
 
 
 def _pairs(entry: Mapping[str, Any], key: str, expand: _Expansion) -> Iterator[tuple[str, str]]:
-    """Yield names and values of a map as in `mcp.json`, or of a list as in the protocol."""
+    """Yield names and values of a map (as in `mcp.json`) or of a list (as in the protocol)."""
     value = entry.get(key) or {}
     if isinstance(value, list):
         value = {item.get("name"): item.get("value") for item in value if isinstance(item, dict)}
@@ -302,9 +302,9 @@ def _project(
 
 
 def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str | None:
-    """Return the program that a bare name resolves to, unless it is the user's own.
+    """Return the program that a bare name resolves to, if it may not be the user's own.
 
-    It is not their own if it is inside the project or was found by a PATH from the file.
+    That is a program inside the project, or one found by a PATH from the file.
     """
     try:
         server = _stdio(entry, str(entry["name"]), cwd, _Expansion({**env, "workspaceFolder": cwd}))
@@ -319,7 +319,7 @@ def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str])
 def _read_file(file: Path) -> bytes:
     """Return the bytes of a file, following links.
 
-    Raise OSError for a pipe too, because reading one might never end.
+    Raise OSError, also for a pipe, since reading one might never end.
     """
     try:
         data = nofollow.read(os.path.realpath(file), FILE_BYTES)
@@ -331,9 +331,7 @@ def _read_file(file: Path) -> bytes:
 
 
 def _entries_of(content: bytes) -> list[Mapping[str, Any]]:
-    """Return the entries of `{"mcpServers": {name: …}}`, or of `servers`, a name some editors
-    use.
-    """
+    """Return the entries of `{"mcpServers": {name: …}}`, or of `servers`, as in some editors."""
     try:
         data = msgspec.json.decode(content)
     except msgspec.DecodeError as error:

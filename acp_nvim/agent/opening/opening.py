@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from acp_nvim.agent.opening.fork_points import Arguments
 
 Watched = Callable[[str], AbstractContextManager[None]]
-"""Context manager around a request, by its name. It warns the user if the answer does not come."""
+"""Context manager around a request (by name), which warns the user of a late answer."""
 
 QUIET_S: Final = 0.25
-"""Seconds without an update after which a replay counts as complete.
+"""Time without an update after which a replay counts as complete, in seconds.
 
 Some agents answer `session/load` first and replay afterwards.
 """
 REPLAY_S: Final = 5.0
-"""Longest wait for the end of such a late replay, in seconds."""
+"""Maximum wait for the end of such a late replay, in seconds."""
 
 _RESUMED: Final = (
     wording.LOST_RESUMED,
@@ -42,7 +42,7 @@ _RESUMED: Final = (
     wording.RECONNECTED_RESUMED,
 )
 _LOADED: Final = (wording.LOST_LOADED, wording.RESTARTED_LOADED, wording.RECONNECTED_LOADED)
-"""Texts for a session that the agent had lost, whose agent was restarted, or was reconnected."""
+"""Texts for a session that was lost, or whose agent was restarted or reconnected."""
 
 
 class Opening:
@@ -74,7 +74,7 @@ class Opening:
 
     @property
     def _directories(self) -> list[str]:
-        """Return the additional directories that exist in the place of the agent."""
+        """Return the additional directories that exist where the agent runs."""
         return [one for one in self._session.directories if self._connection.covers(one)]
 
     # -- the first time ---------------------------------------------------------------------------
@@ -118,8 +118,7 @@ class Opening:
     async def _resume_stored(self) -> Any:
         """Resume a session that was not open here.
 
-        If its entries are known they are shown, and a replay, which some agents still send, is
-        dropped.
+        If its entries are known, show them and drop the replay that some agents send nevertheless.
         """
         session, entries = self._session, self._origin.entries()
         if not entries:
@@ -142,9 +141,10 @@ class Opening:
         return result
 
     async def _fork(self) -> Any:
-        """Fork the session, at the point if there is one.
+        """Fork the session, at a point if there is one.
 
-        If the agent cannot fork there or refuses, a new session receives the earlier conversation.
+        If the agent cannot fork there or refuses, open a new session that receives the earlier
+        conversation.
         """
         from acp_nvim.agent.opening import fork_points
 
@@ -186,8 +186,8 @@ class Opening:
     async def open_again(self, lost: str | None, *, hands_over: bool) -> Any:
         """Resume the session, else load it, else open a new one with the reason in the chat.
 
-        ``lost``: None, or the end of the line about a session that a running agent has lost.
-        ``hands_over``: a new session receives the conversation.
+        ``lost`` is the end of the line about a session that a running agent has lost, otherwise
+        None. With ``hands_over``, a new session receives the conversation.
         """
         agent, session_id = self._agent, self._session.id
         self._session.cursors.clear()
@@ -208,10 +208,10 @@ class Opening:
         return await self._replace(lost, reason, hands_over=hands_over)
 
     async def _reopen(self, request: Callable[[str, OnResponse], Awaitable[Any]]) -> Any:
-        """Open a session whose chat is shown already. A replay is dropped, and the message ids are
-        kept.
+        """Open a session whose chat is shown already.
 
-        Without a replay, the agent may reuse message ids.
+        After a replay, which is dropped, message ids keep their meaning. Without one, the agent may
+        reuse them.
         """
         session = self._session
         session.mark_ids()
@@ -346,7 +346,9 @@ async def mute_replay(router: SessionRouter, session_id: str) -> AsyncIterator[M
 
 
 def _refusal(error: RequestError | RemoteProtocolError) -> str:
-    """Return why the session could not be opened again. Raise the error if it asks for a login."""
+    """Return the reason why a session could not be opened again. Raise the error if it needs a
+    login.
+    """
     code = error.code if isinstance(error, RequestError) else None
     if needs_login(error):
         raise error

@@ -14,19 +14,14 @@ OriginKind = Literal["new", "load", "resume", "fork", "copy", "reopen"]
 
 
 class Branch(Struct, frozen=True):
-    """Rewind of session `n`, by the host's number. `files` is true if files were restored with
-    it.
-    """
+    """Rewind of session number `n`. `files` is true if files were restored too."""
 
     n: int
     files: bool
 
 
 class ForkPoint(Struct, frozen=True):
-    """End of the part of a session that a fork gets.
-
-    It is a cursor of the agent (rfds/session-cursors), or its last message in that part.
-    """
+    """End of the part that a fork gets: a cursor (rfds/session-cursors) or a message."""
 
     cursor: str | None = None
     message_id: str | None = None
@@ -44,9 +39,9 @@ class Origin(Struct, frozen=True):
     """Agent's id of the existing session."""
     chosen: InitialOptions = field(default_factory=InitialOptions)
     entries: Callable[[], Sequence[Entry]] = tuple
-    """Return the known entries of the session."""
+    """Function that returns the known entries of the session."""
     point: ForkPoint | None = None
-    """For a fork of a part of the session, the end of that part."""
+    """End of the part that a fork gets; None for all."""
     branch: Branch | None = None
     hands_over: bool = False
     """For `reopen`, whether a new session in its place receives the earlier conversation."""

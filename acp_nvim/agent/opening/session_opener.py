@@ -1,4 +1,4 @@
-"""Opening of a session at its agent: connect, log in, request, and give up."""
+"""Opening of a session at its agent: connection, login, requests, failure."""
 
 from __future__ import annotations
 
@@ -45,11 +45,10 @@ class SessionOpener:
         self.session = session
         self.origin = origin
         self.connection: Connection | None = None
-        """The connection that serves the session, or last served it."""
+        """Connection that serves the session, or last served it."""
         self.handover = ""
-        """Earlier conversation, for an agent that lacks it.
-
-        It is sent with the next prompt that accepts more text.
+        """Earlier conversation for an agent that lacks it, sent with the next prompt that accepts
+        text.
         """
         self.is_lost = False
         """Whether the agent has lost the session, which must be opened again."""
@@ -60,11 +59,11 @@ class SessionOpener:
         self._observers = observers
         self._on_failure = on_failure
         self._was_open = origin.kind == "reopen"
-        """Whether the session has been open, in this process of the host or an earlier one."""
+        """Whether the session has been open in this or an earlier process of the host."""
         self._was_open_here = False
-        """Whether it has been open in this process, which then knows its options."""
+        """Whether the session has been open in this process, which then knows its options."""
         self._opened_at: Connection | None = None
-        """The connection at which it was last opened."""
+        """Connection at which the session was last opened."""
         self._params = SessionParams()
         self._first_options = options.current_choices(session)
         """Options that the agent first gave the session."""
@@ -192,7 +191,7 @@ class SessionOpener:
         return self.origin.chosen
 
     async def _request(self, connection: Connection, initial: InitialOptions) -> Any:
-        """Send the requests that open the session. Return the result of the last one."""
+        """Send the requests that open the session; return the last result."""
         params = connection.session_params(self.session)
         if connection.agent.session_capabilities.options:
             params = structs.replace(params, options=initial.options)
@@ -222,11 +221,11 @@ class SessionOpener:
                 self.origin = structs.replace(self.origin, entries=tuple)
 
     def lose(self, line: str = "") -> None:
-        """Mark the session as lost by a running agent. ``line`` ends the line that reports it."""
+        """Mark the session as lost by a running agent. ``line`` ends the message about it."""
         self.is_lost, self._lost_line = True, line
 
     def on_handed_over(self) -> None:
-        """Drop the earlier conversation, which the agent has received."""
+        """Drop the earlier conversation after the agent has received it."""
         self.handover = ""
 
     # -- login ------------------------------------------------------------------------------------
@@ -259,7 +258,7 @@ class SessionOpener:
         self._is_login_tried = False
 
     def stop_awaiting_login(self) -> None:
-        """Forget the login, since the session is opened again."""
+        """Stop waiting for a login, since the session is opened again."""
         self.is_login_awaited = self._is_login_tried = False
 
     # -- failure and end --------------------------------------------------------------------------
@@ -308,9 +307,7 @@ class SessionOpener:
         session.change("status", "error")
 
     async def close_at_agent(self) -> None:
-        """Close the session at the agent if it supports that. It may not know the session any
-        longer.
-        """
+        """Close the session at the agent, if it supports that and still runs."""
         connection, session = self.connection, self.session
         assert connection is not None
         try:

@@ -39,7 +39,7 @@ class SessionParams(Struct, frozen=True):
     remarks: Sequence[str] = ()
     """One line for each part that could not be passed on."""
     notes: Sequence[str] = ()
-    """One line for each project file that servers come from."""
+    """One line for each project file with servers."""
     secrets: Sequence[str] = ()
     """Values that must not be logged."""
     asks: Sequence[Project] = ()
@@ -52,7 +52,7 @@ class SessionParams(Struct, frozen=True):
     """Name of the editor's server, which comes first; empty without it."""
 
     def with_tools_named(self, name: str) -> SessionParams:
-        """Return a copy with another name for the editor's server."""
+        """Return the parameters with another name for the editor's server."""
         own, *others = self.mcp_servers
         outcome, *outcomes = self.outcomes
         return structs.replace(
@@ -63,7 +63,7 @@ class SessionParams(Struct, frozen=True):
         )
 
     def without_tools(self) -> SessionParams:
-        """Return a copy without the editor's server and the system prompt about its tools."""
+        """Return the parameters without the editor's server and the prompt about its tools."""
         outcome, *outcomes = self.outcomes
         left_out = structs.replace(outcome, left_out=wording.WHY_MCP_REFUSED)
         return structs.replace(
@@ -158,7 +158,7 @@ def of(
 def _with_ours(
     servers: mcp.Servers, own: Callable[[], OwnServer | None], remarks: list[str]
 ) -> list[Any]:
-    """Return the servers that were found, after the editor's own if it is offered."""
+    """Return the servers with the editor's own, if offered, first."""
     if any(server.name == OWN for server in servers.resolve_servers):
         remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
         return list(servers.resolve_servers)
@@ -180,7 +180,7 @@ def _notes(servers: mcp.Servers) -> list[str]:
 def _outcomes(
     servers: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]
 ) -> list[mcp.ServerOutcome]:
-    """Return the outcome for the editor's server, first in the offer, and for all others."""
+    """Return the outcomes with that for the editor's server, if offered, first."""
     own = offer[: len(offer) - len(servers.resolve_servers)]
     outcomes = [*(mcp.ServerOutcome(it.name, mcp.transport(it)) for it in own), *servers.outcomes]
     names = {server.name for server in passed}
@@ -204,7 +204,7 @@ def tools_route(capabilities: schema.McpCapabilities) -> Route:
 
 
 def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:
-    """Return the keys of the configured `_meta` that each prompt carries too."""
+    """Return the trace keys of the configured `_meta`, which each prompt carries too."""
     meta = {**settings.meta, **spec.meta}
     return {key: meta[key] for key in TRACE if key in meta}
 

@@ -24,7 +24,7 @@ _ENDINGS: Final = (
 )
 _SCHEME: Final = late(r"(?i)\s*(?:bearer|basic|token|digest)?\s*")
 _PROGRAM: Final = late(r"--?\w|\.{0,2}/|~|(?!(?i:bearer|basic|token|digest)\s)\w+\s")
-"""A value that begins like an option, a path or a command is not secret, whatever its name."""
+"""Beginning of an option, a path or a command. Such a value is not secret, whatever its name."""
 
 
 @cache
@@ -69,7 +69,7 @@ def _is_secret_name(name: str) -> bool:
 
 
 def _mask(value: str) -> str:
-    """Return the length of a value and its placeholders. Only literal text is hidden."""
+    """Return the length of a value's literal text, followed by its placeholders."""
     placeholders = "".join(match.group() for match in PLACEHOLDER.finditer(value))
     count = len(PLACEHOLDER.sub("", value))
     hidden = f"{HIDDEN} ({count} character{'' if count == 1 else 's'})"

@@ -1,4 +1,4 @@
-"""Sessions that are not open here: listed by agents (v1/session-list) or in the local index."""
+"""Stored sessions, from agents' lists (v1/session-list) and the local index."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from acp_nvim.session.index import Entry, Index, title
 
 PAGES = 50
 SESSIONS = 2000
-"""Limits on an agent's list. A longer one is no use in a picker."""
+"""Limits on an agent's list, since a longer one is of no use in a picker."""
 
 
 class Stored(Struct, frozen=True):
@@ -77,7 +77,7 @@ def _seconds(iso: str) -> float:
 def merge_lists(
     lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str
 ) -> list[Stored]:
-    """Merge the agents' lists and the index: sessions in `cwd` first, newest first within each."""
+    """Merge the agents' lists and the index: sessions in `cwd` first, and the newest first."""
     found = {(one.agent, one.id): one for sessions in lists for one in sessions}
     for entry in remembered:
         known = found.get(entry.key)
@@ -94,7 +94,7 @@ class IndexFile:
     """Index on disk. Several editors may share it."""
 
     def __init__(self, path: Path, failed: Callable[[str], None]) -> None:
-        """`failed` receives the reason if the file cannot be written."""
+        """`failed` is called with the reason if the file cannot be written."""
         self.path = path
         self._failed = failed
 

@@ -1,7 +1,7 @@
-"""Agents that fail because of the editor's tools.
+"""Handling of agents that fail because of the editor's tools.
 
-A session is opened without the tools, and the error of a failed prompt names the option that
-disables them.
+A session is opened without the tools. The error of a failed prompt names the option that disables
+them.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ async def open_session(
 ) -> tuple[Any, SessionParams]:
     """Send a request that opens a session. Return its result and the parameters that worked.
 
-    If it fails with the editor's server in the list, it is sent again with another name for that
-    server, then without the server. If both fail too, the first error is raised.
+    If the request fails with the editor's server in the list, send it again with another name for
+    that server, then without the server. If both fail too, raise the first error.
     """
     try:
         return await ask(params), params
@@ -75,8 +75,8 @@ def is_unrelated(error: RequestError) -> bool:
 def tools_hint(session: Session, error: Exception, *, is_first: bool) -> Sequence[str]:
     """Return a line about option `tools` if the tools may have caused a prompt's error.
 
-    This is the case if the error names them, or if no prompt has worked yet and the error gives no
-    reason. ``is_first``: the agent has not yet answered a prompt of the session.
+    That is if the error names them, or if the first prompt fails without a reason. ``is_first`` is
+    true until the agent has answered a prompt of the session.
     """
     if session.tools is None or not isinstance(error, RequestError):
         return ()

@@ -1,4 +1,4 @@
-"""Image in the clipboard, read by a program of the system."""
+"""Image in the clipboard, which a program of the system reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _POWERSHELL: Final = (
 
 
 class NoImage(Exception):
-    """There is no image. The message gives the reason in one line."""
+    """Error: there is no image. The message gives the reason in one line."""
 
 
 async def image(env: Mapping[str, str], platform: str = sys.platform) -> bytes:
@@ -65,7 +65,7 @@ def _missing(env: Mapping[str, str], platform: str) -> str:
 
 
 async def _ask(tool: str, env: Mapping[str, str]) -> bytes:
-    """Return an image's bytes, or no bytes if this program finds no image."""
+    """Return the image's bytes, or no bytes if this program finds no image."""
     match tool:
         case "wl-paste":
             kind = _first(await _run([tool, "--list-types"], env))

@@ -1,7 +1,7 @@
 """Remarks on hunks, which are sent with the next prompt.
 
-`acp.features.review.comment` keeps each of them until it has been sent, so that a new host gets
-them back after a crash.
+`acp.features.review.comment` keeps each remark until it has been sent, so that a new host gets it
+back after a crash.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HEAD = "Remarks on your edits:"
 
 
 class Comment(msgspec.Struct, frozen=True):
-    """The user's remark on some lines (1-based, inclusive), and the present text of these lines."""
+    """Remark by the user on some lines (1-based, inclusive), with their present text."""
 
     id: int
     """Number assigned by Lua."""
@@ -40,8 +40,10 @@ class Comment(msgspec.Struct, frozen=True):
 
 
 def comment_from(args: Mapping[str, Any], path: str, entry: Pending | None) -> Comment:
-    """Return the remark from a table `{id, line, text, context}`: on the hunk at the line, or on
-    the line alone. If the table has `{first, last, lines}`, the remark is on these lines.
+    """Return the remark from a table `{id, line, text, context}` of Lua.
+
+    The remark is on the hunk at the line or on the line alone. If the table has `{first, last,
+    lines}`, it is on these lines.
     """
     line = int(args.get("line", 1))
     first, last, lines = line, line, tuple(args.get("lines") or ())
@@ -65,14 +67,14 @@ class Comments:
         self._notes: dict[int, list[str]] = {}
 
     def add(self, comment: Comment) -> None:
-        """Keep a remark for the next prompt, once."""
+        """Add a remark to the next prompt, unless it is added already."""
         if all(waiting.id != comment.id for waiting in self._waiting):
             self._waiting.append(comment)
             where = comment.first, comment.last, list(comment.lines)
             self._push("remark", comment.id, *where)
 
     def note(self, n: int, text: str) -> None:
-        """Keep a paragraph for the next prompt of session n."""
+        """Add a paragraph to the next prompt of session n."""
         self._notes.setdefault(n, []).append(text)
         self._push("noted", n, text)
 
@@ -84,11 +86,10 @@ class Comments:
             self._notes.setdefault(int(note["n"]), []).append(str(note["text"]))
 
     def join(self, prompt: Prompt, n: int) -> None:
-        """Add the remarks and notes to a prompt of session n.
+        """Add the remarks and notes to a prompt of session n, unless it is a slash command.
 
-        A prompt that was given as blocks gets them as a block and in its text. It is restored from
-        the text. The block begins with a blank line, since some agents join the texts of blocks. A
-        slash command gets none.
+        A prompt that consists of blocks gets them as a block and in its text, from which it is
+        restored. The block begins with a blank line, since some agents join the texts of blocks.
         """
         if prompt.text.startswith("/"):
             return

@@ -46,11 +46,11 @@ class Conversation:
         observers: ConversationObservers,
         origin: Origin = NEW,
     ) -> None:
-        """Set up without an agent: `open` or the first prompt starts it."""
+        """Create the conversation without an agent. `open` or the first prompt starts it."""
         self.session = session
         self.origin = origin
         self.used = 0.0
-        """Last use by the user, in seconds of a monotonic clock."""
+        """Time of the last use by the user, in seconds of a monotonic clock."""
         self._tasks = tasks
         self._observers = observers
         self._warnings = WaitWarnings(
@@ -104,7 +104,7 @@ class Conversation:
         return passed
 
     def send_first(self, prompt: Prompt) -> None:
-        """Send a prompt before all queued ones, as soon as no turn runs."""
+        """Send a prompt before all queued ones as soon as no turn runs."""
         queue.prepend(self.session, prompt)
         self._start_sending()
 
@@ -122,7 +122,7 @@ class Conversation:
     def _return_reasons(self) -> None:
         """Put reasons that the agent has not received back into the composer.
 
-        Each goes in front of the composer's text, so the last one is first.
+        Each goes before the composer's text, so the last one is first.
         """
         for prompt in reversed(queue.take_reasons(self.session)):
             notify(self._observers.on_prompt_returned, self.session, prompt)
@@ -146,7 +146,7 @@ class Conversation:
         self._tasks.start_soon(self._sender.add, prompt)
 
     def recall(self, prompt: Prompt | None = None) -> None:
-        """Ask the agent to return this prompt, or all, that it has not inserted."""
+        """Ask the agent to return a prompt, or all prompts, that it has not inserted."""
         self._sender.recall(prompt)
 
     def run_queue(self) -> None:
@@ -188,7 +188,7 @@ class Conversation:
         return True
 
     async def _watch_cancel(self, turn: int) -> None:
-        """End the commands that the agent still runs after the time for a cancel."""
+        """Wait for the time of a cancel, warn if the turn still runs, and end its commands."""
         await self._warnings.if_not_cancelled(turn)
         if self.connection is not None:
             self.connection.terminals.end_turn(self.session, turn)
@@ -196,7 +196,7 @@ class Conversation:
     # -- one turn after the other -----------------------------------------------------------------
 
     def open(self) -> None:
-        """Start agent and session now, whatever their state, and continue with the queue."""
+        """Start agent and session now, and continue with the queue."""
         self._is_woken = True
         self._sender.allow_sending()
         self._opener.stop_awaiting_login()
@@ -208,7 +208,7 @@ class Conversation:
             self._tasks.start_soon(self._send_queue)
 
     def _stop_trying(self) -> None:
-        """Stop, since the session could not be opened. This failure answers later requests too."""
+        """Stop sending, since the session could not be opened. Drop requests made meanwhile."""
         self._is_woken = False
 
     async def _send_queue(self) -> None:
@@ -278,7 +278,7 @@ class Conversation:
         return await act(self.connection.agent)
 
     async def _reopen(self) -> bool:
-        """Open a lost session again and return whether that worked. Prompts wait meanwhile."""
+        """Open a lost session again while prompts wait; return whether that worked."""
         if not await true_within(lambda: not self._is_working, AFTER_TURN_S):
             return False
         self._is_working = True
@@ -298,7 +298,7 @@ class Conversation:
         self._opener.await_restart(waits=self._is_working and not self.is_open)
 
     def on_restart_failed(self, reason: str) -> None:
-        """Note that the agent was ended and `open` does not follow."""
+        """Fail the session if it waited for a restart, which has failed."""
         self._opener.on_restart_failed(reason)
 
     def on_login(self) -> None:
@@ -307,9 +307,7 @@ class Conversation:
             self.open()
 
     def on_agent_unreached(self, why: str) -> None:
-        """Show why the agent cannot be reached and when the next try follows, if the session
-        waits.
-        """
+        """Show why the agent cannot be reached, if the session waits for it."""
         if self.session.status == "starting":
             self._warnings.warn(why)
 

@@ -27,18 +27,15 @@ _T = TypeVar("_T")
 
 
 async def diff(cwd: str, env: Mapping[str, str]) -> str:
-    """Return the diff of the working tree against the last commit, staged or not.
+    """Return the diff of the working tree against the last commit; empty if there is none.
 
-    It is empty if there are no changes, no repository or no git. No program configured by a
-    repository runs: a changed file with a filter is only named.
+    No program that the repository configures is run, so a changed file with a filter is only named.
     """
     return await to_thread.run_sync(_ask, cwd, env, _describe_changes, abandon_on_cancel=True) or ""
 
 
 async def changed_files(cwd: str, env: Mapping[str, str]) -> list[str]:
-    """Return the absolute paths of the changed files. A file that was only touched may be
-    included.
-    """
+    """Return the absolute paths of the changed files, perhaps with files that were only touched."""
     return await to_thread.run_sync(_ask, cwd, env, _names, abandon_on_cancel=True) or []
 
 

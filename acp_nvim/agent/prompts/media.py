@@ -15,9 +15,10 @@ from acp_nvim.render.text import format_size as readable
 from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 
 TEXT_BYTES: Final = 256 << 10
-"""A larger text is attached as a link, and the agent reads the parts that it needs."""
+"""Maximum size of an attached text. A larger one becomes a link, of which the agent reads parts."""
 IMAGE_BYTES: Final = 5 << 20
-"""A larger image is attached as a link, because model providers refuse it."""
+"""Maximum size of an attached image. A larger one becomes a link, since model providers refuse it.
+"""
 AUDIO_BYTES: Final = 20 << 20
 
 _SNIFF: Final = 8192
@@ -107,7 +108,7 @@ def attachment(path: str, live: str | None = None, say: Say = lambda _: None) ->
     """Return the attachment for a file. `live` is its text in an editor with unsaved changes.
 
     Images and audio are read whole, texts up to `TEXT_BYTES`. All other files, and unreadable ones,
-    are attached as links. `say` receives one line if a file is unexpectedly only linked.
+    are attached as links. `say` is called with one line if that may surprise the user.
     """
     file = Path(path)
     if live is not None:

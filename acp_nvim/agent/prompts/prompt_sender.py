@@ -1,4 +1,4 @@
-"""Prompts of a session at its agent: sent, inserted, answered, refused, sent again."""
+"""Prompts of a session from their sending to the answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SentPrompt:
     def __init__(self, prompt: Prompt, *, is_resent: bool = False) -> None:
         self.prompt = prompt
         self.is_resent = is_resent
-        """Whether it was sent before to a session that the agent had lost."""
+        """Whether the prompt was sent before, to a session that the agent had lost."""
         self.is_answered = False
         self.call: OutgoingCall | None = None
 
@@ -70,7 +70,7 @@ class PromptSender:
         self._observers = observers
         self._running: SentPrompt | None = None
         self._added: list[SentPrompt] = []
-        """Prompts sent during the turn of another one."""
+        """Prompts sent during the turn of another prompt."""
         self._added_answered = anyio.Event()
         self._calls_before = 0
         """Number of tool calls before the turn."""
@@ -81,7 +81,7 @@ class PromptSender:
 
     @property
     def has_running(self) -> bool:
-        """Return whether a prompt is at the agent, or its answer is being handled."""
+        """Return whether a prompt runs at the agent or its answer is being handled."""
         return self._running is not None
 
     @property
@@ -97,7 +97,7 @@ class PromptSender:
     # -- a turn -----------------------------------------------------------------------------------
 
     def turn_start(self, prompt: Prompt, *, is_at_agent: bool = False) -> TurnStart:
-        """Return the values that observers get before a turn."""
+        """Return the values for observers before a turn."""
         connection = self._opener.connection
         agent = connection.agent if connection is not None else None
         return TurnStart(
@@ -110,9 +110,7 @@ class PromptSender:
         )
 
     def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
-        """Return the blocks of a prompt that leaves the queue now. They are empty if it was
-        given back.
-        """
+        """Return the blocks of a prompt that leaves the queue; no blocks if it was given back."""
         session = self.session
         notify(self._observers.on_prompt_sent, session, prompt)
         capabilities = connection.agent.prompt_capabilities
@@ -127,7 +125,7 @@ class PromptSender:
         return []
 
     def _handover(self, prompt: Prompt, capabilities: schema.PromptCapabilities) -> list[Any]:
-        """Return the earlier conversation for the agent. A `/command` accepts no other text."""
+        """Return the earlier conversation for the agent, unless the prompt is a `/command`."""
         text = self._opener.handover
         self._hands_over = bool(text) and not prompt.text.startswith("/")
         return (
@@ -156,9 +154,7 @@ class PromptSender:
     async def _request(
         self, sent: SentPrompt, connection: Connection, blocks: Sequence[Any]
     ) -> None:
-        """Send a prompt to the agent. Wait for the end of its turn, or until the session proves
-        lost.
-        """
+        """Send a prompt to the agent and wait for the end of its turn."""
         self._running = sent
         try:
             call = self._begin_request(sent, connection, blocks, self._on_answer)
@@ -216,9 +212,7 @@ class PromptSender:
     # -- prompts added to a turn (v2/prompt-lifecycle) --------------------------------------------
 
     async def add(self, prompt: Prompt) -> None:
-        """Send a prompt to the agent now. It inserts it into the running turn, or begins another
-        one with it.
-        """
+        """Send a prompt now. The agent inserts it into the running turn or begins another turn."""
         connection = self._opener.connection
         await prompt.complete()
         if connection is None or not self._opener.is_open:
@@ -323,7 +317,7 @@ class PromptSender:
         self.store()
 
     def _on_error(self, prompt: Prompt, error: Exception, *, was_waiting: bool) -> None:
-        """End the turn with an error. ``was_waiting``: the agent had not inserted the prompt."""
+        """End the turn with an error; ``was_waiting``: the agent had not inserted the prompt."""
         session = self.session
         is_withdrawn = isinstance(error, RequestError) and error.code == REQUEST_CANCELLED
         is_cancelled = is_withdrawn or session.status == "cancelling"
@@ -364,7 +358,7 @@ class PromptSender:
             )
 
     def allow_sending(self) -> None:
-        """Forget that a login is needed, since the session is opened again."""
+        """Allow sending without a new login, since the session is opened again."""
         self.needs_login = False
 
     def store(self) -> None:

@@ -1,7 +1,7 @@
 """Warnings about an agent that keeps the user waiting, with the possible actions.
 
-They cover a late answer, a turn that does not end, and silence. Nothing is ended, and a late answer
-still counts.
+They cover a late answer, a turn that does not end after a cancel, and silence. Nothing is ended,
+and a late answer still counts.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 
 OPEN_S: Final = 10.0
-"""Time for each answer that a session waits for before the user is warned, in seconds."""
+"""Time to wait for an answer before the user is warned, in seconds."""
 CHECKS: Final = 4
 """Number of checks within the time of silence that is reported."""
 
 
 class WaitWarnings:
-    """Warnings of one session that its agent does not answer."""
+    """Warnings about the agent of one session."""
 
     def __init__(
         self,
@@ -34,10 +34,7 @@ class WaitWarnings:
         timeouts: Callable[[], Timeouts],
         unreached: Callable[[], str | None],
     ) -> None:
-        """`timeouts` returns the options of that name.
-
-        `unreached` returns why a remote agent is not connected yet.
-        """
+        """`unreached` returns the reason why a remote agent is not connected yet, if so."""
         self._unreached = unreached
         self._session = session
         self._tasks = tasks
@@ -54,10 +51,7 @@ class WaitWarnings:
         session.replaying = replaying
 
     def if_unanswered(self, question: str) -> AbstractContextManager[None]:
-        """Warn the user once if the request within takes longer than `OPEN_S`.
-
-        The answer counts whenever it comes.
-        """
+        """Warn the user once if the request in this context takes longer than `OPEN_S`."""
         return self._tasks.if_slow(OPEN_S, partial(self._warn_unanswered, question))
 
     def _warn_unanswered(self, question: str) -> None:
@@ -69,7 +63,7 @@ class WaitWarnings:
             self._warn_silent(what, wording.PART_STARTS_ANEW)
 
     async def if_not_cancelled(self, turn: int) -> None:
-        """Warn about an agent that has not ended the turn after the time for a cancel."""
+        """Warn about an agent that does not end the turn in time after a cancel."""
         seconds = self._timeouts().cancel_s
         await anyio.sleep(seconds)
         if self._session.turn == turn and self._session.status == "cancelling":
@@ -132,7 +126,7 @@ async def watch_silence(
 
 
 def _waits_for_us(session: Session) -> bool:
-    """Return whether a question waits for the user, or the host runs a program for the agent."""
+    """Return whether the agent waits for the user's answer or a program that the host runs."""
     if any(decision.subject != "consent" for decision in session.decisions):
         return True
     every = (session, *session.children.values())

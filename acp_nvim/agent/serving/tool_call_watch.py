@@ -42,7 +42,7 @@ class ToolCallWatch:
         turn = self._files.turn(session)
         if turn is not None:
             turn.mentions.add_command(line, directory)
-            turn.git.start(line, time.time_ns() - GRAIN_NS)
+            turn.git.examine_terminal(line, time.time_ns() - GRAIN_NS)
 
     def on_tool_at(self, session: Session, path: str) -> None:
         """Record a file that one of the editor's tools uses."""
@@ -86,4 +86,4 @@ def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
 def _judge(turn: Turn, call: ToolCall, lines: list[str]) -> None:
     """Record whether a call may run git. Edits and commands that do not name git are harmless."""
     is_harmless = bool(lines) or call.kind in CHANGING
-    turn.git.judge(call, (*lines, call.title), is_harmless=is_harmless)
+    turn.git.examine_call(call, (*lines, call.title), is_harmless=is_harmless)

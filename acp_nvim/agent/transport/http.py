@@ -150,11 +150,11 @@ class HttpTransport:
                 posting.add_done_callback(partial(_set, closed))
                 await closed.wait()
 
-    async def _post(self, line: bytes, gone: asyncio.Event) -> None:
-        """Post a message. Set ``gone`` once the next message may be posted."""
+    async def _post(self, line: bytes, may_continue: asyncio.Event) -> None:
+        """Post a message. Set ``may_continue`` once the next message may be posted."""
         message = envelopes.read(line)
         if message.method == "initialize":
-            await self._initialize(line, gone)
+            await self._initialize(line, may_continue)
             return
         session = message.session
         if message.is_answer:
@@ -169,7 +169,7 @@ class HttpTransport:
         try:
             for stream in dict.fromkeys((None, session)):
                 await self._streams.of(stream).wait_open()
-            await self._deliver(line, message, session, gone)
+            await self._deliver(line, message, session, may_continue)
         finally:
             self._pending_prompts.pop(_key(message.id), None)
 
@@ -185,11 +185,11 @@ class HttpTransport:
                 self._put(envelopes.refusal(prompt.message, REQUEST_CANCELLED, CANCELLED_EARLY))
 
     async def _deliver(
-        self, line: bytes, message: Envelope, session: str | None, gone: asyncio.Event
+        self, line: bytes, message: Envelope, session: str | None, may_continue: asyncio.Event
     ) -> None:
         """Post a message until the server accepts it or refuses it for good."""
         for pause in (*RETRIES, None):
-            answer = await self._request(line, session, gone)
+            answer = await self._request(line, session, may_continue)
             after = 0.0
             if answer is not None and answer.is_success:
                 self._receive_body(answer.body, message)
@@ -211,14 +211,14 @@ class HttpTransport:
         self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=display_address(self._url))))
 
     async def _request(
-        self, line: bytes, session: str | None, gone: asyncio.Event
+        self, line: bytes, session: str | None, may_continue: asyncio.Event
     ) -> Answer | None:
         """Post once. Return None if the server was not reached.
 
         If the message may have arrived, the connection is lost.
         """
         headers = {"Content-Type": "application/json", **self._headers(session)}
-        late = asyncio.get_running_loop().call_later(ORDER_S, gone.set)
+        late = asyncio.get_running_loop().call_later(ORDER_S, may_continue.set)
         try:
             for _ in range(3):
                 answer = await self._post_once(line, headers)
@@ -257,9 +257,9 @@ class HttpTransport:
         self._url = failures.redirect_target(self._url, location)
         return True
 
-    async def _initialize(self, line: bytes, gone: asyncio.Event) -> None:
+    async def _initialize(self, line: bytes, may_continue: asyncio.Event) -> None:
         """Post `initialize`, whose response contains the answer and the connection's id."""
-        answer = await self._request(line, None, gone)
+        answer = await self._request(line, None, may_continue)
         if answer is None:
             self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=display_address(self._url))))
             return

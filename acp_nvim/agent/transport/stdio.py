@@ -144,7 +144,7 @@ class StdioTransport:
             program = find_program(self._argv, self._cwd, self._env)
         except AgentStartError:
             return False  # the start will report it
-        return early.is_for(self._argv, str(self._cwd), self._env, program)
+        return early.matches(self._argv, str(self._cwd), self._env, program)
 
     async def adopt(self, early: EarlyAgent) -> None:
         """Adopt a running process, including the responsibility to end it.

@@ -215,9 +215,9 @@ class Endpoint:
 
     async def _read(self) -> None:
         while True:
-            lull = await self._flow.room() if self._flow is not None else None
-            if lull and self._calm >= CALM_READS and self._rest is not None:
-                self._rest(lull)
+            idle_s = await self._flow.room() if self._flow is not None else None
+            if idle_s and self._calm >= CALM_READS and self._rest is not None:
+                self._rest(idle_s)
             data = await self._transport.receive()
             if not data:
                 break
@@ -225,8 +225,8 @@ class Endpoint:
                 self._traffic.add("in", data)
             if self._translation.active or self._paths is not None:
                 self._peer.read_no_updates()
-            tells = await self._handle_all(self._peer.receive(data))
-            self._calm = self._calm + 1 if tells and len(data) <= SMALL_READ else 0
+            only_notifications = await self._handle_all(self._peer.receive(data))
+            self._calm = self._calm + 1 if only_notifications and len(data) <= SMALL_READ else 0
         self._handle(self._peer.close())
 
     async def _handle_all(self, events: list[Event]) -> bool:
@@ -234,12 +234,14 @@ class Endpoint:
 
         Return whether all were notifications.
         """
-        tells = True
+        only_notifications = True
         for first in range(0, len(events), AT_ONCE):
             if first:
                 await anyio.lowlevel.cancel_shielded_checkpoint()
-            tells = self._handle(events[first : first + AT_ONCE]) and tells
-        return tells
+            only_notifications = (
+                self._handle(events[first : first + AT_ONCE]) and only_notifications
+            )
+        return only_notifications
 
     def _handle(self, events: list[Event]) -> bool:
         """Handle events in order. Return whether all were notifications."""

@@ -191,12 +191,12 @@ class Redactor:
         return self._redact_by_name(key, member)
 
     def _redact_by_name(self, name: str, value: Any) -> Any:
-        how = strength(name)
-        if how == "strong" and not _is_count(name, value):
+        level = strength(name)
+        if level == "strong" and not _is_count(name, value):
             return redact_all(value)
-        if how == "weak" and isinstance(value, str) and is_secret(value):
+        if level == "weak" and isinstance(value, str) and is_secret(value):
             return REDACTED
-        if how == "weak" and isinstance(value, list):
+        if level == "weak" and isinstance(value, list):
             return [self._redact_by_name(name, item) for item in value]
         return self.value(value)
 

@@ -135,8 +135,8 @@ def secret_values(env: Mapping[str, str]) -> list[str]:
     return [
         value
         for name, value in env.items()
-        if (how := strength(name)) is not None  # the only test whose results are cached
-        and (how == "strong" or is_secret(value))
+        if (level := strength(name)) is not None  # the only test whose results are cached
+        and (level == "strong" or is_secret(value))
         and value.lower() not in _PLAIN_VALUES
         and snake(name) not in HARMLESS
     ]

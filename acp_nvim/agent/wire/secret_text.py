@@ -223,8 +223,8 @@ def _is_in_name(char: str) -> bool:
 def _value_span(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | None:
     """Return the span of a name's secret value, or None if it is not secret."""
     name, after = text[start : sep.start()].lstrip("$-"), sep.end()
-    how = strength(name)
-    if how is None:
+    level = strength(name)
+    if level is None:
         return None
     if ":" in sep[0] and name.lower() in _HEADERS:
         return _header_span(text, start, after)
@@ -239,7 +239,11 @@ def _value_span(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | 
         if bare is None:
             return None
         (first, last), value = bare.span(), bare[0]
-    if placeholder is not None or name.endswith(value) or (how == "weak" and not is_secret(value)):
+    if (
+        placeholder is not None
+        or name.endswith(value)
+        or (level == "weak" and not is_secret(value))
+    ):
         return None
     return first, last
 

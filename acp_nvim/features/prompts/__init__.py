@@ -100,7 +100,7 @@ def install(app: Host) -> None:
     view = PromptView(app.screen, app.pace, sent, app.comments)
     files = TurnFiles(app.workspace, app.buffers)
     observers = app.conversation_observers
-    observers.on_awaited.extend((view.on_awaited, app.workspace.early_scans.expect))
+    observers.on_awaited.extend((view.on_awaited, app.workspace.early_scans.start))
     observers.on_turn_starting.append(files.on_turn_starting)
     observers.on_prompt_sent.append(view.on_prompt_sent)
     observers.on_prompt_requeued.append(view.on_prompt_requeued)

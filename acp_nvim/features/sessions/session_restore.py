@@ -72,7 +72,7 @@ def restore_sessions(host: Host, record: Mapping[str, Any]) -> None:
     for session in sessions:
         persistence.resume(session)
     if any(record.cut for record in records):
-        host.files.turns.on_cut(int((record.get("died") or 0) * 1e9 + GRACE_NS))
+        host.files.turns.on_crash(int((record.get("died") or 0) * 1e9 + GRACE_NS))
     if again or paths:
         host.tasks.start_soon(host.workspace.resume, paths, list(record.get("shown") or []))
 

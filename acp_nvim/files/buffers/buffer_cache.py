@@ -50,7 +50,7 @@ class BufferCache:
     async def read(self, place: Place) -> BufferText | NotLoaded:
         """Read the buffer like `Buffers.read`, or return the cached one if it can be trusted."""
         state = self._files.buffer(place.real)
-        if state.text is not None and state.is_vouched:
+        if state.text is not None and state.is_trusted:
             return state.text
         signature = settled_signature(place.real)
         known = None if state.is_stale else state.text
@@ -60,7 +60,7 @@ class BufferCache:
         file.set_buffer(buffer_state.after_refresh(file.buffer, state, signature))
         return live
 
-    async def mirrored(self, place: Place) -> BufferText | NotLoaded:
+    async def read_cached(self, place: Place) -> BufferText | NotLoaded:
         """Return the buffer, from the cache if all changes of it have been reported.
 
         Neovim reports each change of a watched buffer on the channel of the user's actions, before
@@ -72,9 +72,9 @@ class BufferCache:
         `acp.buffers.watch`), the buffer is read again.
         """
         state = self._files.buffer(place.real)
-        if state.text is None or state.is_stale or state.mirrors is None:
+        if state.text is None or state.is_stale or state.confirmed_signature is None:
             return await self.read(place)
-        if state.mirrors != signature_of(place.real):
+        if state.confirmed_signature != signature_of(place.real):
             return await self.read(place)
         return state.text
 
@@ -85,7 +85,7 @@ class BufferCache:
     async def peek(self, path: str) -> BufferText | NotLoaded:
         """Return the buffer without reloading it from its file."""
         state = self._files.buffer(path)
-        if state.text is not None and state.is_vouched:
+        if state.text is not None and state.is_trusted:
             return state.text
         return (await self.glance(path))[0]
 
@@ -120,17 +120,17 @@ class BufferCache:
             yield False
             return
         file = self._files[path]
-        file.set_buffer(replace(file.buffer, vouched=tick))
+        file.set_buffer(replace(file.buffer, trusted_tick=tick))
         try:
-            yield file.buffer.is_vouched
+            yield file.buffer.is_trusted
         finally:
             self.distrust(path)
 
     def distrust(self, path: str) -> None:
         """Stop trusting the user's changedtick; read the buffer again."""
         file = self._files[path]
-        if file.buffer.vouched is not None:
-            file.set_buffer(replace(file.buffer, vouched=None))
+        if file.buffer.trusted_tick is not None:
+            file.set_buffer(replace(file.buffer, trusted_tick=None))
 
     # ---- writing
 
@@ -188,7 +188,7 @@ class BufferCache:
 
     # ---- events of Neovim
 
-    def on_doubt(self, path: str) -> None:
+    def on_unknown_change(self, path: str) -> None:
         """Record a change other than of text (`buffer_state.after_unknown_change`)."""
         file = self._files[path]
         file.set_buffer(buffer_state.after_unknown_change(file.buffer))
@@ -202,5 +202,5 @@ class BufferCache:
 
 def _record(file: TrackedFile, live: BufferText) -> None:
     """Record the buffer after a change by this plugin."""
-    vouched = None if file.buffer.vouched is None else live.tick
-    file.set_buffer(replace(file.buffer, text=live, vouched=vouched))
+    tick = None if file.buffer.trusted_tick is None else live.tick
+    file.set_buffer(replace(file.buffer, text=live, trusted_tick=tick))

@@ -26,20 +26,20 @@ class BufferState(msgspec.Struct, frozen=True):
     """Whether Neovim has read the file again."""
     missed: tuple[int, int] | None = None
     """Buffer and changedtick of a change that was reported before its text arrived."""
-    mirrors: str | None = None
+    confirmed_signature: str | None = None
     """Signature of the file when the editor last confirmed that `text` is up to date with it.
 
     None if a change since then was not reported and the buffer has to be read.
     """
-    doubts: int = 0
+    unknown_changes: int = 0
     """Number of changes that no region describes."""
-    vouched: int | None = None
+    trusted_tick: int | None = None
     """Changedtick at which the user decided. A buffer that still has it need not be read again."""
 
     @property
-    def is_vouched(self) -> bool:
+    def is_trusted(self) -> bool:
         """Return whether `text` is the one on which the user decided."""
-        return self.text is not None and not self.is_stale and self.text.tick == self.vouched
+        return self.text is not None and not self.is_stale and self.text.tick == self.trusted_tick
 
 
 # -- events for the listener --------------------------------------------------------------------
@@ -84,7 +84,7 @@ def after_read(
     known = state.text
     if known is not None and isinstance(live, BufferText) and _is_newer(known, live):
         return state, known, []
-    after = BufferState(vouched=state.vouched, doubts=state.doubts)
+    after = BufferState(trusted_tick=state.trusted_tick, unknown_changes=state.unknown_changes)
     if isinstance(live, NotLoaded):
         return after, live, []
     news: list[News] = []
@@ -125,7 +125,9 @@ def after_edit(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[
 
 def after_unknown_change(state: BufferState) -> BufferState:
     """Record a change that no region describes."""
-    return msgspec.structs.replace(state, mirrors=None, doubts=state.doubts + 1)
+    return msgspec.structs.replace(
+        state, confirmed_signature=None, unknown_changes=state.unknown_changes + 1
+    )
 
 
 def after_refresh(state: BufferState, before: BufferState, signature: str | None) -> BufferState:
@@ -134,10 +136,18 @@ def after_refresh(state: BufferState, before: BufferState, signature: str | None
     ``signature`` is the file's signature before that, and ``before`` is the state at the request.
     Changes reported in between may be newer than the file.
     """
-    sure = state.text is not None and not state.is_stale and state.doubts == before.doubts
+    sure = (
+        state.text is not None
+        and not state.is_stale
+        and state.unknown_changes == before.unknown_changes
+    )
     stale = state.text is None or state.text.is_stale or state.text.is_file_missing
-    mirrors = signature if sure and not stale else None
-    return state if state.mirrors == mirrors else msgspec.structs.replace(state, mirrors=mirrors)
+    confirmed = signature if sure and not stale else None
+    return (
+        state
+        if state.confirmed_signature == confirmed
+        else msgspec.structs.replace(state, confirmed_signature=confirmed)
+    )
 
 
 def with_eol(state: BufferState, eol: bool) -> BufferState:

@@ -56,7 +56,7 @@ class FileState(msgspec.Struct, frozen=True):
     """Whether the user saved the file since the last prompt, while no agent was working."""
     neovim_read: Text | None = None
     """Text that Neovim has read by itself and no scan has recorded yet."""
-    unsettled: bool = False
+    is_author_unknown: bool = False
     """Whether Neovim has read the file again and the author of the change is unknown."""
     last_scan: tuple[int, str | None] | None = None
     """Round of turns and signature of the last scan of this file by name."""
@@ -92,11 +92,11 @@ class FileState(msgspec.Struct, frozen=True):
         plain = self.disk.lines[0].startswith("\ufeff") or shows_cr(self.disk)
         return (data, in_bytes(self.disk, None)) if plain else (data,)
 
-    def holds(self, data: bytes | None) -> bool:
+    def has_content(self, data: bytes | None) -> bool:
         """Return whether the bytes are a form of `disk`; None is a missing file."""
         return self.disk is None if data is None else data in self.byte_forms()
 
-    def hides(self, text: Text | None, signature: str | None) -> bool:
+    def is_unseen_change(self, text: Text | None, signature: str | None) -> bool:
         """Return whether this text differs from the user's save although the signatures are equal.
 
         Then the file was changed within the same clock tick, and Neovim has not read it since.
@@ -129,7 +129,7 @@ class SavedIdle(msgspec.Struct, frozen=True):
     saved_idle: bool = True
 
 
-class Holds(msgspec.Struct, frozen=True):
+class ContentKnown(msgspec.Struct, frozen=True):
     """Text that the file was found to contain, or that this plugin wrote to it."""
 
     disk: Text | None
@@ -180,10 +180,10 @@ class NeovimRead(msgspec.Struct, frozen=True):
     neovim_read: Text | None
 
 
-class Unsettled(msgspec.Struct, frozen=True):
+class AuthorUnknown(msgspec.Struct, frozen=True):
     """Whether the author of the current text is unknown."""
 
-    unsettled: bool
+    is_author_unknown: bool
 
 
 class Conflicted(msgspec.Struct, frozen=True):
@@ -242,7 +242,7 @@ FileEvent = (
     Saved
     | SaveSigned
     | SavedIdle
-    | Holds
+    | ContentKnown
     | Compared
     | Forgotten
     | Postponed
@@ -250,7 +250,7 @@ FileEvent = (
     | Scanned
     | AgentChanged
     | NeovimRead
-    | Unsettled
+    | AuthorUnknown
     | Conflicted
     | ConflictOver
     | UserFormat
@@ -271,16 +271,18 @@ def file_after(state: FileState, event: FileEvent) -> FileState:
         case Saved(None):  # no text yet: the signature marks it as the user's
             return replace(state, **asdict(Forgotten()), saved_other_bytes=True)
         case Saved(text, file_format):
-            return replace(_holding(state, text, file_format), conflict_base=UNSET)
-        case Holds(text, file_format):
-            return _holding(state, text, file_format)
+            return replace(_with_content(state, text, file_format), conflict_base=UNSET)
+        case ContentKnown(text, file_format):
+            return _with_content(state, text, file_format)
         case Postponed(before, file_format, late):
-            return replace(_holding(state, before, file_format), postponed=late, compared=UNSET)
+            return replace(
+                _with_content(state, before, file_format), postponed=late, compared=UNSET
+            )
         case _:
             return replace(state, **asdict(event))
 
 
-def _holding(state: FileState, text: Text | None, file_format: Format | None) -> FileState:
+def _with_content(state: FileState, text: Text | None, file_format: Format | None) -> FileState:
     same = state.disk is not UNSET and state.disk == text
     compared = state.compared if same and file_format == state.disk_format else UNSET
     known = None if text is None else file_format
@@ -330,7 +332,7 @@ class TrackedFiles:
         found = self._files.get(path)
         if found is None:
             if len(self._files) >= self._limit:
-                self._drop_spare()
+                self._drop_empty()
             found = self._files[path] = TrackedFile(path)
         return found
 
@@ -352,7 +354,7 @@ class TrackedFiles:
         found = {path: self.state(path) for path in (self._files if paths is None else paths)}
         return {path: state for path, state in found.items() if state.disk is not UNSET}
 
-    def _drop_spare(self) -> None:
+    def _drop_empty(self) -> None:
         """Drop files with an empty state."""
         self._files = {
             path: file

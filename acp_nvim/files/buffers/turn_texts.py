@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from acp_nvim.edits.agent_bases import Stale
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.files.buffers.tracked_file import Holds, Stored
+from acp_nvim.files.buffers.tracked_file import ContentKnown, Stored
 from acp_nvim.files.bytes.file_format import BinaryError, Format, text_of
 from acp_nvim.files.changes.turns import Turns
 from acp_nvim.files.checkpoints.snapshots import Snapshots
@@ -31,7 +31,7 @@ class UnreadFiles:
         self._turns = turns
         self._snapshots = snapshots
 
-    async def ready(self, path: str) -> None:
+    async def wait_ready(self, path: str) -> None:
         """Wait for the first scans of those turns in which the user has saved this file."""
         for turn in self._turns:
             if path in turn.user_saves:
@@ -44,13 +44,13 @@ class UnreadFiles:
         turn = self._turns.get(session)
         if turn is None or path not in turn.user_saves:
             return None
-        await self.learn(session, path, file_format)
+        await self.find_saved_text(session, path, file_format)
         found = turn.user_saves.get(path)
         if isinstance(found, UnsetType):
             return UNKNOWN
         return EMPTY if found is None else found
 
-    async def learn(self, session: AgentSession, path: str, file_format: Format) -> None:
+    async def find_saved_text(self, session: AgentSession, path: str, file_format: Format) -> None:
         """Look up the text before the user's save, if it is unknown and the first scan is done."""
         turn = self._turns.get(session)
         if turn is not None and turn.ready.is_set() and turn.user_saves.get(path) is UNSET:
@@ -85,14 +85,14 @@ class ReadTexts:
     def add(self, path: str, text: Text) -> None:
         """Record a text that an agent has read, unless the content of the file is known already."""
         state, live = self._files.tracked.state(path), self._files.buffers.get(path)
-        if state.disk is not UNSET or state.in_store or not self._files.turns.ready():
+        if state.disk is not UNSET or state.in_store or not self._files.turns.ready_turns():
             return
         if live is None or not live.is_modified:
             self._new[path] = text
             if len(self._new) == 1:
-                self._tasks.start_soon(self._keep)
+                self._tasks.start_soon(self._record)
 
-    async def _keep(self) -> None:
+    async def _record(self) -> None:
         new, self._new = self._new, {}
         loose = set(
             await self._files.snapshots.outside_stores(self._files.turns.roots(), list(new))
@@ -102,4 +102,4 @@ class ReadTexts:
             if path not in loose:
                 file.apply(Stored())
             elif file.state.disk is UNSET:
-                file.apply(Holds(text, live.format if live else None))
+                file.apply(ContentKnown(text, live.format if live else None))

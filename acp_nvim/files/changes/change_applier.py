@@ -18,8 +18,8 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import (
     CaughtUp,
+    ContentKnown,
     Forgotten,
-    Holds,
     Postponed,
     PostponedChange,
     Removed,
@@ -29,7 +29,7 @@ from acp_nvim.files.bytes import nofollow
 from acp_nvim.files.bytes.disk import read_dated
 from acp_nvim.files.bytes.file_format import BinaryError, Format, FormatChange
 from acp_nvim.files.bytes.paths import Place, below, matches
-from acp_nvim.files.changes.entered_change import EnteredChange, enter, kind_of, texts
+from acp_nvim.files.changes.entered_change import EnteredChange, apply_change, both_texts, kind_of
 from acp_nvim.files.changes.naming import Naming
 from acp_nvim.files.changes.turn_start import TurnStarts
 from acp_nvim.files.changes.turns import Attribution, Turn
@@ -86,7 +86,7 @@ class ChangeApplier:
                 rights = change.rights or (usual_rights(True) if change.executable else None)
                 if rights or self._tracked.state(change.path).rights:
                     self._tracked[change.path].apply(Removed(rights))
-            turn, at = await self._attribution.last(change.path)
+            turn, at = await self._attribution.last_author(change.path)
             if any(_is_by_git(it, change, at) for it in by_git.get(change.path, ())):
                 await self._enter_git_change(change)
                 continue
@@ -110,18 +110,18 @@ class ChangeApplier:
             session = turn.session
         if state.postponed is not None:
             self._tracked[change.path].apply(CaughtUp())
-        if session is None or self._is_store(session, change.path):
+        if session is None or self._is_agent_store(session, change.path):
             await self._enter_user_change(change)
         elif isinstance(change.after, Unstored) or (
             isinstance(change.before, Unstored) and state.disk is UNSET
         ):
-            if not await to_thread.run_sync(self._is_written, change.path):
+            if not await to_thread.run_sync(self._has_written_text, change.path):
                 self._warn_unreviewed(session, change)
         else:
             return await self._enter_agent_change(session, at, change)
         return None
 
-    def _is_store(self, session: AgentSession, path: str) -> bool:
+    def _is_agent_store(self, session: AgentSession, path: str) -> bool:
         """Return whether a file is the agent's own storage (option `agents.*.store`)."""
         globs = self._files.options().stores.get(session.agent, ())
         return matches(Place(path, path), below(path, session.roots), globs)
@@ -144,7 +144,7 @@ class ChangeApplier:
     ) -> AgentSession | None:
         """Process a change by an agent; return the session that made it, or None if not applied."""
         live = self._files.buffers.get(change.path)
-        await self._unread.learn(session, change.path, live.format if live else Format())
+        await self._unread.find_saved_text(session, change.path, live.format if live else Format())
         was = self._files.ledger.get(change.path)
         entered = await self._enter(session, at, change)
         if entered is None:
@@ -153,10 +153,10 @@ class ChangeApplier:
             self._files.checkpoints.on_touch(change.path, entered.before)
         move = self._moves.add(change.path, entered.before, entered.after, was)
         if move is not None:
-            self._join(entered.session, move)
+            self._join_move(entered.session, move)
         return entered.session
 
-    def _join(self, session: AgentSession, move: Move) -> None:
+    def _join_move(self, session: AgentSession, move: Move) -> None:
         self._files.authors.on_move(session, move.old, move.new)
         ledger = self._files.ledger
         if ledger.join_move(move.old, move.new, move.text, move.entry, session.n):
@@ -192,7 +192,7 @@ class ChangeApplier:
                 return None
             outcome = "moved"
             if not await to_thread.run_sync(entered.is_still_empty):
-                outcome = await enter(self._files, entered)
+                outcome = await apply_change(self._files, entered)
             if outcome == "done":
                 self.record_disk(path, after, reformat)
                 return entered
@@ -223,32 +223,34 @@ class ChangeApplier:
                 session, at = await self._last_author(path, session)
             found, known = await self._files.buffers.glance(path)
             live = found if isinstance(found, BufferText) else None
-            self._read_again(path, live, known)
-            before, after, reformat = texts(self._files, change, data, live)
+            self._record_formatted_save(path, live, known)
+            before, after, reformat = both_texts(self._files, change, data, live)
         except OSError:
             return None
         except BinaryError:
             self._announce_binary(session, change, data)
             return None
         sides = before, after, live, data, signature, reformat
-        is_read = known == signature and not self._tracked.state(path).hides(after, signature)
+        is_read = known == signature and not self._tracked.state(path).is_unseen_change(
+            after, signature
+        )
         link = change.link
         return EnteredChange(session, path, *sides, is_read=is_read, link=link), at
 
     async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
         """Return the session that changed a file last (else ``session``), and the time."""
-        turn, at = await self._attribution.last(path)
+        turn, at = await self._attribution.last_author(path)
         return turn.session if turn else session, at
 
     def _announce_binary(
         self, session: AgentSession, change: FileChange, data: bytes | None
     ) -> None:
         kind, path = kind_of(change.before, change.after), change.path
-        if not self._tracked.state(path).holds(data):
+        if not self._tracked.state(path).has_content(data):
             self._files.checkpoints.record(path, change.before, data)
             self._files.view.report_edit(session, path, kind, "disk", conflict=False)
 
-    def _is_written(self, path: str) -> bool:
+    def _has_written_text(self, path: str) -> bool:
         """Return whether a file has the text last written through the editor. This call blocks."""
         forms = self._tracked.state(path).byte_forms()
         with suppress(OSError):  # larger, or unreadable
@@ -266,7 +268,9 @@ class ChangeApplier:
             self._warned.add(text)
             self._files.view.warn(session, text)
 
-    def _read_again(self, path: str, live: BufferText | None, signature: str | None) -> None:
+    def _record_formatted_save(
+        self, path: str, live: BufferText | None, signature: str | None
+    ) -> None:
         """Record the text that a formatter made of the user's save.
 
         The buffer has this text if it was read from the file with the signature of the save.
@@ -275,7 +279,7 @@ class ChangeApplier:
         if live is None or live.is_modified or not state.saved_other_bytes or signature is None:
             return
         if signature == state.saved and state.disk != live.text:
-            self._tracked[path].apply(Holds(live.text, live.format))
+            self._tracked[path].apply(ContentKnown(live.text, live.format))
 
     def _is_user_save(self, change: EnteredChange) -> bool:
         """Return whether the file has the signature and the text of a save by the user.
@@ -290,7 +294,7 @@ class ChangeApplier:
 
     def record_disk(self, path: str, text: Text | None, reformat: FormatChange | None) -> None:
         """Record the text of a file on disk."""
-        self._tracked[path].apply(Holds(text, reformat.new if reformat else None))
+        self._tracked[path].apply(ContentKnown(text, reformat.new if reformat else None))
 
 
 def _is_by_git(found: GitContent, change: FileChange, at: int) -> bool:

@@ -64,11 +64,11 @@ class DiskChanges:
         self._attribution = Attribution(self.turns)
         self.turn_starts = TurnStarts(files.tracked)
         self._naming = Naming(files)
-        self.outer = OuterTrees(files.turns, files.snapshots, files.view, self._take_up_all)
+        self.outer = OuterTrees(files.turns, files.snapshots, files.view, self._apply_outer)
         self.unread = UnreadFiles(files.turns, files.snapshots)
         self.reads = ReadTexts(files, tasks)
         self._watch = FolderWatch(files.snapshots.folders)
-        self._is_late = False
+        self._is_catching_up = False
         """Whether a task is applying postponed changes."""
         self._applier = ChangeApplier(
             files, live, self._attribution, self.turn_starts, self._naming, self.unread
@@ -93,7 +93,7 @@ class DiskChanges:
         if it has it already.
         """
         idle = (file for file in self._tracked if file.state.saved_idle)
-        saved = sorted(file.path for file in idle if turn.concerns(file.path))
+        saved = sorted(file.path for file in idle if turn.may_change(file.path))
         for path in saved:
             self._tracked[path].apply(SavedIdle(False))
         found = await to_thread.run_sync(_read_all, saved) if saved else {}
@@ -115,7 +115,7 @@ class DiskChanges:
         scan, but after the prompt was sent, are the agent's.
         """
         await self.turns.announce()
-        old = {} if self.turns.ready() else self._tracked.known()
+        old = {} if self.turns.ready_turns() else self._tracked.known()
         await self.scan_before(turn.session)
         turn.ready.set()
         for path, then in old.items():
@@ -130,7 +130,10 @@ class DiskChanges:
     async def enter_early(self, start: TurnStart) -> None:
         """Process files that changed between a tool call that named them and the scan."""
         turn = start.turn
-        early, turn.early = turn.early, {}  # older than the next prompt of the turn
+        early, turn.early_contents = (
+            turn.early_contents,
+            {},
+        )  # older than the next prompt of the turn
         found = await to_thread.run_sync(differing, early) if early else ()
         if found:
             start.add(found)
@@ -184,9 +187,9 @@ class DiskChanges:
             paths, turn.scan.paths = sorted(turn.scan.paths), set()
             given, turn.scan.diffs = turn.scan.diffs, []
             await self.scan(turn.roots, paths)
-            await self._take_old_texts(given)
+            await self._apply_old_texts(given)
 
-    async def _take_old_texts(self, given: Sequence[tuple[str, str | None, str]]) -> None:
+    async def _apply_old_texts(self, given: Sequence[tuple[str, str | None, str]]) -> None:
         """Use the old texts in diffs of whole files that no store has.
 
         A tool call may name such files only after it has changed them.
@@ -202,10 +205,10 @@ class DiskChanges:
 
     async def before_use(self, path: str) -> None:
         """Process agents' latest changes of a file before a decision, outside `LiveTexts.hold`."""
-        if self.turns.ready() and not await self.is_as_known(path):
+        if self.turns.ready_turns() and not await self.has_known_text(path):
             await self.scan(self.turns.roots(), [path])
 
-    async def is_as_known(self, path: str) -> bool:
+    async def has_known_text(self, path: str) -> bool:
         """Return whether a file has its known text, so that a scan of it would change nothing.
 
         A store may have an earlier content, which later scans of the turn update.
@@ -230,15 +233,17 @@ class DiskChanges:
         """
         roots, known = self._snapshots.within(turn.roots), self._tracked.known()
         others = [*known, *self._snapshots.singles()]
-        alone = not self.turns.ready() and not any(state.postponed for state in known.values())
+        alone = not self.turns.ready_turns() and not any(
+            state.postponed for state in known.values()
+        )
         inside = all(any(is_below(path, root) for root in roots) for path in others)
-        if not (alone and inside and self._is_settled(roots)):
+        if not (alone and inside and self._is_scan_valid(roots)):
             return False
         for path in known:
             self._tracked[path].apply(Forgotten())
         return True
 
-    def _is_settled(self, roots: Sequence[str]) -> bool:
+    def _is_scan_valid(self, roots: Sequence[str]) -> bool:
         is_scanning = self._lock.locked()
         return (
             not is_scanning
@@ -246,7 +251,7 @@ class DiskChanges:
             and self._watch.has_no_changes(roots)
         )
 
-    async def settle(self, roots: Sequence[str]) -> None:
+    async def scan_after_save(self, roots: Sequence[str]) -> None:
         """Scan after a save while no agent works, so that the next prompt need not wait for it."""
         within = self._snapshots.within(roots)
         if (
@@ -269,7 +274,7 @@ class DiskChanges:
         signatures: dict[str, str | None] = {}
         async with self._lock:
             if paths is None:
-                begin = self._watch.begin if watch else self._watch.again
+                begin = self._watch.begin if watch else self._watch.begin_known
                 await begin(self._snapshots.within(roots))
             else:
                 signatures = await to_thread.run_sync(_signatures_of, paths)
@@ -277,31 +282,31 @@ class DiskChanges:
             rest: list[Change] = []
             changes = await self._snapshots.scan(roots, paths, rest)
             if rest:
-                await self._note(rest)
-            changes += await self._rewritten(paths, {change.path for change in changes})
-            await self._take_up_alone(changes)
+                await self._record_unreviewed(rest)
+            changes += await self._undetected_changes(paths, {change.path for change in changes})
+            await self._apply_locked(changes)
             await self._naming.mark_late()
             for path, signature in signatures.items():
                 self._tracked[path].apply(Scanned((turns, signature)))
         return {change.path for change in changes}
 
-    async def _take_up_all(self, changes: Sequence[FileChange]) -> None:
+    async def _apply_outer(self, changes: Sequence[FileChange]) -> None:
         async with self._lock:
-            await self._take_up_alone(changes)
+            await self._apply_locked(changes)
 
-    async def _take_up_alone(self, changes: Sequence[FileChange]) -> None:
+    async def _apply_locked(self, changes: Sequence[FileChange]) -> None:
         if changes:
             by_git = await self._git_contents(changes)
             async with self._live.hold(*(change.path for change in changes)):
                 with self._files.pending_view.together():
                     await self._apply(changes, by_git)
 
-    async def _note(self, changes: Sequence[Change]) -> None:
+    async def _record_unreviewed(self, changes: Sequence[Change]) -> None:
         """Record agents' changes that are not reviewed: modes, links, large files."""
         paths = [change.path for change in changes]
         dates = await to_thread.run_sync(lambda: list(map(changed_at, paths)))
         for change, at in zip(changes, dates, strict=True):
-            if self._attribution.of(change.path, at) is not None:
+            if self._attribution.author_of(change.path, at) is not None:
                 marks = blob_mark(change.before), blob_mark(change.after)
                 noted = (
                     ContentChange(SAME, SAME) if change.has_same_bytes else ContentChange(*marks)
@@ -315,9 +320,9 @@ class DiskChanges:
         """
         state = self._tracked.state(path)
         if state.disk is UNSET:
-            if self.turns and changed_at(path) >= self.turns.began():
+            if self.turns and changed_at(path) >= self.turns.first_start():
                 await self.scan(self.turns.roots(), [path])
-        elif self._lock.locked() or not await self.is_as_known(path):
+        elif self._lock.locked() or not await self.has_known_text(path):
             await self.scan([], [path])
 
     def close(self) -> None:
@@ -327,11 +332,13 @@ class DiskChanges:
     async def check_unchanged(self, path: str, roots: Sequence[str]) -> bool:
         """Process changes of a file; return whether its text is certainly unchanged."""
         if self._tracked.state(path).disk is not UNSET:
-            return await self.is_as_known(path) or path not in await self.scan([], [path])
+            return await self.has_known_text(path) or path not in await self.scan([], [path])
         is_detectable = await self._snapshots.can_detect_change(roots, path)
         return path not in await self.scan(roots, [path]) and is_detectable
 
-    async def _rewritten(self, paths: Sequence[str] | None, found: set[str]) -> list[FileChange]:
+    async def _undetected_changes(
+        self, paths: Sequence[str] | None, found: set[str]
+    ) -> list[FileChange]:
         """Return changes of files (None: all) that a store cannot detect.
 
         Such a file has the stored content again, but not its known text.
@@ -356,7 +363,7 @@ class DiskChanges:
         if not self.turns:
             return {}
         paths = [change.path for change in changes]
-        began = self.turns.began()
+        began = self.turns.first_start()
         roots = [root for turn in self.turns for root in (*turn.roots, *turn.outer)]
         return await self._snapshots.git_contents(roots, paths, began, self.by_agent)
 
@@ -370,8 +377,8 @@ class DiskChanges:
         try:
             await self._applier.apply(changes, by_git)
         finally:
-            if not self._is_late and self._postponed_files():
-                self._is_late = True
+            if not self._is_catching_up and self._postponed_files():
+                self._is_catching_up = True
                 self._tasks.start_soon(self._catch_up)
 
     async def _catch_up(self) -> None:
@@ -380,7 +387,7 @@ class DiskChanges:
                 await anyio.sleep(LATE_S)
                 await self.scan([], late)
         finally:
-            self._is_late = False
+            self._is_catching_up = False
 
     def _postponed_files(self) -> list[str]:
         """Return the files with changes that could not be applied yet."""

@@ -19,8 +19,8 @@ from acp_nvim.files.buffers.tracked_file import (
     AgentFormat,
     Conflicted,
     ConflictOver,
+    ContentKnown,
     Displaced,
-    Holds,
     NeovimRead,
     UserFormat,
 )
@@ -99,7 +99,7 @@ def kind_of(before: object, after: object) -> str:
 # -- both sides of the change ---------------------------------------------------------------------
 
 
-def texts(
+def both_texts(
     files: Files, change: FileChange, after: bytes | None, live: BufferText | None
 ) -> tuple[Text | None, Text | None, FormatChange | None]:
     """Return the texts before and after, and the change of format.
@@ -161,7 +161,7 @@ def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text 
 # -- buffer and ledger ----------------------------------------------------------------------------
 
 
-async def enter(files: Files, change: EnteredChange) -> str:
+async def apply_change(files: Files, change: EnteredChange) -> str:
     """Apply a change to the buffer first, then to the ledger.
 
     Return ``done``, ``moved`` (buffer or file have changed), ``busy`` (Neovim allows no edit now),
@@ -170,7 +170,7 @@ async def enter(files: Files, change: EnteredChange) -> str:
     live, path = change.live, change.path
     base = start = change.before
     text = change.after
-    is_announced = files.tracked.state(path).holds(change.data)
+    is_announced = files.tracked.state(path).has_content(change.data)
     change = msgspec.structs.replace(change, is_announced=is_announced)
     entry = files.ledger.get(path)
     in_conflict = entry is not None and entry.is_conflict
@@ -179,7 +179,7 @@ async def enter(files: Files, change: EnteredChange) -> str:
     if live is not None and live.is_modified and is_read and text is not None:
         return await _enter_read(files, change, live, text)
     if live is not None and live.is_modified:
-        change = _catch_up(files, change, live)
+        change = _enter_read_change(files, change, live)
         base = live.text
         common = state.conflict_base
         start = common if in_conflict and not isinstance(common, UnsetType) else change.before
@@ -233,7 +233,7 @@ async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) 
     return "done" if same else "moved"
 
 
-def _catch_up(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
+def _enter_read_change(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
     """Enter an earlier change by the agent that Neovim read by itself before the user continued.
 
     Otherwise it would count as the user's. A repeated call does nothing.
@@ -246,7 +246,7 @@ def _catch_up(files: Files, change: EnteredChange, live: BufferText) -> EnteredC
     _record(files, change, change.before, shown)
     files.ledger.split_from_disk(change.path)
     files.ledger.record_user_edit(change.path, live.text)
-    file.apply(Holds(shown, None))
+    file.apply(ContentKnown(shown, None))
     return msgspec.structs.replace(change, before=shown)
 
 

@@ -63,9 +63,9 @@ class FolderWatch:
         """Watched directories of each root."""
         self._places: dict[str, tuple[int, int] | None] = {}
         """Device and inode of each root, to detect that a parent directory was moved."""
-        self._rests: dict[str, bool] = {}
+        self._is_unchanged: dict[str, bool] = {}
         """Whether nothing has changed below each root since `begin`."""
-        self._hopeless: set[str] = set()
+        self._unwatchable: set[str] = set()
         """Roots that cannot be watched and are not tried again."""
         self._grown: set[str] = set()
         """Roots whose directories have to be listed again."""
@@ -74,9 +74,9 @@ class FolderWatch:
         """Watch these directories, right before all of them are scanned."""
         self._read()
         for root in roots:
-            if root in self._hopeless:
+            if root in self._unwatchable:
                 continue
-            self._rests[root] = True
+            self._is_unchanged[root] = True
             place = _place(root)
             if self._places.get(root) != place:
                 self._watched.pop(root, None)
@@ -85,7 +85,7 @@ class FolderWatch:
             if not known and not await self._watch(root):
                 self._forget(root)
 
-    async def again(self, roots: Iterable[str]) -> None:
+    async def begin_known(self, roots: Iterable[str]) -> None:
         """Call `begin` for those roots that are watched."""
         await self.begin([root for root in roots if root in self._watched])
 
@@ -93,18 +93,19 @@ class FolderWatch:
         """Return whether nothing has changed below these directories since their last scan."""
         self._read()
         return all(
-            self._rests.get(root, False) and self._places[root] == _place(root) for root in roots
+            self._is_unchanged.get(root, False) and self._places[root] == _place(root)
+            for root in roots
         )
 
     def has_all(self, roots: Iterable[str]) -> bool:
         """Return whether all of these directories are watched."""
-        return all(root in self._rests for root in roots)
+        return all(root in self._is_unchanged for root in roots)
 
     def close(self) -> None:
         """Stop watching."""
         self._end()
         self._fd = self._add = self._remove = None
-        for known in (self._paths, self._watched, self._places, self._rests, self._grown):
+        for known in (self._paths, self._watched, self._places, self._is_unchanged, self._grown):
             known.clear()
 
     async def _watch(self, root: str) -> bool:
@@ -131,9 +132,9 @@ class FolderWatch:
 
     def _forget(self, root: str) -> None:
         """Stop watching a root, and the directories that no other root needs."""
-        self._hopeless.add(root)
+        self._unwatchable.add(root)
         self._watched.pop(root, None)
-        self._rests.pop(root, None)
+        self._is_unchanged.pop(root, None)
         self._grown.discard(root)
         wanted = set().union(*self._watched.values())
         for number, path in list(self._paths.items()):
@@ -187,17 +188,19 @@ class FolderWatch:
             while start < len(data):
                 number, mask, _, length = _EVENT.unpack_from(data, start)
                 start += _EVENT.size
-                self._note(number, mask, data[start : start + length].rstrip(b"\0"))
+                self._process_event(number, mask, data[start : start + length].rstrip(b"\0"))
                 start += length
 
-    def _note(self, number: int, mask: int, name: bytes) -> None:
+    def _process_event(self, number: int, mask: int, name: bytes) -> None:
         path = self._paths.get(number)
         if mask & _IGNORED:
             self._paths.pop(number, None)
-        roots = [it for it in self._rests if path is None or path == it or is_below(path, it)]
+        roots = [
+            it for it in self._is_unchanged if path is None or path == it or is_below(path, it)
+        ]
         grown = path is None or mask & (_IS_DIRECTORY | _SELF | _IGNORED | _OVERFLOW)
         for root in roots:
-            self._rests[root] = False
+            self._is_unchanged[root] = False
             if grown or name == RULES:
                 self._grown.add(root)
                 if path is not None:

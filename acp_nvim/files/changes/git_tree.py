@@ -73,7 +73,7 @@ class GitTrees:
             return False, now.branch if now else ""
         return now != before, before.branch
 
-    def learn(self, path: str) -> None:
+    def record_mark(self, path: str) -> None:
         """Record the mark of a file's tree, unless there is an earlier one."""
         top = self.top(path)
         if top and top not in self.known:

@@ -25,7 +25,7 @@ class GitUse:
         self._terminal = 0
         """Start of the first terminal that runs git, in nanoseconds; 0 if there is none."""
 
-    def judge(self, call: ToolCall, lines: Iterable[str], *, is_harmless: bool) -> None:
+    def examine_call(self, call: ToolCall, lines: Iterable[str], *, is_harmless: bool) -> None:
         """Examine the title and the commands of a call.
 
         With ``is_harmless``, the call does not run git unless these lines name it.
@@ -38,7 +38,7 @@ class GitUse:
         else:
             self._without.discard(call)
 
-    def start(self, line: str, at: int) -> None:
+    def examine_terminal(self, line: str, at: int) -> None:
         """Examine the command of a terminal that started at a time in nanoseconds."""
         if names_git(line):
             self._terminal = self._terminal or at

@@ -15,10 +15,10 @@ from typing import Final
 
 from acp_nvim.patterns import late
 
-LONGEST: Final = 16_384
+MAX_TEXT: Final = 16_384
 """Maximum number of characters of a text that are parsed."""
-LONGEST_PATH: Final = 4096
-NESTED: Final = 2
+MAX_PATH: Final = 4096
+MAX_NESTED: Final = 2
 """Maximum depth of quoted commands that are parsed."""
 _WORD: Final = late(r"(?:\\.|[^\s;|&<>()`\"'=,:{}\\])+")
 _QUOTED: Final = late(r"\"([^\"]+)\"|'([^']+)'")
@@ -50,14 +50,14 @@ class Mentions:
         self._globs: list[re.Pattern[str]] = []
         self._unread: dict[tuple[str, str, bool], None] = {}
         self._read = set[tuple[str, str, bool]]()
-        self.has_news = False
-        """Whether names were added since the last call of `among`."""
-        self.lacking = set[str]()
+        self.has_new_names = False
+        """Whether names were added since the last call of `named_among`."""
+        self.unnamed = set[str]()
         """Files with pending changes of the turn that are not named."""
 
     def add_paths(self, paths: Iterable[str]) -> None:
         self._paths.update(paths)
-        self.has_news = True
+        self.has_new_names = True
 
     def add_command(self, line: str, directory: str) -> None:
         """Add a command that runs in a directory."""
@@ -68,17 +68,17 @@ class Mentions:
         self._add(title, directory, is_command=False)
 
     def _add(self, text: str, directory: str, *, is_command: bool) -> None:
-        key = text[:LONGEST], directory, is_command
+        key = text[:MAX_TEXT], directory, is_command
         if key not in self._read:
             self._unread[key] = None
-            self.has_news = True
+            self.has_new_names = True
 
-    def among(self, paths: Iterable[str]) -> set[str]:
+    def named_among(self, paths: Iterable[str]) -> set[str]:
         """Return the ``paths`` (real) that are named. This call blocks."""
-        self.has_news = False
+        self.has_new_names = False
         while self._unread:
             key = next(iter(self._unread))
-            self._learn(*key)
+            self._parse(*key)
             self._read.add(key)
             self._unread.pop(key, None)
         return {path for path in paths if self._contains(path)}
@@ -88,7 +88,7 @@ class Mentions:
             return True
         return bool(self._folders) and not self._folders.isdisjoint(_parent_folders(path))
 
-    def _learn(self, text: str, directory: str, is_command: bool) -> None:
+    def _parse(self, text: str, directory: str, is_command: bool) -> None:
         bases = [os.path.realpath(directory)]
         if is_command:
             entered = (next(filter(None, groups)) for groups in _DIRECTORY.findall(text))
@@ -96,7 +96,7 @@ class Mentions:
         for base in bases:
             for word in words(text):
                 if _GLOB.search(word) and is_command:
-                    self._globs.append(_matching(base, word, bool(_SEARCHES.search(text))))
+                    self._globs.append(_glob_pattern(base, word, bool(_SEARCHES.search(text))))
                 else:
                     self._paths.update(_resolve_word(base, word))
         if is_command:
@@ -116,9 +116,9 @@ class _Lexer(shlex.shlex):
         self.commenters = ""
 
 
-def words(text: str, nested: int = NESTED) -> set[str]:
+def words(text: str, nested: int = MAX_NESTED) -> set[str]:
     """Return the words of a command, including those of quoted commands in it."""
-    found = {_plain(word) for word in _WORD.findall(text)}
+    found = {_unescape(word) for word in _WORD.findall(text)}
     found.update(first or second for first, second in _QUOTED.findall(text))
     try:
         parts = shlex.split(text)
@@ -131,14 +131,14 @@ def words(text: str, nested: int = NESTED) -> set[str]:
     return found
 
 
-def _plain(word: str) -> str:
+def _unescape(word: str) -> str:
     return re.sub(r"\\(.)", r"\1", word)
 
 
 def _folders_written_to(text: str) -> Iterator[str]:
     """Yield the words of a command that may be folders in which it changes files."""
     for piece in _PIECES.split(text.partition("<<")[0]):
-        found = [_plain(word) for word in _WORD.findall(piece)]
+        found = [_unescape(word) for word in _WORD.findall(piece)]
         program = os.path.basename(found[0]) if found else ""  # noqa: PTH119
         if program not in _READERS or _WRITING.search(piece) or " xargs " in text:
             yield from found[1:]
@@ -146,7 +146,7 @@ def _folders_written_to(text: str) -> Iterator[str]:
 
 def _resolve_word(base: str, word: str) -> Iterator[str]:
     """Yield the path that a word may be, with symlinks followed and not."""
-    if not word or len(word) > LONGEST_PATH or "\0" in word:
+    if not word or len(word) > MAX_PATH or "\0" in word:
         return
     path = os.path.normpath(os.path.join(base, os.path.expanduser(word)))  # noqa: PTH111, PTH118
     yield path
@@ -160,7 +160,7 @@ def _parent_folders(path: str) -> Iterator[str]:
         path = folder
 
 
-def _matching(base: str, word: str, everywhere: bool) -> re.Pattern[str]:
+def _glob_pattern(base: str, word: str, everywhere: bool) -> re.Pattern[str]:
     """Return the pattern of the paths that a glob matches."""
     path = os.path.normpath(os.path.join(base, word))  # noqa: PTH118
     if everywhere and "/" not in word:

@@ -21,8 +21,8 @@ class Naming:
 
     async def mark_changed(self, turn: Turn, entered: Mapping[str, Pending | None]) -> None:
         """Mark the files that a turn has changed. ``entered`` has their earlier pending edits."""
-        lacking = turn.mentions.lacking
-        named = await to_thread.run_sync(turn.mentions.among, entered)
+        lacking = turn.mentions.unnamed
+        named = await to_thread.run_sync(turn.mentions.named_among, entered)
         for path, was in entered.items():
             was_named = was is None or was.is_named or path in lacking
             self._mark(path, path in named and was_named, path in named)
@@ -34,9 +34,9 @@ class Naming:
     async def mark_late(self) -> None:
         """Unmark files that agents named only after the changes were found."""
         for turn in self._files.turns:
-            lacking = turn.mentions.lacking
-            if lacking and turn.mentions.has_news:
-                found = await to_thread.run_sync(turn.mentions.among, list(lacking))
+            lacking = turn.mentions.unnamed
+            if lacking and turn.mentions.has_new_names:
+                found = await to_thread.run_sync(turn.mentions.named_among, list(lacking))
                 lacking -= found
                 for path in found:
                     self._mark(path, True, True)
@@ -44,7 +44,7 @@ class Naming:
 
     def report(self, turn: Turn) -> None:
         """Name the marked files of a finished turn in the chat."""
-        lacking = turn.mentions.lacking
+        lacking = turn.mentions.unnamed
         unnamed = sorted(path for path in lacking if self._files.ledger.get(path))
         if unnamed:
             files = list_names(unnamed, turn.session.cwd)

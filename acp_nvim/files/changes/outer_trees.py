@@ -22,18 +22,20 @@ from acp_nvim.files.checkpoints.snapshots import FileChange, Snapshots
 from acp_nvim.files.checkpoints.store import list_names
 from acp_nvim.files.ports import View
 
-TakeUp = Callable[[Sequence[FileChange]], Awaitable[None]]
+ApplyChanges = Callable[[Sequence[FileChange]], Awaitable[None]]
 
 
 class OuterTrees:
     """Detection of agents' changes outside of the directories of their sessions."""
 
-    def __init__(self, turns: Turns, snapshots: Snapshots, view: View, take_up: TakeUp) -> None:
+    def __init__(
+        self, turns: Turns, snapshots: Snapshots, view: View, take_up: ApplyChanges
+    ) -> None:
         """``take_up`` processes changes that were made while a turn ran."""
         self._turns = turns
         self._snapshots = snapshots
         self._view = view
-        self._take_up = take_up
+        self._apply = take_up
         self._watch = FolderWatch(snapshots.folders)
         self._locks: dict[str, anyio.Lock] = {}
         self._known_since: dict[str, int] = {}
@@ -72,10 +74,10 @@ class OuterTrees:
                 return
             changes = await self._changes(outer)
             if changes and self._turns:
-                began, roots = self._turns.began(), self._turns.roots()
+                began, roots = self._turns.first_start(), self._turns.roots()
                 # Earlier changes are the user's, and changes in `roots` are found by other scans.
                 found = [it for it in changes if not any(is_below(it.path, root) for root in roots)]
-                await self._take_up(await to_thread.run_sync(_only_since, found, began))
+                await self._apply(await to_thread.run_sync(_only_since, found, began))
 
     async def _changes(self, outer: str) -> Sequence[FileChange]:
         if self._watch.has_no_changes([outer]) or self._snapshots.is_given_up(outer):

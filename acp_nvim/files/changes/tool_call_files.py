@@ -15,9 +15,9 @@ from acp_nvim.files.checkpoints.snapshots import Snapshots
 from acp_nvim.files.ports import AgentSession, ToolCall
 from acp_nvim.tasks import Tasks
 
-SOON_S: Final = 0.01
+SCAN_DELAY_S: Final = 0.01
 """Delay of the scan after a tool call, so that it can cover several calls, in seconds."""
-SHARE: Final = 4.0
+PAUSE_RATIO: Final = 4.0
 """Ratio of the pause after a scan of the whole tree to the duration of the scan."""
 
 Diff = tuple[str, str | None, str]
@@ -56,7 +56,7 @@ class ToolCallFiles:
                 turn.scan.ended.set()
             self._on_end(turn)
         elif paths:
-            self._tasks.start_soon(self._note, turn, paths)
+            self._tasks.start_soon(self._read_named, turn, paths)
 
     def on_read(
         self, turn: Turn, call: ToolCall, paths: Iterable[str], *, is_completed: bool
@@ -78,21 +78,21 @@ class ToolCallFiles:
             turn.scan.is_running = True
             self._tasks.start_soon(self._scan_after_calls, turn)
 
-    async def _note(self, turn: Turn, paths: Sequence[str]) -> None:
+    async def _read_named(self, turn: Turn, paths: Sequence[str]) -> None:
         if not turn.ready.is_set():
-            await to_thread.run_sync(read_contents, turn.early, paths)
+            await to_thread.run_sync(read_contents, turn.early_contents, paths)
         await self._snapshots.add_named(turn.roots, paths)
 
     async def _scan_after_calls(self, turn: Turn) -> None:
         """Scan until no tool call has ended during a scan. One task runs per turn."""
         try:
             while turn.scan.is_due and self._disk.turns.get(turn.session) is turn:
-                await anyio.sleep(SOON_S)
+                await anyio.sleep(SCAN_DELAY_S)
                 turn.scan.is_due, turn.scan.ended = False, anyio.Event()
                 await self._disk.scan_named(turn)
                 started = anyio.current_time()
                 await self._disk.scan(turn.roots)
-                with anyio.move_on_after(SHARE * (anyio.current_time() - started)):
+                with anyio.move_on_after(PAUSE_RATIO * (anyio.current_time() - started)):
                     await turn.scan.ended.wait()
         finally:
             turn.scan.is_running = False

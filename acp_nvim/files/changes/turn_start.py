@@ -55,13 +55,13 @@ class EarlyScans:
         self._tasks = tasks
         self._scans: dict[int, _Scan] = {}
 
-    def expect(self, session: AgentSession) -> None:
+    def start(self, session: AgentSession) -> None:
         """Start the scan for a prompt that waits for this session."""
         if session.n not in self._scans:
             scan = self._scans[session.n] = _Scan()
             self._tasks.start_soon(self._run, session, scan)
 
-    async def rest(self) -> None:
+    async def wait_all(self) -> None:
         """Wait for the running scans."""
         for scan in list(self._scans.values()):
             await scan.done.wait()

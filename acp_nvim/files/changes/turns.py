@@ -23,7 +23,7 @@ from acp_nvim.files.changes.git_use import GitUse
 from acp_nvim.files.changes.mentions import Mentions
 from acp_nvim.files.ports import AgentSession, ToolCall
 
-HEARD_NS: Final = 100_000_000
+MAX_DELAY_NS: Final = 100_000_000
 """Maximum delay of a message of an agent, in nanoseconds."""
 
 
@@ -88,11 +88,11 @@ class Turn:
 
         Changes in these periods are the user's.
         """
-        self.closed = 0
+        self.idle_since = 0
         """Time at which the agent finished the last prompt; 0 while a prompt runs."""
-        self.early: dict[str, bytes | None] = {}
+        self.early_contents: dict[str, bytes | None] = {}
         """Contents of files that tool calls have named before `ready`."""
-        self.names: dict[str, int] = {}
+        self.naming_times: dict[str, int] = {}
         """Time at which each file was last named, in nanoseconds."""
         self.git = GitUse()
         self.mentions = Mentions()
@@ -115,9 +115,9 @@ class Turn:
         Changes while it had no prompt are the user's, even if the scans are not done.
         ``is_scanned`` is true if the scan before the prompt is done.
         """
-        if not self.at_work and (self.closed or not is_scanned):
-            self.idle.append((self.closed, at))
-        self.closed = 0
+        if not self.at_work and (self.idle_since or not is_scanned):
+            self.idle.append((self.idle_since, at))
+        self.idle_since = 0
         self.at_work += 1
 
     def withdraw(self) -> None:
@@ -130,11 +130,11 @@ class Turn:
     def on_answer(self) -> None:
         """Record the answer to a prompt. If no other prompt runs, later changes are the user's."""
         if self.at_work <= 1:
-            self.closed = time.time_ns()  # the clock of files is never ahead
+            self.idle_since = time.time_ns()  # the clock of files is never ahead
 
     def on_finished(self) -> None:
         """Finish a prompt, which may have ended without an answer."""
-        if not self.closed:
+        if not self.idle_since:
             self.on_answer()
         self.withdraw()
         self.at_work = max(0, self.at_work - 1)
@@ -153,7 +153,7 @@ class Turn:
         """Update tool calls that may change files; return whether one of them has just ended."""
         now, known, over = time.time_ns(), self.calls, False
         for path in paths:
-            self.names[path] = now
+            self.naming_times[path] = now
         for call in calls:
             began, ended = known.get(call) or (now - GRAIN_NS, 0)
             finished = call.is_finished
@@ -171,16 +171,16 @@ class Turn:
         else:
             self.user_saves[path] = overlay(before or EMPTY, known or EMPTY, after)
 
-    def concerns(self, path: str) -> bool:
+    def may_change(self, path: str) -> bool:
         """Return whether a file is in the directories of the turn or was named."""
         roots = (*self.roots, *self.outer)
-        return path in self.names or any(is_below(path, root) for root in roots)
+        return path in self.naming_times or any(is_below(path, root) for root in roots)
 
     def had_prompt(self, at: int) -> bool:
         """Return whether the agent had a prompt at a time in nanoseconds."""
         if any(start <= at < end for start, end in self.idle):
             return False
-        return not self.closed or at < self.closed
+        return not self.idle_since or at < self.idle_since
 
     def had_call(self, at: int, late: int = 0) -> bool:
         """Return whether a tool call ran at a time in nanoseconds.
@@ -197,7 +197,7 @@ class Turn:
 
     def may_have_run_git(self, first: int, last: int) -> bool:
         """Return whether the agent may have run git between two times in nanoseconds."""
-        return self.git.may_have_run(self.calls, first, last, HEARD_NS)
+        return self.git.may_have_run(self.calls, first, last, MAX_DELAY_NS)
 
     def may_have_committed(self, first: int, last: int, late: int) -> bool:
         """Return whether the agent may have made a commit between two times in nanoseconds.
@@ -215,7 +215,7 @@ class Turns:
         """``announce`` reports the directories of running turns to the editor."""
         self.round = 0
         """Number of times that work began while no turn was running."""
-        self._cut_until = 0
+        self._crashed_until = 0
         """Time in nanoseconds until which an earlier process may have run turns."""
         self._turns: dict[int, Turn] = {}
         self._announce = announce
@@ -277,20 +277,20 @@ class Turns:
     def on_user_save(self, path: str, before: Text | UnsetType | None) -> None:
         """Record a save by the user of a file with the earlier text ``before`` (UNSET: unknown)."""
         for turn in self._turns.values():
-            if turn.concerns(path):
+            if turn.may_change(path):
                 turn.user_saves.setdefault(path, before)
 
     def roots(self) -> list[str]:
         """Return the real paths of the directories in which turns run."""
         return sorted({root for turn in self._turns.values() for root in turn.roots})
 
-    def ready(self) -> list[Turn]:
+    def ready_turns(self) -> list[Turn]:
         """Return the turns for which the scan before the prompt is done."""
         return [turn for turn in self._turns.values() if turn.ready.is_set()]
 
-    def on_cut(self, until: int) -> None:
+    def on_crash(self, until: int) -> None:
         """Record that an agent of the previous host may have worked until a time (ns)."""
-        self._cut_until = until
+        self._crashed_until = until
 
     def may_have_committed(self, first: int, last: int, late: int) -> bool:
         """Return whether an agent may have made a commit between two times in nanoseconds.
@@ -298,23 +298,23 @@ class Turns:
         An agent of the host before a crash counts too. A tool call may have started up to ``late``
         before it was reported.
         """
-        is_cut = first <= self._cut_until
+        is_cut = first <= self._crashed_until
         return is_cut or any(turn.may_have_committed(first, last, late) for turn in self)
 
     @property
     def is_working(self) -> bool:
         """Return whether any agent has an unanswered prompt."""
-        return any(turn.at_work and not turn.closed for turn in self)
+        return any(turn.at_work and not turn.idle_since for turn in self)
 
-    def concern(self, path: str) -> bool:
+    def any_may_change(self, path: str) -> bool:
         """Return whether a running turn may change this file."""
-        return any(turn.concerns(path) for turn in self.ready())
+        return any(turn.may_change(path) for turn in self.ready_turns())
 
     def is_outside(self, path: str) -> bool:
         """Return whether a file is outside of the directories of all running turns."""
         return not any(is_below(path, root) for turn in self for root in turn.roots)
 
-    def began(self) -> int:
+    def first_start(self) -> int:
         """Return the start of the first running turn, in nanoseconds."""
         return min(turn.began for turn in self._turns.values())
 
@@ -333,36 +333,38 @@ class Attribution:
         if not turn.ready.is_set():
             self._starting.append(turn)
 
-    async def last(self, path: str) -> tuple[Turn | None, int]:
+    async def last_author(self, path: str) -> tuple[Turn | None, int]:
         """Return the turn that last changed a file (None: the user), and the time in nanoseconds.
 
         If a message that may still arrive could change the answer, wait for it.
         """
         at = await to_thread.run_sync(changed_at, path)
         age = time.time_ns() - at
-        if 0 <= age < HEARD_NS and not self.is_sure(path, at):
-            await anyio.sleep((HEARD_NS - age) / 1e9)
+        if 0 <= age < MAX_DELAY_NS and not self.is_sure(path, at):
+            await anyio.sleep((MAX_DELAY_NS - age) / 1e9)
             at = await to_thread.run_sync(changed_at, path)
-        return self.of(path, at), at
+        return self.author_of(path, at), at
 
-    def of(self, path: str, at: int) -> Turn | None:
+    def author_of(self, path: str, at: int) -> Turn | None:
         """Return the turn that changed a file at a time in nanoseconds; None for the user.
 
         If several turns are possible, choose the one whose tool calls named the file last, else the
         only one with a tool call at or about that time, else the one that began first.
         """
         found = self._turns_at_work(path, at)
-        naming = [turn for turn in found if path in turn.names]
+        naming = [turn for turn in found if path in turn.naming_times]
         if naming:
-            return max(naming, key=lambda turn: turn.names[path])
+            return max(naming, key=lambda turn: turn.naming_times[path])
         calling = [turn for turn in found if turn.had_call(at)]
-        calling = calling or [turn for turn in found if turn.had_call(at, HEARD_NS)]
+        calling = calling or [turn for turn in found if turn.had_call(at, MAX_DELAY_NS)]
         return calling[0] if len(calling) == 1 else next(iter(found), None)
 
     def is_sure(self, path: str, at: int) -> bool:
         """Return whether no message that may still arrive could change the answer of `of`."""
         found = self._turns_at_work(path, at)
-        return len(found) < 2 or any(path in turn.names and turn.had_call(at) for turn in found)
+        return len(found) < 2 or any(
+            path in turn.naming_times and turn.had_call(at) for turn in found
+        )
 
     def _turns_at_work(self, path: str, at: int) -> list[Turn]:
         """Return the turns that had a prompt at a time and may change a file.
@@ -370,6 +372,6 @@ class Attribution:
         For a file outside of all their directories, return those that are `ready`.
         """
         self._starting = [turn for turn in self._starting if not turn.ready.is_set()]
-        ready = [turn for turn in self._turns.ready() if turn.had_prompt(at)]
+        ready = [turn for turn in self._turns.ready_turns() if turn.had_prompt(at)]
         sent = [turn for turn in self._starting if turn.idle and turn.had_prompt(at)]
-        return [turn for turn in (*ready, *sent) if turn.concerns(path)] or ready
+        return [turn for turn in (*ready, *sent) if turn.may_change(path)] or ready

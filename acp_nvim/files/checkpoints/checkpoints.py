@@ -118,11 +118,11 @@ class RestoreStep(msgspec.Struct, frozen=True):
 
     @property
     def is_hidden(self) -> bool:
-        """Return whether it is unknown from the present trees if the file exists."""
+        """Return whether the present trees do not record if the file exists."""
         return self.now is not None and not self.now.is_stored and not self.now.id
 
     def marks(self) -> tuple[set[str], set[str]]:
-        """Return the marks of the old and of the present blob; no marks if they are unknown."""
+        """Return the marks of the old and of the present blob; none if they are unknown."""
         return ({blob_mark(self.then)}, {blob_mark(self.now)}) if self.in_trees else (set(), set())
 
 

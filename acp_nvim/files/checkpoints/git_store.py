@@ -104,20 +104,20 @@ class GitStore:
 
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
         """Scan all files, or only ``paths``. Raise StoreError."""
-        otherwise = [] if self._tree else self._copy_user_index()
-        held = [] if self._tree else self._indexed_files()
+        converted = [] if self._tree else self._copy_user_index()
+        indexed = [] if self._tree else self._indexed_files()
         whole = paths is None or not self._tree
         resting = self._signatures() if whole else None
         room = Room()
         room.sort(
-            self._choose_files(otherwise) if whole else map(self._path, self._inside(paths or ()))
+            self._choose_files(converted) if whole else map(self._path, self._inside(paths or ()))
         )
         self._update_index(room)
         before, self._tree = self._tree, self._write_tree()
         changes = left_out.certain_changes(self.differences(before, self._tree)) if before else []
         missed = [path for path, blob in self._out.items() if blob.is_missed]
         self._last_signatures = resting
-        return Scan(self._tree, changes, missed, [*held, *room.fitting], self._nested)
+        return Scan(self._tree, changes, missed, [*indexed, *room.fitting], self._nested)
 
     def is_unchanged(self) -> bool:
         """Return whether a scan would find nothing; always False for directories that are large or
@@ -418,8 +418,8 @@ class GitStore:
             meta, raw = entry.split(b"\t", 1)
             name = os.fsdecode(raw)
             data = _content(Path(self._top, name))
-            same = meta.split(b" ")[1] == blobs[name].id.encode() and raw not in changed
-            if same and data is not None:
+            is_same = meta.split(b" ")[1] == blobs[name].id.encode() and raw not in changed
+            if is_same and data is not None:
                 found[name] = data
         return found
 

@@ -318,12 +318,12 @@ class PrivateGit:
         for inner in ("refs", "info"):
             private_files.directory(folder / inner)
         _put(folder / "HEAD", b"ref: refs/heads/none\n")
-        taken = {
+        options = {
             key: value
             for key, value in repository.options.items()
             if key in _STAT_OPTIONS or key in _PATH_OPTIONS or key in further
         }
-        config = {**taken, **_FIXED_OPTIONS, "core.repositoryformatversion": "1"}
+        config = {**options, **_FIXED_OPTIONS, "core.repositoryformatversion": "1"}
         config["extensions.objectformat"] = repository.object_format
         lines = [_line(key, value) for key, value in config.items()]
         _put(folder / "config", b"".join(map(os.fsencode, lines)))

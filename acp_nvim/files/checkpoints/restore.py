@@ -20,7 +20,7 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
-from acp_nvim.files.buffers.tracked_file import AgentFormat, Holds, UserFormat
+from acp_nvim.files.buffers.tracked_file import AgentFormat, ContentKnown, UserFormat
 from acp_nvim.files.bytes import disk, nofollow, obstacles
 from acp_nvim.files.bytes.disk import signature_of
 from acp_nvim.files.bytes.file_format import (
@@ -182,18 +182,18 @@ class Restoring:
         """
         notes: list[str] = []
         done: set[str] = set()
-        judged = choice.contents
+        expected = choice.contents
         for step in in_order(choice.steps):
             path = step.target.path
             await self._try(
-                self._restore_step(step, then, present, judged[path]), path, done, notes
+                self._restore_step(step, then, present, expected[path]), path, done, notes
             )
         for path, text in choice.touched.items():
             data = None if text is None else encode(text, self._format(path))
-            work = self._restore_file(Target(path, data), then, judged[path])
+            work = self._restore_file(Target(path, data), then, expected[path])
             await self._try(work, path, done, notes)
         for path in choice.unsaved:
-            before = None if path in done else judged[path]
+            before = None if path in done else expected[path]
             await self._try(self._restore_buffer(path, then, before), path, done, notes)
         self._files.pending_view.refresh(*done)
         for path in present.agent_changes.keys() - done:
@@ -218,7 +218,7 @@ class Restoring:
         return live.format if live else self._files.tracked.state(path).user_format or Format()
 
     async def _restore_step(
-        self, step: RestoreStep, then: Checkpoint, present: Checkpoint, judged: Content
+        self, step: RestoreStep, then: Checkpoint, present: Checkpoint, expected: Content
     ) -> bool:
         """Restore one file of the trees; first save its present content if they lack it."""
         path = step.target.path
@@ -228,23 +228,25 @@ class Restoring:
                 raise Refused(wording.WHY_WOULD_BE_LOST.format(reason=data.why))
             mode = 0o100755 if os.access(path, os.X_OK) else 0o100644
             present.late[path] = Target(path, data, mode)
-        return await self._restore_file(step.target, then, judged)
+        return await self._restore_file(step.target, then, expected)
 
-    async def _restore_file(self, target: Target, checkpoint: Checkpoint, judged: Content) -> bool:
+    async def _restore_file(
+        self, target: Target, checkpoint: Checkpoint, expected: Content
+    ) -> bool:
         """Restore bytes and mode on disk, then the buffer, then the pending edits.
 
-        Raise Refused if the content has changed since the restore was decided (``judged``).
+        Raise Refused if the content has changed since the restore was decided (``expected``).
         """
         place = Place(target.path, target.path)
         rights = self._files.snapshots.rights(target.path)
         found = await self._files.buffers.peek(place.real)
         live = found if isinstance(found, BufferText) else None
         if live is not None and live.is_modified:
-            if live.text != judged:
+            if live.text != expected:
                 raise Refused(wording.WHY_CHANGED)
             changed = await to_thread.run_sync(_write_target, place, target, rights)
         else:
-            changed = await to_thread.run_sync(_write_if_unchanged, place, target, rights, judged)
+            changed = await to_thread.run_sync(_write_if_unchanged, place, target, rights, expected)
         data = target.data if stat.S_ISREG(target.mode) else None
         try:
             buffer = live.format if live else None
@@ -255,7 +257,9 @@ class Restoring:
             text = text_of(data, file_format)
         except BinaryError:
             return changed
-        self._files.tracked[place.real].apply(Holds(text, reformat.new if reformat else None))
+        self._files.tracked[place.real].apply(
+            ContentKnown(text, reformat.new if reformat else None)
+        )
         if live is not None and text is None:
             await self._files.buffers.vacate(place.real, live)
         elif live is not None and text is not None:
@@ -308,16 +312,16 @@ class Restoring:
             live = found
         raise Refused(wording.WHY_BUFFER_STAYS)
 
-    async def _restore_buffer(self, path: str, checkpoint: Checkpoint, judged: Content) -> bool:
+    async def _restore_buffer(self, path: str, checkpoint: Checkpoint, expected: Content) -> bool:
         """Restore unsaved edits; if there were none, reload the buffer from its file.
 
-        ``judged`` is the content when the restore was decided; None if the file was restored since.
+        ``expected`` is the content when the restore was decided; None after the file's restore.
         """
         place = Place(path, path)
         live = await self._files.buffers.load(place)
         if not isinstance(live, BufferText):
             raise Refused(live.reason or wording.WHY_NOT_LOADED)
-        if live.is_modified and live.text != judged:
+        if live.is_modified and live.text != expected:
             raise Refused(wording.WHY_CHANGED)
         signature = await to_thread.run_sync(signature_of, path)
         text = checkpoint.unsaved.get(path)
@@ -350,10 +354,10 @@ class Restoring:
 
 
 def _write_if_unchanged(
-    place: Place, target: Target, rights: Rights | None, judged: Content
+    place: Place, target: Target, rights: Rights | None, expected: Content
 ) -> bool:
-    """Write the target if the file still has the content ``judged``. Raise Refused otherwise."""
-    if content_of(place.real) != judged:
+    """Write the target if the file still has the content ``expected``. Raise Refused otherwise."""
+    if content_of(place.real) != expected:
         raise Refused(wording.WHY_CHANGED)
     return _write_target(place, target, rights)
 

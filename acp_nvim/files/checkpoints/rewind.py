@@ -110,36 +110,36 @@ class Rewind:
         With ``every``, also restore files that only the user changed. Call ``ask`` for files that
         both changed. Return lines for the user.
         """
-        spared: set[str] = set()
-        agreed: dict[str, Content] = {}
+        excluded: set[str] = set()
+        confirmed: dict[str, Content] = {}
         while True:
             if session.is_running:
                 return [wording.STILL_WORKING]
             await self._disk.wait_over(session)
             try:
                 async with self._claim([session.cwd, *session.roots]):
-                    done = await self._attempt(session, n, spared, agreed, every=every)
+                    done = await self._attempt(session, n, excluded, confirmed, every=every)
             except BusyError:
                 return [wording.OTHER_NEOVIM_BUSY]
             if not isinstance(done, Choice):
                 return done
-            unanswered = _files_not_asked_about(done, spared, agreed)
+            unanswered = _files_not_asked_about(done, excluded, confirmed)
             since_then = "the restore" if n is None else f"prompt {n}"
             words = question(unanswered, done.unknown, session.cwd, since_then)
             answer = await ask(words, ANSWERS)
             if answer is None:
                 return [wording.NOT_RESTORED]
             if answer == 0:
-                agreed.update({path: done.contents[path] for path in unanswered})
+                confirmed.update({path: done.contents[path] for path in unanswered})
             else:
-                spared.update(unanswered)
+                excluded.update(unanswered)
 
     async def _attempt(
         self,
         session: AgentSession,
         n: int | None,
-        spared: AbstractSet[str],
-        agreed: Mapping[str, Content],
+        excluded: AbstractSet[str],
+        confirmed: Mapping[str, Content],
         *,
         every: bool,
     ) -> list[str] | Choice:
@@ -151,9 +151,9 @@ class Rewind:
                 return [wording.NO_RESTORE if n is None else self._missing(session, n)]
             await self._snapshots.scan(session.roots)
             present, choice = await self._prepare(session, then, every=every, undo=n is None)
-            if _files_not_asked_about(choice, spared, agreed):
+            if _files_not_asked_about(choice, excluded, confirmed):
                 return choice
-            return await self._restore(session, n, then, present, choice.without(spared))
+            return await self._restore(session, n, then, present, choice.without(excluded))
 
     def _checkpoint(self, session: AgentSession, n: int | None) -> Checkpoint | None:
         if n is None:
@@ -209,13 +209,14 @@ class Rewind:
 
 
 def _files_not_asked_about(
-    choice: Choice, spared: AbstractSet[str], agreed: Mapping[str, Content]
+    choice: Choice, excluded: AbstractSet[str], confirmed: Mapping[str, Content]
 ) -> list[str]:
     """Return files that user and agent changed, without those already asked about as they are."""
     return [
         path
         for path in choice.shared
-        if path not in spared and (path not in agreed or agreed[path] != choice.contents[path])
+        if path not in excluded
+        and (path not in confirmed or confirmed[path] != choice.contents[path])
     ]
 
 

@@ -106,26 +106,26 @@ class JournalFile:
         With ``locked``, no process is writing, so a killed process left any incomplete record.
         """
         noted = self._noted_size()
-        was_there = self._read_handle >= 0
-        fresh = not was_there or not _is_at(self._read_handle, self.path)
-        if fresh:
+        was_open = self._read_handle >= 0
+        is_replaced = not was_open or not _is_at(self._read_handle, self.path)
+        if is_replaced:
             self._stop_reading()
             try:
                 self._read_handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
             except (FileNotFoundError, NotADirectoryError):
-                return NewRecords(is_removed=was_there)
+                return NewRecords(is_removed=was_open)
         size = os.fstat(self._read_handle).st_size
         if size < self._offset:
-            fresh, self._offset = True, 0
+            is_replaced, self._offset = True, 0
         data = _read(self._read_handle, self._offset, size)
         batches, lost, end = read_records(data)
-        if fresh:
+        if is_replaced:
             # A long file is rewritten by the next process that opens it.
-            self._rewritten_size = size if was_there else 0
-        torn = end < len(data) and (locked or (fresh and not batches))
+            self._rewritten_size = size if was_open else 0
+        is_incomplete = end < len(data) and (locked or (is_replaced and not batches))
         is_cut = self._offset + end < noted
         self._offset = size if locked else self._offset + end
-        return NewRecords(batches, fresh, lost > 0 or torn, is_cut=is_cut)
+        return NewRecords(batches, is_replaced, lost > 0 or is_incomplete, is_cut=is_cut)
 
     def _stop_reading(self) -> None:
         if self._read_handle >= 0:

@@ -14,7 +14,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.text import Text
-from acp_nvim.files.buffers.tracked_file import Unsettled
+from acp_nvim.files.buffers.tracked_file import AuthorUnknown
 from acp_nvim.files.bytes import disk, obstacles
 from acp_nvim.files.bytes.disk import signature_of
 from acp_nvim.files.bytes.paths import Place
@@ -85,8 +85,8 @@ class LiveTexts:
         self._files.trees.known.update(trees)
 
     def _settle_reread(self, path: str) -> None:
-        if self._tracked.state(path).unsettled:
-            self._tracked[path].apply(Unsettled(False))
+        if self._tracked.state(path).is_author_unknown:
+            self._tracked[path].apply(AuthorUnknown(False))
 
     async def _record_replacement(self, path: str) -> None:
         """Record the text that replaced a discarded buffer text as a new base for agents."""
@@ -141,7 +141,7 @@ class LiveTexts:
         if self._user_edits.is_exiting or (is_same and path not in self._ledger.parked):
             self.restored.discard(path)
             return
-        if self._files.turns.concern(path) and await self._has_unscanned_change(path):
+        if self._files.turns.any_may_change(path) and await self._has_unscanned_change(path):
             self._user_edits.unsettle(path)
             return
         moved, branch = await to_thread.run_sync(self._files.trees.moved, path)

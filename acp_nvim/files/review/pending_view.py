@@ -59,7 +59,7 @@ class PendingView:
     ) -> None:
         """Show an agent's change, as an event and by its hunks."""
         self._tracked[path].apply(AgentChanged())
-        self._trees.learn(path)
+        self._trees.record_mark(path)
         self._announced.append((session, path, kind, source, conflict))
         self.refresh(path)
 

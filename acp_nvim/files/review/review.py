@@ -74,7 +74,7 @@ class Review:
 
     async def _may_have_changed(self, path: str) -> bool:
         """Return whether a running agent may have changed the file since its last scan."""
-        return bool(self._files.turns) and not await self._disk.is_as_known(path)
+        return bool(self._files.turns) and not await self._disk.has_known_text(path)
 
     async def _decide_as_seen(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None

@@ -10,11 +10,11 @@ from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers import buffer_state
 from acp_nvim.files.buffers.buffer_state import News, Outdated, Reread, Typed, Unloaded
 from acp_nvim.files.buffers.tracked_file import (
+    AuthorUnknown,
     Saved,
     SavedIdle,
     SaveSigned,
     TrackedFiles,
-    Unsettled,
 )
 from acp_nvim.files.bytes.file_format import Format, clean
 from acp_nvim.files.changes.git_tree import GitTrees
@@ -80,7 +80,7 @@ class UserEdits:
         self._on_edited(path, after)
 
     def _on_edited(self, path: str, after: Text) -> None:
-        if self._tracked.state(path).unsettled:
+        if self._tracked.state(path).is_author_unknown:
             return  # the change is entered once its author is known
         buffer = self._tracked.buffer(path).text
         if buffer is not None and buffer.is_modified:
@@ -101,7 +101,7 @@ class UserEdits:
             path, after, ChangeKind.UNDONE if is_undo else ChangeKind.REPLACED
         )
         self._ledger.join_disk(path, after)
-        if self._turns.concern(path) and self._tracked.state(path).disk != after:
+        if self._turns.any_may_change(path) and self._tracked.state(path).disk != after:
             self.unsettle(path)
         elif path in self._ledger.parked or (self._ledger.get(path) and self._trees.moved(path)[0]):
             self._read_soon(path)
@@ -110,7 +110,7 @@ class UserEdits:
 
     def unsettle(self, path: str) -> None:
         """Mark the author of a file's present text as unknown; `LiveTexts` determines it."""
-        self._tracked[path].apply(Unsettled(True))
+        self._tracked[path].apply(AuthorUnknown(True))
         self._read_soon(path)
 
     def _read_soon(self, path: str) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.text import EMPTY, Text, parse
-from acp_nvim.files.buffers.tracked_file import Holds, TrackedFile, UserFormat
+from acp_nvim.files.buffers.tracked_file import ContentKnown, TrackedFile, UserFormat
 from acp_nvim.files.bytes import disk, key_files
 from acp_nvim.files.bytes.file_format import format_as_written
 from acp_nvim.files.bytes.guard import Ask, PathGuard
@@ -161,7 +161,7 @@ class AgentFiles(Generic[S]):
         unread = self._disk_changes.unread
         with self._persistence.note_write(session, where.real) as on_write:
             async with file.writers:  # the last request wins
-                await unread.ready(where.real)
+                await unread.wait_ready(where.real)
                 await self._disk_changes.before_write(where.real)
                 async with file.lock:
                     completed = await AgentWrite(
@@ -200,7 +200,7 @@ class AgentFiles(Generic[S]):
         if completed.is_saved:
             files.ledger.disk_entries.drop(path)
             file_format = format_as_written(after, live.format if live else None)
-            file.apply(Holds(after, file_format))
+            file.apply(ContentKnown(after, file_format))
         files.checkpoints.record_write(path, before, after if agents is None else agents)
         files.authors.on_write(session, path, before, agents or after, after)
         kind = "created" if before is None else "modified"
@@ -230,7 +230,7 @@ class AgentFiles(Generic[S]):
     async def _text(self, where: Place) -> Text:
         """Return the current text. Raise Refusal if there is no such file."""
         limit = self._options().message_bytes
-        live = await self._buffers.mirrored(where)
+        live = await self._buffers.read_cached(where)
         if isinstance(live, BufferText):
             text = disk.saved_text(where, limit, live.format) if live.is_stale else live.text
             missing, kind = live.is_absent and not live.is_new, ChangeKind.TYPED

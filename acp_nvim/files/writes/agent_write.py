@@ -331,7 +331,7 @@ class AgentWrite:
 
 
 def _lacks_all_lines_of(text: Text, written: Text) -> bool:
-    """Return whether a text contains none of the written lines, ignoring blank ones."""
+    """Return whether a text has none of the written lines, apart from blank ones."""
     if text == written:
         return False
     lines = {line for line in written.lines if line.strip()} or set(rows(written))
@@ -339,7 +339,7 @@ def _lacks_all_lines_of(text: Text, written: Text) -> bool:
 
 
 def _hunks(live: BufferText, merged: Merged) -> list[Hunk]:
-    """Return the merge's hunks for the raw buffer, with bytes that are not UTF-8."""
+    """Convert the hunks of a merge for the raw buffer, which may have bytes that are not UTF-8."""
     if not merged.hunks and live.text == EMPTY and merged.text.eol:
         return [Hunk(0, 1, ("",), 0)]  # an empty file becomes one newline
     return restore_raw(live.raw.lines, live.text.lines, merged.hunks)

@@ -17,7 +17,7 @@ from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
-from acp_nvim.files.buffers.tracked_file import Holds
+from acp_nvim.files.buffers.tracked_file import ContentKnown
 from acp_nvim.files.bytes import disk, nofollow
 from acp_nvim.files.bytes.paths import Place, place
 from acp_nvim.files.bytes.refusals import Refusal
@@ -195,8 +195,8 @@ class ChangeSets(Generic[S]):
             why = f"cannot be moved to {new}: {error.strerror}"
             raise Refusal("failed", old, why) from error
         live = self._files.buffers.get(old)
-        self._files.tracked[old].apply(Holds(None, None))
-        self._files.tracked[new].apply(Holds(text, live.format if live else None))
+        self._files.tracked[old].apply(ContentKnown(None, None))
+        self._files.tracked[new].apply(ContentKnown(text, live.format if live else None))
         if live is not None:
             await self._files.buffers.vacate(old, live)
 

@@ -10,7 +10,7 @@ from anyio import to_thread
 from acp_nvim import wording
 from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text
-from acp_nvim.files.buffers.tracked_file import Holds, Removed, UserFormat
+from acp_nvim.files.buffers.tracked_file import ContentKnown, Removed, UserFormat
 from acp_nvim.files.bytes import disk, nofollow, obstacles
 from acp_nvim.files.bytes.disk import bytes_of
 from acp_nvim.files.bytes.file_format import (
@@ -55,7 +55,7 @@ class FileWriter:
         if was is not None:
             file.apply(Removed(Rights.of(was)))
         await to_thread.run_sync(obstacles.restore, file)
-        file.apply(Holds(None, None))
+        file.apply(ContentKnown(None, None))
         self._files.ledger.disk_entries.drop(path)
         if live is not None:
             await self._files.buffers.vacate(path, live)
@@ -101,7 +101,9 @@ class FileWriter:
                     self._files.ledger.record_formatting(path, after, written.live.text)
                     if written.is_saved:
                         self._files.ledger.disk_entries.drop(path)
-                        self._files.tracked[path].apply(Holds(written.live.text, live.format))
+                        self._files.tracked[path].apply(
+                            ContentKnown(written.live.text, live.format)
+                        )
                 return
             self._files.buffers.distrust(path)
         raise Refused("the buffer keeps changing")
@@ -176,7 +178,7 @@ class FileWriter:
             raise Refused(f"it cannot be written: {error.reason}") from error
         rights = self._files.tracked.state(place.real).rights
         await to_thread.run_sync(disk.write, place, data, rights)
-        self._files.tracked[place.real].apply(Holds(after, file_format))
+        self._files.tracked[place.real].apply(ContentKnown(after, file_format))
 
 
 def refusal_reason(error: Refused | Refusal) -> str:

@@ -226,7 +226,7 @@ class ToolCalls:
         return self._calls[-count:]
 
     def get(self, tool_call_id: str) -> ToolCall | None:
-        """Return the newest call of that id."""
+        """Return the newest call with this id."""
         return self.by_id.get(tool_call_id)
 
     def add(
@@ -254,7 +254,7 @@ class ToolCalls:
         return _ended_earlier(call, turn) and _contradicts(call, update)
 
     def current(self, tool_call_id: str, turn: int) -> ToolCall | None:
-        """Return the call of that id, unless its agent finished it in an earlier turn."""
+        """Return the call with this id, unless the agent finished it in an earlier turn."""
         call = self.by_id.get(tool_call_id)
         is_over = call is not None and _ended_earlier(call, turn) and not call.assumed
         return None if is_over else call

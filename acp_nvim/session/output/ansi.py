@@ -43,7 +43,7 @@ class Ansi:
         self._string_end: re.Pattern[str] | None = None
 
     def feed(self, text: str) -> str:
-        """Return the safe part of `text`. An unfinished sequence is held back."""
+        """Return the safe part of `text`. Hold an unfinished sequence."""
         if not self._carry and not self._string_end and _SPECIAL.search(text) is None:
             return text
         if _HAS_C1.search(text):
@@ -103,7 +103,7 @@ class Newlines:
         self._carry = ""
 
     def feed(self, text: str) -> str:
-        """Return `text` with plain newlines. Carriage returns at its end are held back."""
+        """Return `text` with plain newlines. Hold carriage returns at its end."""
         if "\r" not in text and not self._carry:
             return text
         text = self._carry + text
@@ -114,6 +114,6 @@ class Newlines:
         return rest
 
     def end(self) -> str:
-        """Return the text held back."""
+        """Return the held text."""
         carry, self._carry = self._carry, ""
         return carry

@@ -57,7 +57,7 @@ class Tail:
         self._row = 0
         self._column = 0
         self.count = 0
-        """Number of newlines ever added."""
+        """Number of newlines added so far."""
 
     @classmethod
     def of(cls, lines: Iterable[str], count: int) -> Tail:

@@ -124,10 +124,8 @@ class Terminal:
         outlives_call: bool = False,
         observer: TerminalObserver | None = None,
     ) -> None:
-        """Set up as running.
-
-        `limit` is the number of output bytes stored for the agent. `ours` means that the host
-        started the process.
+        """`limit` is the number of output bytes for the agent. `ours`: the host started the
+        process.
         """
         self.id = id
         self.launch = launch
@@ -190,7 +188,7 @@ class Terminal:
         self.feed_lines(data)
 
     def shrink(self, limit: int) -> None:
-        """Reduce the output stored for its buffer to so many bytes."""
+        """Reduce the output stored for its buffer to this many bytes."""
         self.replay.shrink(limit)
 
     def set_cancellable(self, offered: bool) -> None:
@@ -238,7 +236,7 @@ class Terminal:
 
     @property
     def line_count(self) -> int:
-        """Return the number of lines ever written."""
+        """Return the number of lines written so far."""
         return self._tail.count
 
     @property

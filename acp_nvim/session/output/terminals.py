@@ -88,10 +88,7 @@ class Terminals:
         self._shown.setdefault(terminal.id, []).append(entry)
 
     def agent_terminal(self, id: str) -> Terminal:
-        """Return the terminal of that id that the agent runs and reports by itself (v2/tool-calls).
-
-        A new one is shown.
-        """
+        """Return the agent's own terminal with this id (v2/tool-calls). Show a new one."""
         terminal = self._all.get(id)
         if terminal is None:
             terminal = self.new(id, Launch(id), 0, ours=False, outlives_call=True)

@@ -89,7 +89,7 @@ def is_program(word: str) -> bool:
 
 
 class _Reader:
-    """Reader of the tokens of a line, one by one."""
+    """Parser state that handles the tokens of a line one by one."""
 
     def __init__(self) -> None:
         self._commands: list[Simple] = []

@@ -1,7 +1,6 @@
 """Questions to the user, each resolved exactly once.
 
 Ring 1 awaits a `Decision`. A key, a command, a rule, a cancel or the end of the agent resolves it.
-It does not depend on its display or its waiters.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
     from acp_nvim.files import workspace
     from acp_nvim.files.checkpoints import store
 
-    workspace.PATIENCE_S = 60.0  # type: ignore[misc]
+    workspace.SCAN_WAIT_S = 60.0  # type: ignore[misc]
     if os.environ.get("ACP_TEST_PORTABLE"):
         run_path(str(Path(__file__).parent.parent / "portable.py"))["take_away"]()
     if "ACP_TEST_LISTENER" in os.environ:
