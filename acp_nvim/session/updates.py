@@ -106,14 +106,18 @@ def _set_usage_state(session: Session, update: updates.UsageState) -> None:
 
 
 def _add_notice(session: Session, update: schema.Notice) -> None:
+    """Show a notice. Ignore one without text."""
     levels: dict[str, Literal["info", "warning", "error"]] = {
         "warning": "warning",
         "error": "error",
     }
-    details = (update.description,) if update.description else ()
-    if session.in_turn and any(map(retries.is_rate_limited, (update.title, *details))):
+    texts = [text for text in (update.title, update.description) if text and text.strip()]
+    if not texts:
+        return
+    if session.in_turn and any(map(retries.is_rate_limited, texts)):
         session.set_retry(wording.PART_RATE_LIMITED)
-    session.transcript.add(Line(levels.get(update.severity, "info"), update.title, details))
+    level = levels.get(update.severity, "info")
+    session.transcript.add(Line(level, texts[0], tuple(texts[1:])))
     session.observer.on_change(session)
     session.event(
         "AcpNotice",

@@ -104,9 +104,7 @@ local function run(opts)
   local name = table.remove(args, 1)
   if not name then return menu() end
   local plain = name:match('^(.+)!$')
-  local with_bang = plain and features.subcommand(plain)
-  if with_bang then
-    if not with_bang.bang then return fail(messages.takes_no_bang:format(plain)) end
+  if plain and features.subcommand(plain) then
     name, opts = plain, vim.tbl_extend('force', opts, { bang = true })
   end
   local sub = features.subcommand(name)
@@ -116,6 +114,7 @@ local function run(opts)
       require('acp.base.text.nearest').message('subcommand', name, names, messages.all_subcommands)
     )
   end
+  if opts.bang and not sub.bang then return fail(messages.takes_no_bang:format(name)) end
   local rest = opts.args:gsub('^%s*%S+%s?', '', 1)
   args = arguments(sub, args, rest)
   local mistake = check(sub, name, args)

@@ -62,6 +62,8 @@ def test_a_file_keeps_its_mode_its_links_and_its_attributes(folder: Path) -> Non
 def test_a_new_file_is_whole_or_missing_on_a_full_disk(folder: Path) -> None:
     with room_for(500), pytest.raises(OSError, match="large"):
         atomic_write.write(str(folder / "a"), NEW)
+    with room_for(500), pytest.raises(OSError, match="large"):
+        atomic_write.write(str(folder / "new" / "below" / "a"), NEW)
     assert list(folder.iterdir()) == []
 
 

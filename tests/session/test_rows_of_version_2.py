@@ -365,6 +365,11 @@ def test_title_and_cost_can_be_kept_cleared_and_set(chat: JsonChat) -> None:
 
 
 def test_notices_and_compactions(chat: JsonChat) -> None:
+    before = chat.text
+    chat.tell("notice", severity="info", title="")
+    assert chat.text == before
+    chat.tell("notice", severity="info", title=" ", description="Only this")
+    assert "— Only this" in chat.text
     chat.tell("notice", severity="grave", title="Careful", description="Very")
     chat.tell("compaction_update", compactionId="k", status="in_progress")
     chat.tell("compaction_summary_chunk", compactionId="k", content=text("short"))

@@ -143,33 +143,49 @@ class Spot:
 def spot(path: str, *, create: bool = False) -> Iterator[Spot]:
     """Open the directory of a resolved absolute path; with ``create``, make missing directories.
 
-    Raise LinkError; FileNotFoundError or NotADirectoryError if there is no such directory;
-    OSError.
+    If the body fails, these are removed again. Raise LinkError; FileNotFoundError or
+    NotADirectoryError if there is no such directory; OSError.
     """
-    handle = _descend(path, create=create)
+    made: list[str] = []
     try:
-        yield Spot(handle, path)
-    finally:
-        os.close(handle)
-
-
-def _descend(path: str, *, create: bool) -> int:
-    handle = os.open(os.sep, _STEP)
-    for name in filter(None, os.path.dirname(path).split("/")):  # noqa: PTH120
+        handle = _descend(path, made if create else None)
         try:
-            below = _step(handle, name, path, create=create)
+            yield Spot(handle, path)
+        finally:
+            os.close(handle)
+    except OSError:
+        _remove_empty(made)
+        raise
+
+
+def _descend(path: str, made: list[str] | None) -> int:
+    handle, at = os.open(os.sep, _STEP), ""
+    for name in filter(None, os.path.dirname(path).split("/")):  # noqa: PTH120
+        at = f"{at}/{name}"
+        try:
+            below = _step(handle, name, at, made)
         finally:
             os.close(handle)
         handle = below
     return handle
 
 
-def _step(handle: int, name: str, path: str, *, create: bool) -> int:
-    """Open the next directory of a path."""
+def _remove_empty(made: list[str]) -> None:
+    """Remove directories, the last one first, as far as they are empty."""
+    with suppress(OSError):
+        for folder in reversed(made):
+            with spot(folder) as at:
+                os.rmdir(at.name, dir_fd=at.folder)
+
+
+def _step(handle: int, name: str, path: str, made: list[str] | None) -> int:
+    """Open the next directory of a path. If it is missing, create it and add it to ``made``,
+    unless that is None.
+    """
     try:
         return os.open(name, _STEP, dir_fd=handle)
     except FileNotFoundError:
-        if not create:
+        if made is None:
             raise
     except OSError as error:
         if _is_link(handle, name):
@@ -177,7 +193,8 @@ def _step(handle: int, name: str, path: str, *, create: bool) -> int:
         raise
     with suppress(FileExistsError):
         os.mkdir(name, dir_fd=handle)
-    return _step(handle, name, path, create=False)
+        made.append(path)
+    return _step(handle, name, path, None)
 
 
 def _is_link(handle: int, name: str) -> bool:

@@ -271,7 +271,7 @@ function M.load(name, fileencodings)
 end
 
 --- Return the `fs_stat` and path of the nearest existing directory above a file.
-local function existing_parent(name)
+function M.existing_parent(name)
   for parent in vim.fs.parents(name) do
     local stat = uv.fs_stat(parent)
     if stat then return stat, parent end
@@ -289,7 +289,7 @@ function M.check_file(name, stat)
     local writable = bit.band(stat.mode, 146) ~= 0 and uv.fs_access(name, 'W') -- 0222
     return not writable and 'readonly' or nil, 'the file is write-protected'
   end
-  local parent, path = existing_parent(name)
+  local parent, path = M.existing_parent(name)
   if parent and parent.type ~= 'directory' then
     return 'failed', ('%s is not a directory'):format(path)
   end

@@ -13,6 +13,7 @@ local UNDONE = 'an autocommand has undone the change'
 ---@field bufnr integer
 ---@field name string
 ---@field real string resolved path
+---@field folder string nearest directory above it that exists before the write
 ---@field before? string the file's stamp before the write
 ---@field saves integer number of writes of the buffer before this one
 ---@field change integer number of the change to save
@@ -154,6 +155,14 @@ local function is_made(writing, ok)
   return not vim.bo[bufnr].modified or saves_of(bufnr) > writing.saves
 end
 
+--- Remove the empty directories that a write has created above the file.
+---@param writing acp.Writing
+local function remove_new_folders(writing)
+  for parent in vim.fs.parents(writing.name) do
+    if parent == writing.folder or not uv.fs_rmdir(parent) then return end
+  end
+end
+
 --- Restore the file after a write that failed or was refused.
 ---@param writing acp.Writing
 ---@param copy acp.BackupCopy
@@ -166,6 +175,7 @@ local function restore_file(writing, copy, ok, err)
   local untouched = precreated and file_stamp.of_path(writing.name) == writing.before
   local left = (writing.begun or untouched) and backup_copy.restore(writing.name, copy)
   if not writing.begun then backup_copy.drop(copy) end
+  if copy.new then remove_new_folders(writing) end
   why = left and ('%s; what the file held is in %s'):format(why, left) or why
   local locked = not ok and save.is_locked(err)
   return { done = false, outcome = writing.outcome or (locked and 'busy') or 'failed', why = why }
@@ -212,11 +222,13 @@ function M.write(bufnr, options)
   local name = api.nvim_buf_get_name(bufnr)
   local copy, err = backup_copy.copy_file(bufnr, uv.fs_stat(name))
   if not copy then return { done = false, outcome = 'failed', why = save.reason(err) } end
+  local _, folder = save.existing_parent(name)
   if copy.new and options.rights then precreate(name, options.rights) end
   local writing = { ---@type acp.Writing
     bufnr = bufnr,
     name = name,
     real = nofollow.real(bufnr),
+    folder = folder or '/',
     before = file_stamp.of_path(name),
     saves = saves_of(bufnr),
     change = M.change_of(bufnr),

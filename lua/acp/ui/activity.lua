@@ -89,6 +89,14 @@ function M.cost(cost)
   return ('%.2f %s'):format(cost.amount, cost.currency or '')
 end
 
+--- Format a number of tokens: 12345 -> '12k'.
+---@param count number
+---@return string
+function M.tokens(count)
+  if count >= 1e6 then return ('%.1fM'):format(count / 1e6) end
+  return count >= 1000 and ('%dk'):format(math.floor(count / 1000 + 0.5)) or tostring(count)
+end
+
 --- Return the agent's title, as the chat shows it.
 ---@param name string name in the configuration
 ---@return string

@@ -5,18 +5,12 @@ local activity, state = require('acp.ui.activity'), require('acp.base.state')
 
 local shown = {} ---@type table<boolean, string> last texts returned, by whether they are short
 
---- Format a count: 12345 -> '12k'.
-local function format_count(count)
-  if count >= 1e6 then return ('%.1fM'):format(count / 1e6) end
-  return count >= 1000 and ('%dk'):format(math.floor(count / 1000 + 0.5)) or tostring(count)
-end
-
 --- Return tokens used and available, such as `34k/200k`; nil if the agent has not reported them.
 local function usage(session)
   local reported = session.usage
   if not reported or not reported.used or not reported.size then return nil end
-  return format_count(reported.used)
-    .. (reported.size > 0 and '/' .. format_count(reported.size) or '')
+  return activity.tokens(reported.used)
+    .. (reported.size > 0 and '/' .. activity.tokens(reported.size) or '')
 end
 
 --- Count the pending questions outside session `n`, including those without a session.

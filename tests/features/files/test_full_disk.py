@@ -93,4 +93,5 @@ def test_a_failed_write_leaves_file_buffer_and_directory_as_they_were(
 
 def test_a_failed_new_file_does_not_exist(full: Editor) -> None:
     refused(full, full.work / "new.txt", 0)
+    refused(full, full.work / "a" / "b" / "new.txt", 1)
     assert [path.name for path in full.work.iterdir()] == []

@@ -222,6 +222,8 @@ def test_the_image_of_the_clipboard_is_sent(edit: Any, tmp_path: Path) -> None:
     editor.turn("what is this")
     block = blocks(agent)[1]
     assert (block["type"], block["data"]) == ("image", IMAGE)
+    editor.cmd(f"Acp attach - {image}")
+    wait_attached(editor, 2)
     image.write_bytes(b"")
     editor.cmd("Acp attach -")
     editor.wait_message("No image in the clipboard")

@@ -142,6 +142,8 @@ def test_the_bang_is_part_of_the_command(project: Editor) -> None:
     project.errors_expected = True
     with pytest.raises(EditorError, match="acp: :Acp accept takes no !"):
         project.cmd("Acp accept! all")
+    with pytest.raises(EditorError, match="acp: :Acp chat takes no !"):
+        project.cmd("Acp! chat")
     with pytest.raises(EditorError, match="Restore takes the number of a prompt, not 'x'"):
         project.cmd("Acp restore! x")
 

@@ -66,6 +66,14 @@ def wait_value(editor: Editor, id: str, wanted: str) -> None:
     )
 
 
+def test_without_choices_modes_and_models_have_one_message(editor: Editor) -> None:
+    editor.agent("hello")
+    editor.turn("go")
+    for noun in ("mode", "model"):
+        editor.keys(f":Acp {noun} zz<CR>")
+        editor.wait_message(f"acp: No {noun} to choose from")
+
+
 def test_a_mode_is_set_when_the_agent_accepts_it(editor: Editor) -> None:
     agent = open_session(editor, modes=MODES)
     editor.cmd("Acp mode code")

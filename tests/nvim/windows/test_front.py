@@ -206,6 +206,25 @@ def test_statusline_shows_agent_and_state(front: Editor) -> None:
     session(front, usage={"used": 34_000, "size": 0})
     assert front.lua("return require('acp').statusline()").endswith(" 34k")
     assert sent(front) == []
+    session(front, usage={"used": 5, "size": 0})
+    assert front.lua("return require('acp').statusline()").endswith(" 5")
+    front.cmd("Acp chat")
+    front.wait("vim.wo[vim.fn.bufwinid('acp://chat/1')].winbar:find(' 5 $') ~= nil")
+
+
+def test_a_card_names_only_commands_that_answer_it(front: Editor) -> None:
+    options = [
+        {"optionId": kind, "id": kind, "name": kind, "kind": kind}
+        for kind in ("allow_session", "reject_always")
+    ]
+    below = """
+        local legend = require('acp.features.permissions.legend')
+        legend.update({ { id = 'q', options = ... } })
+        return legend.text_below_card('q', 30)
+    """
+    assert front.lua(below, options) == ":Acp permissions"
+    options[1]["kind"] = "reject_once"
+    assert front.lua(below, options) == ":Acp permissions · :Acp deny"
 
 
 def test_jump_to_hunks_wraps(front: Editor) -> None:

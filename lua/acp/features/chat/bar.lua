@@ -36,7 +36,7 @@ end
 ---@return boolean full
 local function context(usage)
   if not usage or not usage.used or not usage.size then return nil, false end
-  if usage.size == 0 then return ('%dk'):format(math.ceil(usage.used / 1000)), false end
+  if usage.size == 0 then return activity.tokens(usage.used), false end
   local percent = math.ceil(usage.used / usage.size * 100)
   return percent .. '%', percent >= FULL
 end

@@ -80,13 +80,21 @@ local WORDS = {
   { 'help', 'keys' },
 }
 
-local function allows(option) return vim.startswith(option.kind, 'allow') end
+--- Return whether a question has an option of a kind.
+---@param card acp.Card
+local function has_kind(card, kind)
+  return vim.iter(card.options or {}):any(function(option) return option.kind == kind end)
+end
 
---- Return whether a question can be allowed. A form has to be filled in instead.
+--- Return whether `:Acp allow` answers a question. A form has to be filled in instead.
 ---@param card acp.Card
 local function can_be_allowed(card)
-  return card.subject ~= 'elicitation' and vim.iter(card.options or {}):any(allows)
+  local is_form = card.subject == 'elicitation'
+  return not is_form and has_kind(card, 'allow_once')
 end
+
+---@param card acp.Card
+local function can_be_denied(card) return has_kind(card, 'reject_once') end
 
 --- Return the keys of these cards that work with the cursor on one.
 ---@param cards acp.Card[]
@@ -128,9 +136,9 @@ local function keys_elsewhere(cards)
   end
   local to_fill_in = not any(cards, can_be_allowed)
   parts[1] = to_fill_in and ':Acp permissions' or label(by.allow, 'allow')
-  parts[2] = label(by.deny, 'deny')
+  if any(cards, can_be_denied) then parts[2] = label(by.deny, 'deny') end
   if shows_edits(cards) and #require('acp.base.state').edits() == 0 then
-    parts[3] = ':Acp review'
+    parts[#parts + 1] = ':Acp review'
   end
   return parts
 end

@@ -28,20 +28,24 @@ M.queue = {
   end,
 }
 
---- Return the paths that exist, and the arguments that name no file.
+--- Return the paths that exist, the arguments that name no file, and whether one means the image in
+--- the clipboard.
 ---@return string[] paths
 ---@return string[] missing
+---@return boolean clipboard
 local function split_existing(args)
-  local paths, missing = {}, {}
+  local paths, missing, clipboard = {}, {}, false
   for _, word in ipairs(args) do
     local path = require('acp.base.paths').resolve_typed(word)
-    if vim.uv.fs_stat(path) then
+    if word == '-' then
+      clipboard = true
+    elseif vim.uv.fs_stat(path) then
       paths[#paths + 1] = path
     else
       missing[#missing + 1] = word
     end
   end
-  return paths, missing
+  return paths, missing, clipboard
 end
 
 M.attach = {
@@ -56,17 +60,15 @@ M.attach = {
       local is_list = require('acp.features.prompts.attach').from_list(opts.line1, opts.line2)
       if not is_list then attachments.manage() end
       return
-    elseif #args == 1 and args[1] == '-' then
-      attachments.from_clipboard()
-      return
     end
-    local paths, missing = split_existing(args)
+    local paths, missing, clipboard = split_existing(args)
     if #missing > 0 then
       local siblings = valid_names.files(missing[1]:match('^.*/') or '')
       local mistake = require('acp.base.text.nearest').message('file', missing[1], siblings)
       return require('acp.base.notify').error(mistake)
     end
-    attachments.add(nil, paths)
+    if clipboard then attachments.from_clipboard() end
+    if paths[1] then attachments.add(nil, paths) end
   end,
 }
 

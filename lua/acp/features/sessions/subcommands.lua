@@ -42,7 +42,7 @@ M.sessions = {
 }
 
 local mode = when_open(function(args)
-  if args[1] then
+  if args[1] and #valid_names.modes() > 0 then
     notify('mode', { id = args[1] })
   else
     require('acp.features.sessions.options').mode()
