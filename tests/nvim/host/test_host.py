@@ -116,10 +116,13 @@ DEAD = lua_chunk(__file__, "kill_host_before_channel")
 
 def test_the_end_of_a_host_is_noticed_although_a_verb_comes_between(editor: Editor) -> None:
     editor.errors_expected = True
-    editor.agent("echo")
-    editor.turn("hello")
+    editor.agent("script")
+    editor.prompt("permission")
+    editor.wait_screen("  :Acp allow · :Acp deny")
     editor.lua(DEAD)
     editor.wait("require('acp').state().host == 'failed'")
+    editor.wait_screen("The host ended (exit code 137)")
+    assert not any(":Acp allow" in row for row in editor.screen())
     assert editor.messages().count("The host ended (exit code 137)") == 1
     assert "traceback" not in editor.messages()
 

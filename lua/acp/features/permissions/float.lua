@@ -571,10 +571,10 @@ end
 --- Remove all questions, because the host has ended.
 function M.clear()
   cards, waiting = {}, {}
-  if arrivals > 0 then
-    watch()
-    redraw()
-  end
+  if arrivals == 0 then return end
+  legend.update(cards)
+  watch()
+  redraw()
 end
 
 --- Go to the float. Return false if no question is pending.

@@ -170,6 +170,7 @@ function M.update(cards)
   for _, card in ipairs(cards) do
     known[card.id] = card
   end
+  if #cards == 0 then require('acp.base.signals').emit('questions_changed') end
 end
 
 --- Return the footer of the float with the cursor in it.
