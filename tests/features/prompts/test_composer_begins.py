@@ -54,7 +54,7 @@ def test_an_agent_that_cannot_start_is_named_in_the_bar_only(editor: Editor) -> 
     editor.setup({"agent": "gone", "agents": {"gone": {"command": ["no-such-program"]}}})
     editor.keys(":AcpPrompt<CR>precious")
     editor.wait("require('acp').state().sessions[1].status == 'failed'")
-    editor.wait_screen("Message Gone · ")
+    editor.wait_screen("Gone · Cannot start ")
     assert editor.lines("acp://composer/1") == ["precious"]
     assert editor.messages() == ""
 
