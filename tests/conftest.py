@@ -23,7 +23,7 @@ from tests.support.editor import Editor
 from tests.support.exercised import record
 from tests.support.front_without_host import HOST, RECORD_NOTIFY
 from tests.support.host_template import forked_hosts
-from tests.support.portable import IS_PORTABLE, take_away
+from tests.support.portable import IS_PORTABLE, hide_linux_functions
 from tests.support.terminal_agent import TerminalAgent
 
 HERE = Path(__file__).parent
@@ -37,7 +37,7 @@ settings.load_profile("same")
 """
 
 if IS_PORTABLE:
-    take_away()
+    hide_linux_functions()
 
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -72,7 +72,7 @@ def _hunk_rows(
     above: int,
     target: Target | None,
 ) -> list[Row]:
-    """Return the lines of all hunks with those around them, as in `diff_rows`."""
+    """Return the rows of all hunks, each with lines of context."""
     body: list[Row] = []
     shown = 0  # number of old lines that are drawn
     for at, hunk in enumerate(diff_hunks):

@@ -43,8 +43,8 @@ def kill_both(editor: Editor) -> None:
         os.kill(host, signal.SIGKILL)
 
 
-class _Numbers:
-    """Numbering of sessions by their own numbers."""
+class _TestKeys:
+    """Keys of sessions that are made from their numbers."""
 
     def key(self, n: int) -> str:
         return f"test.{n}"
@@ -62,7 +62,7 @@ def journal_path(editor: Editor) -> Path:
 def read_journal(editor: Editor) -> dict[Key, Any]:
     """Return the values in the journal, or none without a journal."""
     path = journal_path(editor)
-    replica = Replica(str(editor.work), path.parent, _Numbers())
+    replica = Replica(str(editor.work), path.parent, _TestKeys())
     keys = replica.read(locked=False)
     found = {key: replica.value(key) for key in keys}
     replica.file.close()
@@ -81,7 +81,7 @@ def journaled_checkpoints(editor: Editor, kind: str = CHECKPOINT) -> dict[int, l
     found: dict[int, list[Checkpoint]] = {}
     for (one, name), value in read_journal(editor).items():
         if one == kind:
-            found.setdefault(_Numbers().number(name.partition(":")[0]), []).append(value)
+            found.setdefault(_TestKeys().number(name.partition(":")[0]), []).append(value)
     return found
 
 

@@ -14,7 +14,7 @@ IS_PORTABLE = bool(os.environ.get("ACP_TEST_PORTABLE"))
 NOWHERE = "/nonexistent/proc"
 
 
-def take_away() -> None:
+def hide_linux_functions() -> None:
     """Remove the functions of Linux from the product in this process."""
     if hasattr(unix_events, "can_use_pidfd"):
         unix_events.can_use_pidfd = lambda: False

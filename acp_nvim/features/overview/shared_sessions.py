@@ -93,7 +93,7 @@ class SharedSessions:
                 self._written = data
 
     async def remove(self) -> None:
-        """Remove the file."""
+        """Remove the file that lists this process's sessions."""
         async with self._lock:
             await self._remove()
 

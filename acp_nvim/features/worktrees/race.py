@@ -99,7 +99,7 @@ async def take(host: Host, args: Args) -> None:
 
 
 async def _take(host: Host, session: Session, change: FileChange, first: int, last: int) -> None:
-    """Merge the hunks. If the user has changed the same lines, replace only these lines."""
+    """Merge the hunks of rows `first` to `last`. If the user changed them, replace only these."""
     change_sets = host.workspace.change_sets
     try:
         wanted = partial_change(change, diff, first, last)

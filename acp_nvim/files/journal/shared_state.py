@@ -256,7 +256,7 @@ class SharedState:
         ledger, restored = self._files.ledger, list[str]()
         for (kind, name), value in replica.stored.items():
             path = name.removeprefix(self._buffer_name())
-            if kind != BUFFER or path == name or value.published != ledger.get(path):
+            if kind != BUFFER or path == name or value.published_entry != ledger.get(path):
                 continue
             entry, undo_entry = value.entry_and_undo_entry
             self._install(path, self.file_value(path)._replace(entry=entry, undo_entry=undo_entry))

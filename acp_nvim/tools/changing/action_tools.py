@@ -143,14 +143,14 @@ class CodeActions:
         offer = await self._resolve(call, offer)
         if offer.action.get("edit"):
             edit = ServerEdit(offer.answer.client, offer.answer.encoding, offer.action["edit"])
-            found = await self._edits.compute_changes(edit, offer.loaded)
-            if found is None:
+            changes = await self._edits.compute_changes(edit, offer.loaded)
+            if changes is None:
                 raise ToolError(CHANGED)
             return _without_command(
-                offer, await self._changes.ask_and_make(call, offer.title, found)
+                offer, await self._changes.ask_and_make(call, offer.title, changes)
             )
         if offer.command is None:
-            raise ToolError(f"{offer.title}: the language server says nothing of what it changes")
+            raise ToolError(f"{offer.title}: the language server does not say what it changes")
         return await self._run(call, offer, offer.command)
 
     async def _resolve(self, call: Call, offer: Offer) -> Offer:

@@ -60,7 +60,7 @@ local function mark_known(watch, bufnr)
 end
 
 --- Report the changes in a buffer since the last report.
----@param asked? boolean the host is about to receive the present tick too
+---@param asked? boolean whether the host has asked for the buffer, and so gets its tick anyway
 function M.flush(bufnr, asked)
   local watch = watched[bufnr]
   changed[bufnr] = nil

@@ -54,7 +54,7 @@ def serve(listener: int) -> None:
 
 
 def _build_decoders() -> None:
-    """Build the decoders of the messages in each first turn, as the first message does."""
+    """Decode one message of each kind that a first turn has, since that builds the decoder."""
     from msgspec import Raw
 
     from acp_nvim.protocol import codec

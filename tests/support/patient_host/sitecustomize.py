@@ -33,7 +33,7 @@ if sys.orig_argv[1:3] == ["-m", "acp_nvim"]:
 
     workspace.SCAN_WAIT_S = 60.0  # type: ignore[misc]
     if os.environ.get("ACP_TEST_PORTABLE"):
-        run_path(str(Path(__file__).parent.parent / "portable.py"))["take_away"]()
+        run_path(str(Path(__file__).parent.parent / "portable.py"))["hide_linux_functions"]()
     if "ACP_TEST_LISTENER" in os.environ:
         from host_template import serve  # type: ignore[import-not-found]
 

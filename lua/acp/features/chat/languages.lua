@@ -83,8 +83,8 @@ local function parse_in_slices(parser, text)
   return trees and trees[1]
 end
 
---- Wait until the user is idle, unless the language is already loaded.
-local function load(name)
+--- Wait until the user is idle before a language is loaded for the first time.
+local function wait_to_load(name)
   if loaded[name] then return end
   slices.wait_idle()
   loaded[name] = true
@@ -112,7 +112,7 @@ end
 ---@return acp.Colours?
 local function by_treesitter(lines, lang)
   local text = table.concat(lines, '\n')
-  load('treesitter ' .. lang)
+  wait_to_load('treesitter ' .. lang)
   local query = vim.treesitter.query.get(lang, 'highlights')
   slices.rest()
   local tree = query and parse_in_slices(vim.treesitter.get_string_parser(text, lang), text)
@@ -153,7 +153,7 @@ local function by_syntax(lines, filetype)
   then
     return
   end
-  load(filetype)
+  wait_to_load(filetype)
   local bufnr = scratch[filetype]
   if not bufnr or not api.nvim_buf_is_loaded(bufnr) then
     bufnr = api.nvim_create_buf(false, true)

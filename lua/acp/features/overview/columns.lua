@@ -4,7 +4,7 @@ local M = {}
 
 local cut, text_width = require('acp.base.notify').cut, require('acp.base.text.width')
 
-local GAP, MARGIN, LEAST_TITLE = '  ', 1, 18 -- the latter two in cells
+local GAP, MARGIN, MIN_TITLE = '  ', 1, 18 -- the latter two in cells
 --- Minimum width of the state, so that the other columns do not move each second.
 local STATE = 14
 
@@ -168,16 +168,16 @@ function M.lines(sessions, width, now)
   local rows, widths, room
   for _, step in ipairs(STEPS) do
     rows, widths, room = measure(sessions, step, width, now)
-    if room >= LEAST_TITLE then break end
+    if room >= MIN_TITLE then break end
   end
   room = math.max(room, 1)
-  local found = {}
+  local lines = {}
   for i, session in ipairs(sessions) do
-    local whole = line(session, rows[i], widths, room)
-    found[i] = text_width(whole.text) <= width and whole
-      or { text = cut(whole.text, width), spans = {} }
+    local full = line(session, rows[i], widths, room)
+    lines[i] = text_width(full.text) <= width and full
+      or { text = cut(full.text, width), spans = {} }
   end
-  return found
+  return lines
 end
 
 return M

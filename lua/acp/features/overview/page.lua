@@ -7,7 +7,7 @@ local checkouts = require('acp.features.overview.checkouts')
 local columns = require('acp.features.overview.columns')
 
 local INDENT = 4 -- cells before the rows of a question
-local LEAST_CARD, MOST_CARD = 6, 10 -- rows
+local MIN_CARD, MAX_CARD = 6, 10 -- rows
 
 ---@class acp.OverviewBlock
 ---@field key string
@@ -112,7 +112,7 @@ local function add_session(page, session, line, layout)
   local first = #page.lines
   add(page, line.text, line.spans)
   if session.question and not layout.folded[session.key] then
-    local rows = math.min(math.max(layout.rows - 3, LEAST_CARD), MOST_CARD)
+    local rows = math.min(math.max(layout.rows - 3, MIN_CARD), MAX_CARD)
     add_question(page, session.question, layout.width, rows)
   end
   local last = #page.lines - 1

@@ -11,7 +11,7 @@ local others = require('acp.features.overview.others')
 
 local NAME = 'acp://overview'
 local ns = api.nvim_create_namespace('acp.overview')
-local LEAST_ROWS, SHARE = 10, 0.5 -- height of a new window: rows, and share of the screen
+local MIN_ROWS, SHARE = 10, 0.5 -- height of a new window: rows, and share of the screen
 local MARGIN_MS = 5 -- a timer may fire early
 
 ---@type acp.OverviewPage
@@ -361,7 +361,7 @@ local function show(bufnr, smods)
   end
   local is_before = smods.split == 'topleft' or smods.split == 'aboveleft'
   local height =
-    math.min(math.max(#page.lines + 1, LEAST_ROWS), math.max(math.floor(vim.o.lines * SHARE), 3))
+    math.min(math.max(#page.lines + 1, MIN_ROWS), math.max(math.floor(vim.o.lines * SHARE), 3))
   return require('acp.ui.window').open_beside(bufnr, {
     layout = smods.vertical and (is_before and 'left' or 'right')
       or is_before and 'top'

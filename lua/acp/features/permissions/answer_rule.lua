@@ -1,4 +1,4 @@
---- Rule for answers: a question can be answered only if it has been on the screen for `LEAST_MS` as
+--- Rule for answers: a question can be answered only if it has been on the screen for `MIN_MS` as
 --- the oldest, or if it was on the screen when the command line was entered. A refused key restarts
 --- the time, so that a key held down answers nothing. The time of a question that came while the
 --- user was away starts when they return. All keys, mappings and commands that answer check this
@@ -7,7 +7,7 @@ local M = {}
 
 local clock = require('acp.features.permissions.clock')
 
-local LEAST_MS = 400
+local MIN_MS = 400
 
 ---@class acp.OnScreen
 ---@field pending table<integer|string, true> questions that have a card
@@ -36,12 +36,12 @@ local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
 local typed = true -- whether the last key was typed
 local lost_focus_at ---@type number|nil when Neovim lost the focus
 
---- Stop the time of a question that is out of view. Forget a time below `LEAST_MS`, so that the
+--- Stop the time of a question that is out of view. Forget a time below `MIN_MS`, so that the
 --- question counts as new when it returns.
 ---@param id integer|string
 local function pause(id)
   local ms = M.shown_ms(id) --[[@as number]]
-  times[id] = ms >= LEAST_MS and { ms = ms } or nil
+  times[id] = ms >= MIN_MS and { ms = ms } or nil
 end
 
 --- Return whether a change of the buffer has moved another card under the cursor.
@@ -204,7 +204,7 @@ function M.may_answer(id, was_there)
   update()
   if not last.pending[id] then
     show_message('warn', 'question_over')
-  elseif was_there or (M.shown_ms(id) or 0) >= LEAST_MS then
+  elseif was_there or (M.shown_ms(id) or 0) >= MIN_MS then
     return true
   else
     refuse_unseen()

@@ -12,7 +12,7 @@ local without_title = require('acp.features.permissions.without_title')
 local wrap = require('acp.features.permissions.wrap')
 
 local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
-local LEAST, ABOVE_ALL = 3, 250 -- rows of a card that is cut; zindex
+local MIN_ROWS, ABOVE_ALL = 3, 250 -- rows of a card that is cut; zindex
 
 ---@class acp.Card
 ---@field id integer|string
@@ -263,8 +263,8 @@ local function fill(limit)
   for _ = 1, limit and 4 or 0 do
     local last = math.min(rows[1].last, vim.api.nvim_buf_line_count(buffer()) - 1)
     local used = wrap.rows_in_window(win --[[@as integer]], last)
-    if used <= win_config.height or limit <= LEAST then return end
-    limit = math.max(limit - (used - win_config.height), LEAST)
+    if used <= win_config.height or limit <= MIN_ROWS then return end
+    limit = math.max(limit - (used - win_config.height), MIN_ROWS)
     lines, spans = page(limit)
     scratch.fill(buffer(), lines, spans, ns)
   end

@@ -4,7 +4,7 @@ local M = {}
 
 local text_width = require('acp.base.text.width')
 local ORDER = { 'NE', 'SE', 'NW', 'SW' }
-local BORDER, LEAST = 2, 3 -- cells of both borders, and minimum rows
+local BORDER, MIN_ROWS = 2, 3 -- cells of both borders, and minimum rows
 local NEAR = 2 -- lines above and below the cursor to keep in view
 local LONG = 1000 -- bytes above which a line counts as wider than any window
 
@@ -167,7 +167,7 @@ function M.place(width, height, win)
     end
   end
   corner = best
-  local least = math.min(height, LEAST)
+  local least = math.min(height, MIN_ROWS)
   return {
     relative = 'editor',
     anchor = corner,

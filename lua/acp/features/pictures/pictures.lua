@@ -221,11 +221,11 @@ local function with_backend(fn)
   if #waiting == 1 then choose(1) end
 end
 
---- Draw the picture of a row that is on the screen now.
+--- Draw the picture of a row, fetching it first if needed, if the row still has it.
 ---@param chat acp.Chat
 ---@param row integer
----@param where table
-local function begin(chat, row, where)
+---@param where table position of the content block
+local function draw_or_fetch(chat, row, where)
   local now = chat.targets[row + 1]
   local is_there = type(now) == 'table' and now.picture and vim.deep_equal(now.where, where)
   if not is_there or not api.nvim_buf_is_loaded(chat.bufnr) then return end
@@ -256,7 +256,7 @@ function M.on_drawn(chat, row, where)
   if backend == false or not require('acp.config').get().chat.images then return end
   local picture = (pictures[chat.bufnr] or {})[key_of(where)]
   if picture and (picture.failed or row_of(picture) == row) then return end
-  vim.schedule(function() begin(chat, row, where) end)
+  vim.schedule(function() draw_or_fetch(chat, row, where) end)
 end
 
 return M

@@ -108,7 +108,7 @@ local function bar(terminal, takes_input)
 end
 
 --- Move the cursor to the last line, so that Neovim keeps the window at the end of the terminal.
---- Redraw before, since the terminal gets the height of its window only when that is drawn.
+--- Redraw first, since the terminal gets the height of its window only when that is drawn.
 local function go_to_end(win)
   vim.cmd.redraw()
   local bufnr = api.nvim_win_get_buf(win)

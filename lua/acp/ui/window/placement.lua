@@ -7,7 +7,7 @@ local api = vim.api
 local EACH = { row = 25, col = 8 } -- minimum columns or rows of each window in a row or column
 local OWN = 80 -- columns that the user's windows keep, or half of a narrower screen
 local STACKED = 10 -- rows of each of two windows in a column
-local LEAST = 20 -- columns
+local MIN_COLUMNS = 20 -- columns
 
 local order, count = {}, 0 ---@type table<integer, integer>, integer
 
@@ -110,7 +110,7 @@ function M.distribute_columns()
   for _, part in ipairs(parts) do
     local win = last_of(part)
     if part[1] == 'leaf' and vim.w[win].acp then leaves[#leaves + 1] = win end
-    narrow = narrow or api.nvim_win_get_width(win) < LEAST
+    narrow = narrow or api.nvim_win_get_width(win) < MIN_COLUMNS
   end
   if narrow and #leaves == 1 and vim.o.equalalways then
     vim.cmd('horizontal wincmd =') -- acp windows have 'winfixwidth'

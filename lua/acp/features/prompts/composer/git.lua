@@ -62,8 +62,8 @@ local function locate(cwd, env, on_end)
     vim.list_extend(args, { '--git-path', PLACES[i] })
   end
   git(cwd, args, env, function(output)
-    local found = vim.split(vim.trim(output or ''), '\r?\n')
-    on_end(#found == #PLACES and found[1] or nil, found[2], found[3], found[4])
+    local paths = vim.split(vim.trim(output or ''), '\r?\n')
+    on_end(#paths == #PLACES and paths[1] or nil, paths[2], paths[3], paths[4])
   end)
 end
 
