@@ -93,7 +93,10 @@ class FileState(msgspec.Struct, frozen=True):
         return (data, in_bytes(self.disk, None)) if plain else (data,)
 
     def has_content(self, data: bytes | None) -> bool:
-        """Return whether the bytes are a form of `disk`; None is a missing file."""
+        """Return whether these bytes of the file are a form of `disk`.
+
+        ``data`` is None if there is no file.
+        """
         return self.disk is None if data is None else data in self.byte_forms()
 
     def is_unseen_change(self, text: Text | None, signature: str | None) -> bool:

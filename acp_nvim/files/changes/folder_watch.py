@@ -67,7 +67,7 @@ class FolderWatch:
         """Whether nothing has changed below each root since `begin`."""
         self._unwatchable: set[str] = set()
         """Roots that cannot be watched and are not tried again."""
-        self._grown: set[str] = set()
+        self._to_list: set[str] = set()
         """Roots whose directories have to be listed again."""
 
     async def begin(self, roots: Iterable[str]) -> None:
@@ -81,7 +81,7 @@ class FolderWatch:
             if self._places.get(root) != place:
                 self._watched.pop(root, None)
                 self._places[root] = place
-            known = root in self._watched and root not in self._grown
+            known = root in self._watched and root not in self._to_list
             if not known and not await self._watch(root):
                 self._forget(root)
 
@@ -105,7 +105,7 @@ class FolderWatch:
         """Stop watching."""
         self._end()
         self._fd = self._add = self._remove = None
-        for known in (self._paths, self._watched, self._places, self._is_unchanged, self._grown):
+        for known in (self._paths, self._watched, self._places, self._is_unchanged, self._to_list):
             known.clear()
 
     async def _watch(self, root: str) -> bool:
@@ -113,7 +113,7 @@ class FolderWatch:
 
         List the directories again after that, to find those created meanwhile.
         """
-        self._grown.discard(root)
+        self._to_list.discard(root)
         for _ in range(ATTEMPTS):
             listed = await self._folders(root)
             if listed is None or len(listed) > self._most:
@@ -123,10 +123,10 @@ class FolderWatch:
             if not fresh:
                 self._watched[root] = set(listed)
                 return True
-            numbers, refused = await to_thread.run_sync(self._enter, fresh)
-            self._paths.update(numbers)
+            added, is_refused = await to_thread.run_sync(self._add_watches, fresh)
+            self._paths.update(added)
             known.update(fresh)
-            if refused or len(self._paths) > self._most:
+            if is_refused or len(self._paths) > self._most:
                 return False
         return False
 
@@ -135,26 +135,26 @@ class FolderWatch:
         self._unwatchable.add(root)
         self._watched.pop(root, None)
         self._is_unchanged.pop(root, None)
-        self._grown.discard(root)
+        self._to_list.discard(root)
         wanted = set().union(*self._watched.values())
-        for number, path in list(self._paths.items()):
+        for descriptor, path in list(self._paths.items()):
             if path not in wanted and self._remove is not None:
-                self._remove(number)
-                del self._paths[number]
+                self._remove(descriptor)
+                del self._paths[descriptor]
 
-    def _enter(self, paths: Sequence[str]) -> tuple[dict[int, str], bool]:
-        """Watch directories. This call blocks.
+    def _add_watches(self, paths: Sequence[str]) -> tuple[dict[int, str], bool]:
+        """Watch directories, and return them by watch descriptor. This call blocks.
 
-        Return them by watch descriptor, and whether the system refused an existing one.
+        Also return whether the system refused to watch an existing one.
         """
         found: dict[int, str] = {}
         if self._add is None and not self._open():
             return found, True
         assert self._add is not None
         for path in paths:
-            number = self._add(path)
-            if number >= 0:
-                found[number] = path
+            descriptor = self._add(path)
+            if descriptor >= 0:
+                found[descriptor] = path
             elif os.path.isdir(path):  # noqa: PTH112 - otherwise it is gone again
                 return found, True
         return found, False
@@ -172,7 +172,7 @@ class FolderWatch:
             return False
         fd, add, remove = self._fd, library.inotify_add_watch, library.inotify_rm_watch
         self._add = lambda path: int(add(fd, os.fsencode(path), _MASK))
-        self._remove = lambda number: int(remove(fd, number))
+        self._remove = lambda descriptor: int(remove(fd, descriptor))
         self._end = weakref.finalize(self, os.close, fd)
         return True
 
@@ -186,23 +186,23 @@ class FolderWatch:
                 return
             start = 0
             while start < len(data):
-                number, mask, _, length = _EVENT.unpack_from(data, start)
+                descriptor, mask, _, length = _EVENT.unpack_from(data, start)
                 start += _EVENT.size
-                self._process_event(number, mask, data[start : start + length].rstrip(b"\0"))
+                self._process_event(descriptor, mask, data[start : start + length].rstrip(b"\0"))
                 start += length
 
-    def _process_event(self, number: int, mask: int, name: bytes) -> None:
-        path = self._paths.get(number)
+    def _process_event(self, descriptor: int, mask: int, name: bytes) -> None:
+        path = self._paths.get(descriptor)
         if mask & _IGNORED:
-            self._paths.pop(number, None)
+            self._paths.pop(descriptor, None)
         roots = [
             it for it in self._is_unchanged if path is None or path == it or is_below(path, it)
         ]
-        grown = path is None or mask & (_IS_DIRECTORY | _SELF | _IGNORED | _OVERFLOW)
+        must_list = path is None or mask & (_IS_DIRECTORY | _SELF | _IGNORED | _OVERFLOW)
         for root in roots:
             self._is_unchanged[root] = False
-            if grown or name == RULES:
-                self._grown.add(root)
+            if must_list or name == RULES:
+                self._to_list.add(root)
                 if path is not None:
                     self._watched.get(root, set()).discard(os.path.join(path, os.fsdecode(name)))  # noqa: PTH118
 

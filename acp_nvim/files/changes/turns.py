@@ -233,7 +233,7 @@ class Turns:
         return iter(list(self._turns.values()))
 
     def expect(self, session: AgentSession) -> None:
-        """Announce the directories of a session that is still opening."""
+        """Record the directories of a session that is still opening, for the next announcement."""
         self._expected[session.n] = turn_roots(session)
 
     def withdraw(self, session: AgentSession) -> None:

@@ -97,7 +97,9 @@ class AgentWrite:
         unread: Unread,
         allowed: AllowedChange | None = None,
     ) -> None:
-        """``session`` is the key of the session; ``allowed`` is a change with permission."""
+        """``session`` is the key of the session; ``allowed`` is the change that the user has
+        allowed, if the write asked for one.
+        """
         self._buffers = files.buffers
         self._bases = files.bases
         self._options = files.options()
