@@ -139,18 +139,21 @@ class Ledger:
         if entry is not None and not entry.is_conflict and path not in self.disk_entries:
             self.disk_entries.set(path, entry)
 
-    def join_disk(self, path: str, text: Text | None) -> None:
+    def join_disk(self, path: str, text: Text | None, *, may_be_discarded: bool = True) -> None:
         """Update the entry for a clean buffer: saved if its text is nearer to the unsaved one.
 
         Otherwise the unsaved changes were discarded, and the entry is that of the file on disk.
+        Without ``may_be_discarded``, any text but that entry's is a save.
         """
         if path not in self.disk_entries:
             return
         unsaved, on_disk = self.tracked_entry(path), self.disk_entries.get(path)
-        if unsaved is None:
-            is_saved = on_disk is None or text != on_disk.live
-        else:  # with nothing pending on disk, the agents' unsaved writes changed the base
-            before = on_disk.live if on_disk is not None else unsaved.base
+        before = on_disk.live if on_disk is not None else None
+        if on_disk is None and unsaved is not None:
+            before = unsaved.base  # the agents' unsaved writes changed it
+        if unsaved is None or not may_be_discarded:
+            is_saved = text != before
+        else:
             is_saved = is_nearer(text, unsaved.live, before)
         self.disk_entries.drop(path)
         if is_saved:

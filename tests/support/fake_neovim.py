@@ -207,12 +207,23 @@ class FakeNeovim:
         self._flush(buffer, undone=True)
         return True
 
+    def save_formatted(self, path: str, text: Text) -> None:
+        """`:write!` a file whose text an autocommand of BufWritePre replaces."""
+        buffer = self.buffers[path]
+        buffer.put(text, True)
+        self._save(buffer)
+        self._flush(buffer)
+        self._report_save(buffer)
+
     def save(self, path: str) -> None:
         """`:write!` a file."""
         buffer = self.buffers[path]
         self._save(buffer)
+        self._report_save(buffer)
+
+    def _report_save(self, buffer: Buffer) -> None:
         buffer.parted = False
-        saved = {"path": path, "bufnr": buffer.bufnr, "eol": buffer.text.eol}
+        saved = {"path": buffer.path, "bufnr": buffer.bufnr, "eol": buffer.text.eol}
         saved |= {"layout": ["utf-8", False, "unix"], "stamp": buffer.stamp}
         if buffer.watched is None:
             saved["lines"] = list(buffer.text.lines)

@@ -77,16 +77,17 @@ class UserEdits:
     def _on_typed(self, path: str, after: Text, is_undo: bool = False) -> None:
         """Process a change of the buffer by the user."""
         self._bases.record_change(path, after, ChangeKind.UNDONE if is_undo else ChangeKind.TYPED)
-        self._on_edited(path, after)
+        # A buffer that a typed change leaves clean was saved, perhaps by a formatter.
+        self._on_edited(path, after, may_be_discarded=is_undo)
 
-    def _on_edited(self, path: str, after: Text) -> None:
+    def _on_edited(self, path: str, after: Text, *, may_be_discarded: bool = True) -> None:
         if self._tracked.state(path).is_author_unknown:
             return  # the change is entered once its author is known
         buffer = self._tracked.buffer(path).text
         if buffer is not None and buffer.is_modified:
             self._ledger.split_from_disk(path)
         elif buffer is not None:
-            self._ledger.join_disk(path, after)
+            self._ledger.join_disk(path, after, may_be_discarded=may_be_discarded)
         if self._ledger.tracked_entry(path) is not None:
             self._ledger.record_user_edit(path, after)
             self._view.refresh_later(path)

@@ -1,0 +1,66 @@
+"""Saves, undos and reloads of a buffer with an agent's write that is only in the buffer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from acp_nvim.edits.text import parse
+from tests.support.fake_workspace import fake_workspace
+
+OLD = "".join(f"line {n}\n" for n in range(1, 13))
+MINE = OLD.replace("line 12\n", "mine\n")
+WRITTEN = "line 3\nx=1\ny=2\nz=3\n"
+
+
+@pytest.mark.parametrize("before", [OLD, MINE])
+async def test_unsaved_lines_that_a_formatter_changes_on_save_are_pending(
+    tmp_path: Path, before: str
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        save = "never" if before == OLD else "auto"
+        workspace.options = msgspec.structs.replace(workspace.options, save=save)
+        neovim, file = workspace.neovim, workspace.work / "a.txt"
+        path = str(file)
+        file.write_text(OLD)
+        neovim.open(path)
+        await workspace.core.live.sync(path)
+        await workspace.begin()
+        if before != OLD:
+            neovim.type(path, parse(before))
+        await workspace.read(path)
+        written = before.replace("line 3\n", WRITTEN)
+        await workspace.write(path, written)
+        await workspace.end()
+        assert (file.read_text(), workspace.pending()) == (OLD, {"a.txt": "modified"})
+        neovim.save_formatted(path, parse(written.replace("=", " = ")))
+        await workspace.core.live.sync(path)
+        assert "x = 1" in file.read_text()
+        assert workspace.pending() == {"a.txt": "modified"}
+
+
+@pytest.mark.parametrize("is_undone", [True, False])
+async def test_nothing_is_pending_in_a_buffer_that_is_as_the_file_again(
+    tmp_path: Path, is_undone: bool
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        neovim, file = workspace.neovim, workspace.work / "a.txt"
+        path = str(file)
+        file.write_text(OLD)
+        neovim.open(path)
+        await workspace.core.live.sync(path)
+        await workspace.begin()
+        neovim.type(path, parse(MINE))
+        await workspace.read(path)
+        await workspace.write(path, MINE.replace("mine\n", "agent\n"))
+        await workspace.end()
+        assert workspace.pending() == {"a.txt": "modified"}
+        if is_undone:
+            neovim.undo(path, 9)
+        else:
+            neovim.reload(path)
+        await workspace.core.live.sync(path)
+        assert neovim.buffers[path].text == parse(OLD)
+        assert workspace.pending() == {}
