@@ -251,6 +251,7 @@ class Workspace(Generic[S]):
             )
         if sent is None:
             if not self.disk.outer.is_prepared(turn):
+                is_scanned = False  # files may change while the prompt waits for this scan
                 await self._run_with_timeout(SCAN_WAIT_S, self.disk.outer.prepare, turn.roots)
             start.on_sent(time.time_ns() - GRAIN_NS, is_scanned=is_scanned)
 

@@ -144,3 +144,27 @@ async def test_changes_before_the_end_of_the_first_scan_are_reported(
         (outer.parent / "b.txt").write_text("two\n")
         await workspace.end()
         assert workspace.pending() == {"../beside/b.txt": "created"}
+
+
+async def test_a_file_of_the_user_beside_an_idle_session_is_not_its_next_turns(
+    tmp_path: Path,
+) -> None:
+    top, elsewhere = tmp_path / "top", tmp_path / "elsewhere"
+    top.mkdir()
+    elsewhere.mkdir()
+    beside = prepare_tree(top)
+    async with fake_workspace(top, agents=2) as workspace:
+        idle, outer = workspace.sessions[1], workspace.core.disk.outer
+        busy = workspace.sessions[0] = Session(1, "agent", str(elsewhere))
+        busy.id, busy.status = "s1", "idle"
+        await workspace.turn(idle)
+        await workspace.begin(busy)
+        beside.write_text("mine\n")
+        await eventually(lambda: changed_at(str(beside)) + 2 * GRAIN_NS < time.time_ns())
+        await workspace.begin(idle)
+        turn = workspace.core.disk.turns.get(idle)
+        assert turn is not None
+        await outer.scan(turn, is_over=False)
+        await workspace.end(idle)
+        await workspace.end(busy)
+        assert workspace.pending() == {}

@@ -73,8 +73,10 @@ class OuterTrees:
             if is_first and outer in self._known_since:
                 return
             changes = await self._changes(outer)
-            if changes and self._turns:
-                began, roots = self._turns.first_start(), self._turns.roots()
+            # Turns in other trees may have begun earlier than any turn that this tree concerns.
+            starts = [turn.began for turn in self._turns if outer in turn.outer]
+            if changes and starts:
+                began, roots = min(starts), self._turns.roots()
                 # Earlier changes are the user's, and changes in `roots` are found by other scans.
                 found = [it for it in changes if not any(is_below(it.path, root) for root in roots)]
                 await self._apply(await to_thread.run_sync(_only_since, found, began))

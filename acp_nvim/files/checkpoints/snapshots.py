@@ -418,11 +418,11 @@ class Snapshots:
 
         home = self._home(root)
         # Another home than that of the store, since the index there is the one of the last scan.
-        with TemporaryDirectory(dir=home) as scratch:
-            try:
+        try:
+            with TemporaryDirectory(dir=home) as scratch:
                 return GitStore(root, Path(scratch), home.parents[1]).changed_since(since)
-            except StoreError:
-                return []
+        except (StoreError, OSError):
+            return []
 
     def _skipped_files(self, root: str, paths: Sequence[str]) -> list[str]:
         try:
