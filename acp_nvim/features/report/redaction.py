@@ -43,7 +43,7 @@ def known_secrets(agents: Iterable[AgentSettings], env: Mapping[str, str]) -> li
 def redact(lines: Iterable[str], redactor: Redactor) -> list[str]:
     """Return single lines without secrets, with `~` for the home directory."""
     home = os.fspath(Path.home()).rstrip("/")
-    in_home = re.compile(re.escape(home) + r"(?![\w.-])") if home else None
+    in_home = re.compile(re.escape(home) + r"(?![\w-]|\.+\w)") if home else None
     flat = (part for line in lines for part in line.split("\n"))
     redacted = (redactor.line(line, STREAM) for line in flat)
     return [in_home.sub("~", line) if in_home else line for line in redacted]

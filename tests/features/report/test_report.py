@@ -184,8 +184,9 @@ def test_a_report_of_a_host_that_does_not_answer_is_shown_without_its_part(
 
 def test_only_the_home_directory_itself_is_shortened() -> None:
     home = str(Path.home())
-    lines = [f"{home}/a {home}", f"{home}less/b"]
-    assert redaction.redact(lines, Redactor()) == ["~/a ~", f"{home}less/b"]
+    lines = [f"{home}/a {home}", f"{home}less/b", f"{home}.d/c", f"no {home}.", f"in {home}..."]
+    redacted = ["~/a ~", f"{home}less/b", f"{home}.d/c", "no ~.", "in ~..."]
+    assert redaction.redact(lines, Redactor()) == redacted
     far = AgentSettings(url=f"ws://me:{WORDS}@host/", headers={"a": "my words"})
     known = redaction.known_secrets([far], {"MY_TOKEN": "value of it"})
     assert known == ["value of it", "value of it", "my words", WORDS, WORDS]

@@ -89,8 +89,9 @@ end
 local function without_home(lines)
   local home = (vim.uv.os_homedir() or ''):gsub('/+$', '')
   if home == '' then return lines end
-  local pattern = vim.pesc(home) .. '%f[^%w._-]' -- not the beginning of another name
-  return vim.tbl_map(function(line) return (line:gsub(pattern, '~')) end, lines)
+  -- not the beginning of another name, but perhaps the end of a sentence
+  local pattern = vim.pesc(home) .. '(%.*)%f[^%w._-]'
+  return vim.tbl_map(function(line) return (line:gsub(pattern, '~%1')) end, lines)
 end
 
 --- Show a report without the host's part. A Python of its own removes the secrets.
