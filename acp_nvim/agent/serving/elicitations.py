@@ -62,22 +62,22 @@ class Elicitations:
 
         Raise RequestError for a mode that was not advertised, and for a request without a scope.
         """
-        make_decision = self.decision(params)
+        decision = self.decision(params)
         if session is None and params.request_id is UNSET:
             raise RequestError(INVALID_PARAMS, "neither sessionId nor requestId")
         if session is not None and session.root.status == "cancelling":
-            make_decision.resolve(CANCELLED, "cancel")
-        self._end_with_request(make_decision, params)
+            decision.resolve(CANCELLED, "cancel")
+        self._end_with_request(decision, params)
         if session is None:
-            self._ask_unscoped(make_decision)
+            self._ask_unscoped(decision)
         else:
             tool_call_id = given(params.tool_call_id)
             calls, turn = session.tool_calls, session.root.turn
-            session.ask(make_decision, calls.current(tool_call_id, turn) if tool_call_id else None)
+            session.ask(decision, calls.current(tool_call_id, turn) if tool_call_id else None)
         if isinstance(params, schema.ElicitationUrlMode):
-            self._opened[params.elicitation_id] = make_decision
-        cancel_with(call, make_decision)
-        return make_decision
+            self._opened[params.elicitation_id] = decision
+        cancel_with(call, decision)
+        return decision
 
     def _request_of(self, params: schema.CreateElicitationRequest) -> OutgoingCall | None:
         requests = self._requests()

@@ -256,10 +256,11 @@ function M.load(name, fileencodings)
   local ok, err = with(vim.go, quiet, function()
     bufnr = require('acp.buffers.loaded').add(name)
     moved = nofollow.why_directory_moved(bufnr)
-    if moved then error(moved, 0) end
+    if moved then return end
     vim.bo[bufnr].modeline = false
     vim.cmd('silent call bufload(' .. bufnr .. ')')
   end)
+  if moved then error(moved, 0) end
   if bufnr and api.nvim_buf_is_loaded(bufnr) then
     vim.bo[bufnr].modeline = modeline
     record_stamp(bufnr, stat and stat.type == 'file' and stat or nil, is_fresh)
