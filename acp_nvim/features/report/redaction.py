@@ -42,11 +42,13 @@ def known_secrets(agents: Iterable[AgentSettings], env: Mapping[str, str]) -> li
 
 def redact(lines: Iterable[str], redactor: Redactor) -> list[str]:
     """Return single lines without secrets, with `~` for the home directory."""
-    home = os.fspath(Path.home()).rstrip("/")
-    in_home = re.compile(re.escape(home) + r"(?![\w-]|\.+\w)") if home else None
     flat = (part for line in lines for part in line.split("\n"))
-    redacted = (redactor.line(line, STREAM) for line in flat)
-    return [in_home.sub("~", line) if in_home else line for line in redacted]
+    redacted = [redactor.line(line, STREAM) for line in flat]
+    home = os.fspath(Path.home())
+    for path in sorted({home, os.path.realpath(home)} - {"/"}, key=len, reverse=True):
+        in_home = re.compile(re.escape(path) + r"(?![\w-]|\.+\w)")
+        redacted = [in_home.sub("~", line) for line in redacted]
+    return redacted
 
 
 def main() -> None:

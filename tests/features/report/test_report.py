@@ -119,7 +119,7 @@ def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
 
 
 def test_a_report_without_a_host_has_the_part_of_neovim_without_secrets(
-    edit: Callable[..., Editor],
+    edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
     editor = edit(env={"MY_PASSWORD": WORDS})
     meta = {"apiKey": "hunter2hunter2"}
@@ -138,10 +138,13 @@ def test_a_report_without_a_host_has_the_part_of_neovim_without_secrets(
     for private in (WORDS, TOKEN, "hunter2", "my words", f"{editor.home}/"):
         assert private not in text
     editor.keys("q")
-    editor.setup({"python": "/nowhere/python"})
+    link = tmp_path / "link"
+    link.symlink_to(editor.home)
+    editor.lua("vim.env.HOME = ...", str(link))
+    editor.setup({"python": f"{editor.home}/python"})
     text = report(editor)
     assert text.startswith("Python does not run here, so secrets were not searched for")
-    assert "ERROR: /nowhere/python cannot be run" in text
+    assert "ERROR: ~/python cannot be run" in text
 
 
 def test_secrets_of_an_agent_stay_out_of_a_report(editor: Editor) -> None:
@@ -182,11 +185,17 @@ def test_a_report_of_a_host_that_does_not_answer_is_shown_without_its_part(
     assert "## Sessions" not in text
 
 
-def test_only_the_home_directory_itself_is_shortened() -> None:
-    home = str(Path.home())
-    lines = [f"{home}/a {home}", f"{home}less/b", f"{home}.d/c", f"no {home}.", f"in {home}..."]
-    redacted = ["~/a ~", f"{home}less/b", f"{home}.d/c", "no ~.", "in ~..."]
-    assert redaction.redact(lines, Redactor()) == redacted
+def test_only_the_home_directory_itself_is_shortened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, link = tmp_path / "home", tmp_path / "home-link"
+    real.mkdir()
+    link.symlink_to(real)
+    for home, other in ((real, real), (link, real)):
+        monkeypatch.setenv("HOME", str(home))
+        lines = [f"{home}/a {other}", f"{home}less/b", f"{home}.d/c", f"no {home}.", f"{home}..."]
+        redacted = ["~/a ~", f"{home}less/b", f"{home}.d/c", "no ~.", "~..."]
+        assert redaction.redact(lines, Redactor()) == redacted
     far = AgentSettings(url=f"ws://me:{WORDS}@host/", headers={"a": "my words"})
     known = redaction.known_secrets([far], {"MY_TOKEN": "value of it"})
     assert known == ["value of it", "value of it", "my words", WORDS, WORDS]

@@ -87,11 +87,17 @@ end
 --- Return lines with `~` for the home directory.
 ---@param lines string[]
 local function without_home(lines)
-  local home = (vim.uv.os_homedir() or ''):gsub('/+$', '')
-  if home == '' then return lines end
-  -- not the beginning of another name, but perhaps the end of a sentence
-  local pattern = vim.pesc(home) .. '(%.*)%f[^%w._-]'
-  return vim.tbl_map(function(line) return (line:gsub(pattern, '~%1')) end, lines)
+  local home = vim.uv.os_homedir() or ''
+  local paths = { home, vim.uv.fs_realpath(home) }
+  table.sort(paths, function(a, b) return #a > #b end) -- one may contain the other
+  for _, path in ipairs(paths) do
+    path = path:gsub('/+$', '')
+    -- not the beginning of another name, but perhaps the end of a sentence
+    local pattern = vim.pesc(path) .. '(%.*)%f[^%w._-]'
+    lines = path == '' and lines
+      or vim.tbl_map(function(line) return (line:gsub(pattern, '~%1')) end, lines)
+  end
+  return lines
 end
 
 --- Show a report without the host's part. A Python of its own removes the secrets.
