@@ -80,9 +80,7 @@ class DiskEntries:
         """Carry the entry of a file over to its text on disk, and return it."""
         entry = self._entries.get(path)
         synced = carry_over(entry, disk).entry if entry is not None else None
-        if synced is None and path not in self._with_unsaved:
-            self.drop(path)
-        elif synced is None or not synced.is_conflict:
+        if synced is None or not synced.is_conflict:
             self._entries[path] = synced
         return synced
 

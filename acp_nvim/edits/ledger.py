@@ -136,7 +136,9 @@ class Ledger:
     def split_from_disk(self, path: str) -> None:
         """Store the entry as that of the file on disk, since its buffer gets unsaved changes."""
         entry = self._files.get(path)
-        if entry is not None and not entry.is_conflict and path not in self.disk_entries:
+        if path in self.disk_entries or (entry is not None and entry.is_conflict):
+            return
+        if entry is not None or path in self._undo_entries:  # an undo may make edits pending
             self.disk_entries.set(path, entry)
 
     def join_disk(self, path: str, text: Text | None, *, may_be_discarded: bool = True) -> None:

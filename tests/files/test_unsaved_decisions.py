@@ -258,6 +258,34 @@ async def test_an_unreject_that_is_not_saved(started: Neovims) -> None:
     assert pending_by_path(await started.neovim("second", agents=0)) == {}
 
 
+@pytest.mark.parametrize("way", ["reload", "wipe", "kill"])
+async def test_a_reject_undone_in_the_buffer_is_valid_in_the_file(
+    started: Neovims, way: str
+) -> None:
+    neovim = await started.neovim("first")
+    at = Typed(neovim)
+    at.path.write_text(OLD)
+    neovim.neovim.open(str(at.path))
+    await neovim.write(at.path, TWO)
+    assert await at.reject() == []
+    assert neovim.neovim.undo(str(at.path), 1)
+    await at.settle()
+    assert pending_by_path(neovim) == {"a.txt": ("modified", False, HUNKS)}
+    at.neovim.neovim.type(str(at.path), parse(TWO.replace("ten\n", "mine\nten\nand more\n")))
+    await at.settle()
+    await neovim.decide_hunk("reject", at.path, 1)
+    assert pending_by_path(neovim) == {"a.txt": ("modified", False, HUNKS[1:])}
+    if way == "kill":
+        await neovim.exchange()
+        started.kill(neovim)
+        neovim = await started.neovim("second", agents=0)
+    else:
+        getattr(neovim.neovim, way)(str(at.path))
+        await at.settle()
+    assert at.path.read_text() == OLD
+    assert pending_by_path(neovim) == {}
+
+
 async def test_an_unsaved_write_is_pending_when_its_text_comes_back(started: Neovims) -> None:
     first = await started.neovim("first")
     first.options.save = "never"
