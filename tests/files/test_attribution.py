@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 
+from acp_nvim.files.bytes.disk import GRAIN_NS, changed_at
 from acp_nvim.files.changes.turns import MAX_DELAY_NS, Attribution, Turn, Turns
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
+from tests.support.fake_workspace import fake_workspace
+from tests.support.waiting import eventually
 
 NOW = 1_000_000_000_000
 PATH = "/work/a.txt"
@@ -17,7 +23,7 @@ class Work:
 
     def __init__(self) -> None:
         self.turns = Turns(self._tell)
-        self.authors = Attribution(self.turns)
+        self.authors = Attribution(self.turns, list)
         self.first, self.second = self.begin(1), self.begin(2)
 
     async def _tell(self, roots: list[str]) -> None:
@@ -103,3 +109,29 @@ def test_a_report_may_arrive_after_the_change(work: Work) -> None:
     assert work.authors.is_sure("/elsewhere/a.txt", NOW) is False
     work.turns.leave(work.first.session)
     assert work.authors.is_sure("/work/other.txt", NOW)
+
+
+@pytest.mark.parametrize("is_before_turn", [True, False])
+async def test_a_file_of_the_user_in_an_idle_session_is_not_that_of_another_agent(
+    tmp_path: Path, is_before_turn: bool
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    async with fake_workspace(tmp_path, agents=2) as workspace:
+        file, idle = workspace.work / "a.txt", workspace.sessions[1]
+        file.write_text("one\n")
+        busy = workspace.sessions[0] = Session(1, "agent", str(elsewhere))
+        busy.id, busy.status = "s1", "idle"
+        await workspace.begin(idle)
+        await workspace.write(file, "two\n", idle)
+        await workspace.end(idle)
+        await workspace.decide("accept")
+        await workspace.begin(busy)
+        file.write_text("mine\n")
+        await eventually(lambda: changed_at(str(file)) + 2 * GRAIN_NS < time.time_ns())
+        if is_before_turn:
+            await workspace.turn(idle)
+        else:
+            await workspace.core.check_changed(str(file))
+        await workspace.end(busy)
+        assert workspace.pending() == {}

@@ -61,7 +61,7 @@ class DiskChanges:
         self._snapshots = files.snapshots
         self._tasks = tasks
         self.turns = files.turns
-        self._attribution = Attribution(self.turns)
+        self._attribution = Attribution(self.turns, files.sessions)
         self.turn_starts = TurnStarts(files.tracked)
         self._naming = Naming(files)
         self.outer = OuterTrees(files.turns, files.snapshots, files.view, self._apply_outer)

@@ -322,8 +322,9 @@ class Turns:
 class Attribution:
     """Attribution of changes to turns, including turns that are not `ready` yet."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: Turns, sessions: Callable[[], Iterable[AgentSession]]) -> None:
         self._turns = turns
+        self._sessions = sessions
         self._starting: list[Turn] = []
 
     def enter(self, turn: Turn) -> None:
@@ -369,9 +370,16 @@ class Attribution:
     def _turns_at_work(self, path: str, at: int) -> list[Turn]:
         """Return the turns that had a prompt at a time and may change a file.
 
-        For a file outside of all their directories, return those that are `ready`.
+        For a file outside of the directories of all sessions, return those that are `ready`.
         """
         self._starting = [turn for turn in self._starting if not turn.ready.is_set()]
         ready = [turn for turn in self._turns.ready_turns() if turn.had_prompt(at)]
         sent = [turn for turn in self._starting if turn.idle and turn.had_prompt(at)]
-        return [turn for turn in (*ready, *sent) if turn.may_change(path)] or ready
+        found = [turn for turn in (*ready, *sent) if turn.may_change(path)]
+        return found if found or self._is_in_session(path) else ready
+
+    def _is_in_session(self, path: str) -> bool:
+        roots = (root for session in self._sessions() for root in real_roots(session))
+        return any(turn.may_change(path) for turn in self._turns) or any(
+            is_below(path, root) for root in roots
+        )

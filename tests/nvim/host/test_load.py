@@ -414,7 +414,7 @@ def test_a_call_that_continues_is_open_again() -> None:
 
 
 def test_turns_leave_no_objects_behind() -> None:
-    authors = Attribution(cast("Turns", SimpleNamespace()))
+    authors = Attribution(cast("Turns", SimpleNamespace()), list)
     for _ in range(100):
         turn = Turn(Session(1, "x", "/work"))
         authors.enter(turn)
