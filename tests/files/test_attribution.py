@@ -135,3 +135,21 @@ async def test_a_file_of_the_user_in_an_idle_session_is_not_that_of_another_agen
             await workspace.core.check_changed(str(file))
         await workspace.end(busy)
         assert workspace.pending() == {}
+
+
+async def test_a_change_in_a_linked_directory_is_that_of_its_agent(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    file = real / "a.txt"
+    file.write_text("one\n")
+    async with fake_workspace(tmp_path, agents=2) as workspace:
+        linked = workspace.sessions[1] = Session(2, "agent", str(link))
+        linked.id, linked.status = "s2", "idle"
+        await workspace.begin()
+        await workspace.begin(linked)
+        file.write_text("two\n")
+        await workspace.end(linked)
+        entry = workspace.core.files.ledger.get(str(file))
+        assert entry is not None
+        assert entry.writers == {2}

@@ -6,6 +6,7 @@ scanned. A tool call may be received after the change that it made.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Final
@@ -17,7 +18,7 @@ from msgspec import UNSET, UnsetType
 from acp_nvim.edits.merge import overlay
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes.disk import GRAIN_NS, changed_at
-from acp_nvim.files.bytes.paths import Place, is_below
+from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.git_tree import find_top
 from acp_nvim.files.changes.git_use import GitUse
 from acp_nvim.files.changes.mentions import Mentions
@@ -29,7 +30,7 @@ MAX_DELAY_NS: Final = 100_000_000
 
 def real_roots(session: AgentSession) -> list[str]:
     """Return the session's directories with symlinks resolved."""
-    return [Place(root, root).real for root in session.roots]
+    return list(map(os.path.realpath, session.roots))
 
 
 def turn_roots(session: AgentSession) -> list[str]:
