@@ -1,3 +1,1 @@
-"""Agents (ring 1): process, wire, and the requests that an agent may make. Knows anyio, not
-Neovim.
-"""
+"""Agents (ring 1): processes, connections, sessions. Uses anyio and knows nothing of Neovim."""

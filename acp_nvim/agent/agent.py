@@ -29,7 +29,7 @@ OnResponse = Callable[[Any, Any], None]
 
 
 class OtherVersion(RemoteProtocolError):
-    """The agent answered `initialize` with a different version from the one requested."""
+    """The agent answered `initialize` with another version than the one requested."""
 
     def __init__(self, theirs: int | str) -> None:
         """``theirs`` is the version that the agent answered."""
@@ -309,19 +309,19 @@ class Agent:
 
         Opening it again waits for the answer, because an agent might close the reopened session.
         """
-        over = self._closing[session_id] = anyio.Event()
+        closed = self._closing[session_id] = anyio.Event()
         try:
             await self._request_unless_unknown(
                 "session/close", schema.CloseSessionRequest(session_id)
             )
         finally:
-            over.set()
-            if self._closing.get(session_id) is over:
+            closed.set()
+            if self._closing.get(session_id) is closed:
                 del self._closing[session_id]
 
     async def _wait_closed(self, session_id: str) -> None:
-        while (closing := self._closing.get(session_id)) is not None:
-            await closing.wait()
+        while (closed := self._closing.get(session_id)) is not None:
+            await closed.wait()
 
     async def delete_session(self, session_id: str) -> None:
         """Delete a stored session (v1/session-delete)."""
@@ -349,9 +349,7 @@ class Agent:
             )
 
     async def session_status(self, session_id: str) -> str:
-        """Return `open` if the agent has the session in memory, else `saved`
-        (rfds/session-status).
-        """
+        """Return `open` for a session in the agent's memory, else `saved` (rfds/session-status)."""
         result = await self._endpoint.request(
             "session/status", schema.SessionStatusRequest(session_id)
         )
@@ -407,5 +405,5 @@ def supported_versions(error: RequestError) -> list[Any] | None:
     if error.code != UNSUPPORTED_VERSION:
         return None
     data = error.data if isinstance(error.data, dict) else {}
-    found = data.get("supported")
-    return found if isinstance(found, list) else []
+    versions = data.get("supported")
+    return versions if isinstance(versions, list) else []

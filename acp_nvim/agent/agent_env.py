@@ -1,6 +1,6 @@
 """Variables added to the user's environment for an agent.
 
-They come from option `agents.*.env`, and from values that the user entered for a login. Those are
+They come from option `agents.*.env`, and from values that the user entered for a login, which are
 kept until the host exits.
 """
 
@@ -40,44 +40,44 @@ class AgentVariables:
     """Variables of all agents, by name."""
 
     def __init__(self) -> None:
-        self._given: dict[str, LoginValues] = {}
+        self._logins: dict[str, LoginValues] = {}
 
     def give(self, agent: str, method: str, values: Mapping[str, str]) -> None:
         """Store values for a login by that method.
 
         The agent's next process receives them and is logged in by the method.
         """
-        before = self._given.get(agent)
-        self._given[agent] = LoginValues(method, {**(before.values if before else {}), **values})
+        before = self._logins.get(agent)
+        self._logins[agent] = LoginValues(method, {**(before.values if before else {}), **values})
 
     def names(self, agent: str) -> frozenset[str]:
         """Return the names of the values stored for an agent."""
-        given = self._given.get(agent)
-        return frozenset(given.values if given else ())
+        login = self._logins.get(agent)
+        return frozenset(login.values if login else ())
 
     def forget(self, agent: str) -> bool:
         """Drop the values of an agent. Return False if there are none."""
-        return self._given.pop(agent, None) is not None
+        return self._logins.pop(agent, None) is not None
 
     def expand(self, agent: str, spec: AgentSettings, env: Mapping[str, str]) -> ExpandedSettings:
         """Return the settings for starting an agent, with `$ENV{NAME}` expanded from `env`.
 
         A variable whose value is missing is left out.
         """
-        found = ExpandedSettings(spec)
+        result = ExpandedSettings(spec)
         values: dict[str, str] = {}
         for name, text in spec.env.items():
-            wanted = PLACEHOLDER.findall(text)
-            missing = [one for one in wanted if one not in env]
-            found.missing += missing
-            found.secrets += [env[one] for one in wanted if one in env]
+            names = PLACEHOLDER.findall(text)
+            missing = [each for each in names if each not in env]
+            result.missing += missing
+            result.secrets += [env[each] for each in names if each in env]
             if not missing:
                 values[name] = PLACEHOLDER.sub(lambda match: env[match[1]], text)
-        given = self._given.get(agent)
+        login = self._logins.get(agent)
         method = spec.auth_method
-        if given is not None:
-            values |= given.values
-            found.secrets += given.values.values()
-            method = given.method
-        found.spec = msgspec.structs.replace(spec, env=values, auth_method=method)
-        return found
+        if login is not None:
+            values |= login.values
+            result.secrets += login.values.values()
+            method = login.method
+        result.spec = msgspec.structs.replace(spec, env=values, auth_method=method)
+        return result

@@ -1,4 +1,4 @@
-"""One run of an agent, from the start of its transport to the explanation of its end."""
+"""One run of an agent, from the start of its transport to the reason of its end."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ class AgentRun:
         stopping: Callable[[], bool],
         paths: PathFields | None = None,
     ) -> None:
-        """``stopping`` returns whether the user has ended the agent. ``paths`` maps the paths of an
-        agent in another place.
-        """
+        """``stopping`` returns whether the user has ended the agent. ``paths`` maps its paths."""
         self.transport = transport
         self.exit: Exit | None = None
         """Exit that explains the end of the output, if known."""
@@ -89,11 +87,11 @@ class AgentRun:
             await self.transport.stop()
 
     def store_exit(self) -> None:
-        """Store the exit of the transport, which explains the end."""
+        """Store the exit of the transport."""
         self.exit = self.transport.exit
 
     async def _reason(self) -> str:
-        """Return why the stream ended. Usually the exit of the process follows at once."""
+        """Return why the stream ended. The exit of the process usually follows at once."""
         if self.lost is not None:
             return self.summary()
         with anyio.move_on_after(EXIT_S):

@@ -23,7 +23,7 @@ class UnknownAgent(Exception):
 
 
 def spec_of(options: Settings, name: str) -> AgentSettings | None:
-    """Return the settings for starting an agent. The tutor is part of the package.
+    """Return the settings of an agent, or those of the tutor, which is part of the package.
 
     Raise `UnknownAgent` if only an unusable `agents_file` could define it.
     """
@@ -53,7 +53,7 @@ def is_agent(options: Settings, name: str) -> bool:
         return False
 
 
-def _start(spec: AgentSettings) -> tuple[object, ...]:
+def _start_settings(spec: AgentSettings) -> tuple[object, ...]:
     """Return the settings that require a restart to change."""
     return (
         (spec.command, spec.env, spec.cwd, spec.url, spec.headers, spec.protocol),
@@ -73,7 +73,7 @@ class Agents:
         self.variables = AgentVariables()
         self.connections: dict[str, Connection] = {}
         self._started: dict[str, AgentSettings] = {}
-        """Settings of each agent at its start or when `is_outdated` was last true."""
+        """Settings of each agent at its start, or when `is_outdated` was last true."""
 
     def secrets(self, env: Mapping[str, str]) -> list[str]:
         """Return the secret values in the environments of the user and of all agents."""
@@ -83,18 +83,17 @@ class Agents:
         return list(known)
 
     def logs(self) -> list[Traffic]:
-        """Return the traffic logs of all agents."""
         return [connection.traffic for connection in self.connections.values()]
 
     def unreached_reason(self, name: str) -> str | None:
-        """Return the reason why a remote agent is not connected yet, if so."""
+        """Return why a remote agent is not connected yet, or None."""
         connection = self.connections.get(name)
         return connection.unreached_reason if connection is not None else None
 
     def is_outdated(self, name: str) -> bool:
-        """Return whether a running agent's start settings have changed. True once per change."""
+        """Return whether a running agent's start settings have changed, once for each change."""
         before, now = self._started.get(name), self._spec(name)
-        if before is None or now is None or _start(before) == _start(now):
+        if before is None or now is None or _start_settings(before) == _start_settings(now):
             return False
         self._started[name] = now
         return True

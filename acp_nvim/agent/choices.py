@@ -1,5 +1,6 @@
-"""Changes of modes and options: shown at once, reverted if the agent refuses (v1/session-modes,
-v1/session-config-options).
+"""Changes of modes and options (v1/session-modes, v1/session-config-options).
+
+A change is shown at once, and reverted if the agent refuses.
 """
 
 from __future__ import annotations
@@ -47,18 +48,18 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
         if options.is_models_option(session, option_id):
             await agent.set_model(session.id, str(value))
             return
-        answer = await agent.set_config_option(session.id, option_id, value)
+        new_options = await agent.set_config_option(session.id, option_id, value)
     except Exception:
         _revert_value(session, option_id, value, before)
         raise
     # An empty answer confirms the value. Answers may come in another order than requests.
-    if answer and number > session.options_answered:
+    if new_options and number > session.options_answered:
         session.options_answered = number
-        options.replace(session, answer)
+        options.replace(session, new_options)
 
 
 def _revert_value(session: Session, option_id: str, value: Value, before: Value) -> None:
     """Show the previous value again, unless another one was set meanwhile."""
-    now = next((o for o in options.available(session) if o.id == option_id), None)
-    if now is not None and now.current_value == value:
+    current = next((o for o in options.available(session) if o.id == option_id), None)
+    if current is not None and current.current_value == value:
         options.set_value(session, option_id, before)

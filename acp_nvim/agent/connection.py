@@ -35,10 +35,7 @@ from acp_nvim.agent.serving.session_router import SessionRouter
 from acp_nvim.agent.serving.terminals import AgentTerminals
 from acp_nvim.agent.settings import AgentSettings, PresetSettings, Settings, with_preset
 from acp_nvim.agent.surroundings import Surroundings
-from acp_nvim.agent.transport.base import (
-    AgentTransport,
-    TransportError,
-)
+from acp_nvim.agent.transport.base import AgentTransport, TransportError
 from acp_nvim.agent.wire.endpoint import Endpoint
 from acp_nvim.agent.wire.traffic import Traffic
 from acp_nvim.protocol import schema
@@ -116,7 +113,9 @@ class Connection:
             report_limit=self._limit_exceeded,
             read=self._negotiation.read,
             on_auth_status=self._auth_status,
-            on_mcp_message=lambda request: around.services.tools.message(request, self._tell_mcp),
+            on_mcp_message=lambda request: around.services.tools.message(
+                request, self.agent.notify_mcp
+            ),
         )
 
     def _endpoint(self) -> Endpoint | None:
@@ -141,7 +140,7 @@ class Connection:
     def _terminal_env(self) -> dict[str, str]:
         """Return the environment of the agent's terminals.
 
-        It has the agent's mark, which makes daemons end with the agent.
+        It has the agent's mark, so that daemons end with the agent.
         """
         inherited = self._run.transport.inherited_variables if self._run is not None else {}
         own = {} if self.spec.via else self.spec.env
@@ -171,23 +170,23 @@ class Connection:
         settings, around = self._around.settings(), self._around
         env = {**around.launch.env(), **self.spec.env}
         spec = with_preset(self.spec, self.preset(session))
-        wanted = settings.tools if spec.tools is None else spec.tools
+        tools = settings.tools if spec.tools is None else spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
-        way = session_params.tools_route(capabilities)
+        route = session_params.tools_route(capabilities)
         starts = self.agent.starts_servers and (is_local(self.spec) or self._far is not None)
-        reachable = (way != "relay" or starts) and self.spec.shares_files
-        found = session_params.of(
+        can_reach = (route != "relay" or starts) and self.spec.shares_files
+        params = session_params.of(
             settings,
             spec,
             session.cwd,
             self.agent.capabilities,
             env,
             around.services.consent.answer,
-            partial(self._offer_tools, session, wanted if reachable else False, way),
+            partial(self._offer_tools, session, tools if can_reach else False, route),
             starts_servers=self.agent.starts_servers,
         )
-        self.traffic.add_secrets(found.secrets)
-        return found.with_tools_named(self.tools_names.next()) if found.tools else found
+        self.traffic.add_secrets(params.secrets)
+        return params.with_tools_named(self.tools_names.next()) if params.tools else params
 
     def _offer_tools(
         self, session: Session, wanted: bool | Sequence[str], route: Route
@@ -210,12 +209,9 @@ class Connection:
         self._around.services.tools.withdraw(session)
         session.withdraw_tools()
 
-    def _tell_mcp(self, note: schema.MessageMcpNotification) -> None:
-        self.agent.notify_mcp(note)
-
-    def ask(self, session: Session, found: SessionParams) -> None:
-        """Ask the user about the servers of the project. Nothing waits for the answer."""
-        for project in found.asks:
+    def ask(self, session: Session, params: SessionParams) -> None:
+        """Ask the user about the servers of the project, without waiting for the answer."""
+        for project in params.asks:
             self._around.services.consent.ask(session, project)
 
     @property
@@ -241,9 +237,7 @@ class Connection:
         self._around.tasks.start_soon(self._launch_and_report)
 
     async def ready(self) -> bool:
-        """Wait for the handshake. Return False if the agent failed to start (`error` has the
-        reason).
-        """
+        """Wait for the handshake. Return False if it failed, with the reason in `error`."""
         if not self._ready.is_set():  # avoid an extra loop iteration
             await self._ready.wait()
         return self.status in ("ready", "auth_required")
@@ -296,8 +290,8 @@ class Connection:
                 await self._attempts.wait_before_next(error, partial(self._on_retry, error))
 
     def _on_retry(self, why: TransportError, in_s: float) -> None:
-        template = wording.NOT_YET_REACHED
-        self.error = template.format(agent=self.name, reason=why, seconds=round(in_s, 1))
+        seconds = round(in_s, 1)
+        self.error = wording.NOT_YET_REACHED.format(agent=self.name, reason=why, seconds=seconds)
         self._notify_changed()
 
     async def _give_up_connecting(self, error: TransportError) -> None:
@@ -364,24 +358,24 @@ class Connection:
             cwd=self.cwd,
             env={**around.launch.env(), **spec.env},
             kill_s=settings.timeouts.kill_s,
-            on_stderr=self._hear_stderr,
+            on_stderr=self._on_stderr,
         )
 
     async def _far_transport(self, settings: Settings) -> AgentTransport:
         from acp_nvim.agent.elsewhere import far_agent
 
         self._far = await far_agent(self.name, self.spec, self._around.launch)
-        return self._far.transport(settings.timeouts.kill_s, self._hear_stderr)
+        return self._far.transport(settings.timeouts.kill_s, self._on_stderr)
 
     def _handshake_error(self) -> TransportError | None:
         """Return the error of a failed handshake, unless the agent starts again or stops."""
         again = self._negotiation.again is not None
-        shaking = self.status == "starting" and not again and not self.stopping
-        return self.lost if shaking else None
+        is_shaking_hands = self.status == "starting" and not again and not self.stopping
+        return self.lost if is_shaking_hands else None
 
     @property
     def lost(self) -> TransportError | None:
-        """Return why the connection to a remote agent was lost."""
+        """Return why the connection to a remote agent was lost, or None."""
         return self._run.lost if self._run is not None else None
 
     @property
@@ -421,9 +415,9 @@ class Connection:
                 self._fail(self._negotiation.failure_reason(message))
                 await transport.stop()
             return
-        speaks = self._negotiation.translation
+        translation = self._negotiation.translation
         run.agent.set_behaviour(
-            starts_servers=speaks.starts_servers, can_add_prompts=speaks.can_add_prompts
+            starts_servers=translation.starts_servers, can_add_prompts=translation.can_add_prompts
         )
         self.status, self.error = "ready", None
         self.begin_turn()
@@ -434,9 +428,7 @@ class Connection:
         await self.login.ask_state()
 
     def _is_started_again(self) -> bool:
-        """Return whether the agent, which may have ended at the request, starts in another
-        version.
-        """
+        """Return whether the agent is started again in another version, perhaps after an exit."""
         run = self._run
         if run is None or run.endpoint.closed is None:
             return False
@@ -480,7 +472,7 @@ class Connection:
         self._ready.set()
 
     def _on_end(self) -> None:
-        """Handle the end of the process: a failure during the handshake, later an exit."""
+        """Handle the end of the process, which is a failure before the end of the handshake."""
         failed = self.status == "starting"
         if self.status != "failed":
             self.status = "failed" if failed else "exited"
@@ -513,7 +505,7 @@ class Connection:
         """Mark the present end of stderr as the start of the turn."""
         self._stderr_before = self._stderr_lines
 
-    def _hear_stderr(self, data: bytes) -> None:
+    def _on_stderr(self, data: bytes) -> None:
         self._stderr_lines += data.count(b"\n")
         self.traffic.add("err", data)
 

@@ -47,28 +47,25 @@ def client_capabilities(
             form=schema.ElicitationFormCapabilities(), url=schema.ElicitationUrlCapabilities()
         ),
         auth=schema.AuthCapabilities(terminal=starts),
-        meta={"terminal-auth": starts, "terminal_output": True, **_handled(settings)},
+        meta={"terminal-auth": starts, "terminal_output": True, **_extensions(settings)},
     )
 
 
-def _handled(settings: Settings) -> dict[str, Any]:
-    """Return the custom methods that the user handles, for `_meta`."""
+def _extensions(settings: Settings) -> dict[str, Any]:
+    """Return the extension methods that the user handles, for `_meta`."""
     names = sorted(settings.extensions)
     return {OURS: {"extensions": names}} if names else {}
 
 
 def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:
-    """Return the values that must not be logged: variables named like a credential.
-
-    They come from the environments of the user and of the agent.
-    """
+    """Return the values of secret variables in the environments of the user and of the agent."""
     configured = (value for key, value in spec.env.items() if _SECRET.search(key))
     return list(dict.fromkeys([*secret_values({**env, **spec.env}), *configured]))
 
 
-def level(wanted: str) -> Level:
+def level(name: str) -> Level:
     """Return option `log.level` as a level of the traffic log, or `info` if it is unknown."""
-    return cast("Level", wanted) if wanted in get_args(Level) else "info"
+    return cast("Level", name) if name in get_args(Level) else "info"
 
 
 def is_local(spec: AgentSettings) -> bool:

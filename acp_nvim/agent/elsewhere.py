@@ -23,7 +23,7 @@ from acp_nvim.agent.wire.path_fields import PathFields
 from acp_nvim.agent.wire.path_map import PathMap
 from acp_nvim.agent.wire.traffic import Traffic
 
-Hear = Callable[[bytes], None]
+OnOutput = Callable[[bytes], None]
 """Function called with output outside the protocol."""
 
 FIRST_PAUSES: Final = (0.5, 1.0, 2.0, 4.0)
@@ -39,7 +39,7 @@ class Attempts:
     """
 
     def __init__(self, pauses: Iterator[float] | None) -> None:
-        """Set up. ``pauses`` precede each attempt, in seconds. None marks a first connection."""
+        """``pauses``, in seconds, precede the attempts. They are None for a first connection."""
         self.is_first = pauses is None
         """Whether there was no connection before."""
         self._pauses = iter(FIRST_PAUSES) if pauses is None else pauses
@@ -100,8 +100,10 @@ class Attempts:
             raise TransportError(wording.WHY_ENDED_EACH_TIME, again=False)
         await self._wait(pause)
 
-    async def wait_before_next(self, error: TransportError, tell: Callable[[float], None]) -> None:
-        """Wait before another attempt, after `error`. ``tell`` receives the wait in seconds.
+    async def wait_before_next(
+        self, error: TransportError, on_wait: Callable[[float], None]
+    ) -> None:
+        """Wait before another attempt, after `error`. ``on_wait`` receives the wait in seconds.
 
         Raise the error if there is no further attempt.
         """
@@ -109,7 +111,7 @@ class Attempts:
         if pause is None:
             raise error
         pause = max(pause, error.after)
-        tell(pause)
+        on_wait(pause)
         await self._wait(pause)
         if self._stopped.is_set():
             raise error
@@ -130,7 +132,7 @@ class FarAgent(Struct, frozen=True):
     place: FarPlace
     fields: PathFields
     tools: FarTools
-    transport: Callable[[float, Callable[[bytes], None]], FarTransport]
+    transport: Callable[[float, OnOutput], FarTransport]
     """Returns the transport for `timeouts.kill_s` and the receiver of stderr."""
 
 
@@ -152,11 +154,13 @@ async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarA
 
     def directory(path: str) -> str:
         """Return the directory of a command there."""
-        found = paths.folder_to_agent(path)
-        return found if found.startswith("/") else ""
+        folder = paths.folder_to_agent(path)
+        return folder if folder.startswith("/") else ""
 
-    def client(command: Sequence[str], kill_s: float, hear: Hear) -> AgentTransport:
-        return launch.transport(command, cwd=here, env=launch.env(), kill_s=kill_s, on_stderr=hear)
+    def client(command: Sequence[str], kill_s: float, on_output: OnOutput) -> AgentTransport:
+        return launch.transport(
+            command, cwd=here, env=launch.env(), kill_s=kill_s, on_stderr=on_output
+        )
 
     def link(command: Sequence[str]) -> FarTransport:
         """Return a command of the editor's tools there, whose output is not logged."""
@@ -166,10 +170,10 @@ async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarA
         paths.set_home(report.home, report.directory)
         tools.set_directory(report.relays)
 
-    def transport(kill_s: float, hear: Hear) -> FarTransport:
+    def transport(kill_s: float, on_output: OnOutput) -> FarTransport:
         command = place.agent(spec.command, spec.cwd or (directory(here) if spec.paths else ""))
-        program = client(command, kill_s, hear)
-        return FarTransport(program, via, spec.env, on_ready, hear, tools.close)
+        program = client(command, kill_s, on_output)
+        return FarTransport(program, via, spec.env, on_ready, on_output, tools.close)
 
     place = FarPlace(
         via, spec.env, directory, lambda path: paths.is_empty or paths.covers_here(path)

@@ -16,7 +16,7 @@ GRACE_S = 1.0
 
 
 class FarCommand(Struct, frozen=True):
-    """Local command whose stdin begins with these bytes, and the receivers of output and end."""
+    """Local command, the first bytes of its stdin, and the receivers of its output and exit."""
 
     words: list[str]
     stdin: bytes
@@ -25,7 +25,7 @@ class FarCommand(Struct, frozen=True):
 
 
 class FarPlace(Struct, frozen=True):
-    """Place, with the program that reaches it and the form of directories and commands there."""
+    """Place, the program that reaches it, and the directories there."""
 
     via: Via
     env: Mapping[str, str]

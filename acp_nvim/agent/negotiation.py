@@ -30,20 +30,23 @@ class StringVersion:
     """
 
     def __init__(self) -> None:
-        """Request a number first."""
-        self._wanted = False
+        self._is_wanted = False
 
     def dialect(self) -> Dialect:
         """Return the dialect for the agent's next process."""
-        return Dialect(string_version=self._wanted, branch_of=git_branch)
+        return Dialect(string_version=self._is_wanted, branch_of=git_branch)
 
     async def initialize(
-        self, agent: Agent, capabilities: schema.ClientCapabilities, version: int, speaks: object
+        self,
+        agent: Agent,
+        capabilities: schema.ClientCapabilities,
+        version: int,
+        translation: object,
     ) -> None:
         """Negotiate the version. Retry with a string if the agent may have refused the number.
 
-        ``speaks`` is its translation. Raise the errors of `Agent.initialize`. After two refusals,
-        raise the first one, which is about the standard request.
+        Raise the errors of `Agent.initialize`. After two refusals, raise the first one, which is
+        about the standard request.
         """
         try:
             await agent.initialize(capabilities, version)
@@ -51,12 +54,12 @@ class StringVersion:
             from acp_nvim.protocol.dialects.requests import wants_string_version
 
             if (
-                not isinstance(speaks, Dialect)
-                or speaks.wants_string_version
+                not isinstance(translation, Dialect)
+                or translation.wants_string_version
                 or not wants_string_version(error)
             ):
                 raise
-            speaks.use_string_version()
+            translation.use_string_version()
             try:
                 await agent.initialize(capabilities, version)
             except RequestError:
@@ -69,9 +72,9 @@ class StringVersion:
         """
         from acp_nvim.protocol.dialects.requests import mentions_version_type
 
-        before, text = self._wanted, "\n".join(words)
-        self._wanted = not text or mentions_version_type(text)
-        return self._wanted and not before
+        before, text = self._is_wanted, "\n".join(words)
+        self._is_wanted = not text or mentions_version_type(text)
+        return self._is_wanted and not before
 
     def is_demanded(self, words: str) -> bool:
         """Return whether the error of an agent asked for version 2 demands a string.
@@ -80,8 +83,8 @@ class StringVersion:
         """
         from acp_nvim.protocol.dialects.requests import demands_string_version
 
-        self._wanted = demands_string_version(words)
-        return self._wanted
+        self._is_wanted = demands_string_version(words)
+        return self._is_wanted
 
 
 class Negotiation:
@@ -102,7 +105,7 @@ class Negotiation:
         """Last words of the agent if it ended after a numeric version."""
 
     def begin(self, version: int) -> None:
-        """Set up for a start of the agent with this version."""
+        """Prepare for a start of the agent in this version."""
         self._version, self.again = version, None
         self._asked.add(version)
         newer = version == 2

@@ -17,6 +17,6 @@ def notify(observers: Iterable[Callable[P, None]], /, *args: P.args, **kwargs: P
 async def notify_in_turn(
     observers: Iterable[Callable[P, Awaitable[None]]], /, *args: P.args, **kwargs: P.kwargs
 ) -> None:
-    """Call observers in order. Wait for each."""
+    """Call observers in order, and wait for each."""
     for observer in observers:
         await observer(*args, **kwargs)

@@ -47,8 +47,7 @@ class ConversationObservers(Struct, frozen=True, eq=False):
     on_login_needed: list[Callable[[Connection, Session], None]] = field(default_factory=list)
     """The agent refuses until the user logs in."""
     on_turn_starting: list[Callable[[TurnStart], Awaitable[None]]] = field(default_factory=list)
-    """A prompt is about to be sent. It is still in the queue and is sent after the last observer.
-    """
+    """A prompt is about to be sent. It leaves the queue after the last observer."""
     on_prompt_sent: list[OnPrompt] = field(default_factory=list)
     """The prompt has left the queue. Attachments may be added to it now."""
     on_prompt_requeued: list[OnPrompt] = field(default_factory=list)
@@ -56,10 +55,8 @@ class ConversationObservers(Struct, frozen=True, eq=False):
     on_prompt_returned: list[OnPrompt] = field(default_factory=list)
     """A prompt could not be sent, and goes back to the user with its attachments."""
     on_worth_storing: list[Callable[[Session, Connection], None]] = field(default_factory=list)
-    """The session is worth storing."""
     on_turn_answered: list[OnSession] = field(default_factory=list)
-    """The agent has answered the prompt. The user sees the end of the turn after the last observer.
-    """
+    """The agent has answered the prompt. The end of the turn is shown after the last observer."""
     on_turn_cancelled: list[OnSession] = field(default_factory=list)
     """The user cancelled the turn. The agent may still work on it."""
     on_turn_ended: list[Callable[[Session], Awaitable[None]]] = field(default_factory=list)

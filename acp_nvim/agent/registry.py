@@ -1,10 +1,10 @@
 """Option `agents_file`: agents in the format of the public registry (get-started/registry).
 
-`{"version", "agents": [{"id", "name", "distribution": {"npx"
+    {"version", "agents": [{"id", "name", "distribution": {
+        "npx" or "uvx": {"package", "cmd", "args", "env"},
+        "binary": {PLATFORM: {"archive", "cmd", "args", "env"}}}}]}
 
-"uvx": {"package", "cmd", "args", "env"}, "binary": {PLATFORM: {"archive", "cmd", "args",
-"env"}}}}]}`. This module downloads nothing: `npx` and `uvx` do that themselves, and a binary has to
-be on PATH.
+This module downloads nothing: `npx` and `uvx` do, and a binary has to be on PATH.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def settings(
         return None
     if channel == "preview" and entry.preview is not None:
         entry = msgspec.structs.replace(entry, distribution=entry.preview.distribution)
-    found = of_entry(entry, which)
-    return msgspec.structs.replace(found, protocol=_protocol(Path(path).with_name(MATRIX), name))
+    spec = of_entry(entry, which)
+    return msgspec.structs.replace(spec, protocol=_protocol(Path(path).with_name(MATRIX), name))
 
 
 def _protocol(matrix: Path, name: str) -> int | None:
@@ -137,7 +137,7 @@ def _protocol(matrix: Path, name: str) -> int | None:
         probes = msgspec.json.decode(matrix.read_bytes(), type=_Matrix).agents
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return next((it.protocol_version for it in probes if it.id == name), None)
+    return next((probe.protocol_version for probe in probes if probe.id == name), None)
 
 
 def of_entry(
@@ -177,9 +177,9 @@ def _settings_of_package(entry: Entry, runner: str, package: Package) -> AgentSe
     """Return `npx PACKAGE ARG…`, or with a `cmd` `npx --package PACKAGE CMD ARG…`."""
     yes = ["--yes"] if runner == "npx" else []
     source = "--package" if runner == "npx" else "--from"
-    what = [source, package.package, package.cmd] if package.cmd else [package.package]
+    package_args = [source, package.package, package.cmd] if package.cmd else [package.package]
     return AgentSettings(
-        command=[runner, *yes, *what, *(package.args or ())],
+        command=[runner, *yes, *package_args, *(package.args or ())],
         env=package.env or {},
         title=entry.name or None,
         install=RUNNERS[runner],
@@ -188,12 +188,12 @@ def _settings_of_package(entry: Entry, runner: str, package: Package) -> AgentSe
 
 def _settings_of_binary(entry: Entry, binary: Binary) -> AgentSettings:
     program = _program(binary)
-    where = binary.archive or entry.website or entry.repository or "its website"
+    source = binary.archive or entry.website or entry.repository or "its website"
     return AgentSettings(
         command=[program, *(binary.args or ())],
         env=binary.env or {},
         title=entry.name or None,
-        install=f"unpack {where} and put {program} on PATH",
+        install=f"unpack {source} and put {program} on PATH",
     )
 
 

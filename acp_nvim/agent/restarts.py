@@ -27,10 +27,10 @@ class Restarts:
     """Running restarts, at most one per agent. `stop` ends one."""
 
     def __init__(self, agents: Agents, served: Callable[[str], list[Conversation]]) -> None:
-        """Set up. `served` returns the open sessions of an agent."""
+        """`served` returns the conversations of an agent's open sessions."""
         self._agents = agents
         self._served = served
-        self._under_way: set[str] = set()
+        self._restarting: set[str] = set()
 
     async def restart(self, name: str) -> Connection | None:
         """End an agent's process tree, start it again and reopen its sessions.
@@ -38,19 +38,19 @@ class Restarts:
         Return None if a restart is running already or the user stopped the agent meanwhile. Raise
         `UnknownAgent`.
         """
-        if name in self._under_way:
+        if name in self._restarting:
             return None
-        self._under_way.add(name)
+        self._restarting.add(name)
         try:
             for conversation in self._served(name):
                 conversation.prepare_restart()
             await self._agents.stop(name)
-            if name in self._under_way:
+            if name in self._restarting:
                 return self._start(name)
             self._report_stopped(name)
             return None
         finally:
-            self._under_way.discard(name)
+            self._restarting.discard(name)
 
     def _start(self, name: str) -> Connection:
         try:
@@ -65,9 +65,9 @@ class Restarts:
 
     async def stop(self, name: str) -> bool:
         """End an agent's process tree. Return False if none ran."""
-        restarts = name in self._under_way
-        self._under_way.discard(name)
-        return await self._agents.stop(name) or restarts
+        was_restarting = name in self._restarting
+        self._restarting.discard(name)
+        return await self._agents.stop(name) or was_restarting
 
 
 class Reconnects:
@@ -79,7 +79,7 @@ class Reconnects:
         served: Callable[[str], list[Conversation]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Set up. `served` returns the open sessions of an agent."""
+        """`served` returns the conversations of an agent's open sessions."""
         self._agents = agents
         self._served = served
         self._clock = clock
@@ -90,7 +90,7 @@ class Reconnects:
         name, since = connection.name, connection.up_since
         if since is None or self._clock() - since >= STEADY_S or name not in self._pauses:
             self._pauses[name] = chain(PAUSES, repeat(LAST_S, LAST_TIMES))
-        served = [one for one in self._served(name) if one.connection is connection]
+        served = [each for each in self._served(name) if each.connection is connection]
         try:
             self._agents.start(name, self._pauses[name])
         except UnknownAgent:

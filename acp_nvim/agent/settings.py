@@ -1,6 +1,4 @@
-"""Options of the user, as decoded for the core. `lua/acp/config.lua` validates and has the
-defaults.
-"""
+"""Options of the user, decoded. `lua/acp/config.lua` has the defaults and validates them."""
 
 from __future__ import annotations
 
@@ -91,9 +89,7 @@ def with_preset(spec: AgentSettings, preset: PresetSettings) -> AgentSettings:
 
 
 def own_file_globs(name: str, spec: AgentSettings) -> list[str]:
-    """Return the globs of an agent's own files. The default covers the locks in its hidden
-    folder.
-    """
+    """Return the globs of an agent's own files; by default the locks in its hidden folder."""
     return spec.store or [f".{name}/**/.locks/**"]
 
 

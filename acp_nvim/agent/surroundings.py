@@ -1,4 +1,4 @@
-"""Context of a connection: how its agent is started, what the agent may use, who observes it."""
+"""Context of a connection: start of the agent, services for the agent, observers."""
 
 from __future__ import annotations
 

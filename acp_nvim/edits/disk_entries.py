@@ -63,7 +63,7 @@ class DiskEntries:
         """Set the entry of a file whose buffer has a different one, perhaps with unsaved writes."""
         hunks = buffer_entry.hunks if buffer_entry else ()
         is_saved = all(
-            entry and buffer_entry and entry.equal_hunk(buffer_entry, it) for it in hunks
+            entry and buffer_entry and entry.equal_hunk(buffer_entry, hunk) for hunk in hunks
         )
         self.set(path, entry, None if is_saved else buffer_entry)
 

@@ -67,7 +67,7 @@ class Ledger:
 
     def edits_of(self, path: str) -> FileEdits:
         """Return the state of one file."""
-        history = [it for it in self._undo_history.entries if it.path == path]
+        history = [entry for entry in self._undo_history.entries if entry.path == path]
         return self._edits_of(path, history)
 
     def _edits_of(self, path: str, history: list[Pending]) -> FileEdits:

@@ -129,7 +129,7 @@ def _is_complete(text: str, patches: Iterable[FilePatch]) -> bool:
     """
     counts = Counter(line for one in patches for hunk in one.hunks for line in hunk.lines)
     counts.update(note for one in patches for note in one.notes)
-    names = {name for one in patches for name in (one.path, one.origin)}
+    names = {name for patch in patches for name in (patch.path, patch.origin)}
     for line in text.split("\n"):
         if counts[line] > 0:
             counts[line] -= 1
@@ -181,7 +181,7 @@ def _parse_unified(text: str) -> list[FilePatch]:
 def _is_read_completely(text: str, files: Iterable[PatchedFile]) -> bool:
     """Return whether all hunks were read as a whole. Counts that are too small end a hunk early."""
     heads = sum(bool(_HUNK_HEADER.match(line)) for line in text.split("\n"))
-    if heads != sum(len(one) for one in files):
+    if heads != sum(len(file) for file in files):
         return False
     return not any(info.startswith(("+", "-")) for one in files for info in _stray_lines(one))
 

@@ -276,7 +276,7 @@ _CONFLICT = wording.WHY_BUFFER_KEPT
 
 def _move_rows(hunk: Hunk, changes: Sequence[Hunk]) -> tuple[int, int]:
     """Return the first row of a hunk, and the one after its last, after changes of its text."""
-    start = hunk.start + sum(it.growth for it in changes if it.end <= hunk.start)
+    start = hunk.start + sum(change.growth for change in changes if change.end <= hunk.start)
     end = hunk.end + sum(it.growth for it in changes if it.start < hunk.end or it.end <= hunk.start)
     return start, max(start, end)
 

@@ -320,7 +320,7 @@ def _decision_record(decision: Decision, call: ToolCall | None = None) -> Decisi
         dict(decision.guarded),
         request if isinstance(request, forms) else None,
         _call_snapshot(decision.record) if call and differs_from_answer(decision, call) else None,
-        [_call_snapshot(one) for one in decision.covers],
+        [_call_snapshot(call) for call in decision.covers],
         decision.reason,
     )
 
@@ -446,7 +446,7 @@ def _decision(it: DecisionRecord, call: str | None = None) -> Decision:
         completed=it.completed,
         reason=it.reason,
         record=_asked_tool_call(it.asked, call or "") if it.asked is not None else None,
-        covers=[_asked_tool_call(one, call or "") for one in it.covers],
+        covers=[_asked_tool_call(covered, call or "") for covered in it.covers],
     )
 
 
@@ -527,7 +527,7 @@ def _call_texts(it: Call) -> Iterable[str]:
     for answer in it.decisions:
         found += [answer.reason] if answer.reason else ()
         found += _request_texts(answer.asked) if answer.asked is not None else ()
-        found += (text for one in answer.covers for text in _request_texts(one))
+        found += (text for call in answer.covers for text in _request_texts(call))
     for terminal in it.terminals:
         found += (terminal.command, *terminal.lines)
     return found

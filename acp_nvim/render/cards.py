@@ -108,7 +108,7 @@ def answer_rows(decision: Decision) -> list[Row]:
         rows += [row(UNDER + line) for line in visible(text_for_chat(decision.reason)).split("\n")]
     request, content = decision.request, decision.outcome and decision.outcome.content
     if content and isinstance(request, schema.ElicitationFormMode):
-        form = [it for it in forms.fields(request.requested_schema) if it.name in content]
+        form = [field for field in forms.fields(request.requested_schema) if field.name in content]
         lines = form_page.summary(form[: lists.ITEMS], content)
         rows += [row(UNDER + one_line(line, 400), "AcpMuted") for line in lines]
     return rows

@@ -97,7 +97,7 @@ def _value_lines(value: Any) -> list[str]:
     lines: list[str] = []
     for key, member in value.items():
         if isinstance(member, str) and "\n" in member:
-            lines += [f"{visible(_pretty(key))}:", *("│ " + it for it in _value_lines(member))]
+            lines += [f"{visible(_pretty(key))}:", *("│ " + line for line in _value_lines(member))]
         else:
             lines += visible(f"{_pretty(key)}: {_pretty(member)}").split("\n")
     return lines

@@ -89,7 +89,7 @@ class Changes:
     def take_calls(self, drawn: int) -> list[int]:
         """Remove and return the sorted indexes of tool calls that changed within the drawn text."""
         calls = sorted(
-            index for index, _ in takewhile(lambda it: it[1] <= drawn, self.calls.items())
+            index for index, _ in takewhile(lambda call: call[1] <= drawn, self.calls.items())
         )
         if len(calls) == len(self.calls):
             self.calls.clear()

@@ -181,7 +181,7 @@ class Prompt(Struct, eq=False):
     def ranges(self) -> list[dict[str, Any]]:
         """Return the attached lines: `{path, first, last}`."""
         lines = [it for it in self.attachments if isinstance(it, Excerpt) and it.first]
-        return [{"path": it.path, "first": it.first, "last": it.last} for it in lines]
+        return [{"path": line.path, "first": line.first, "last": line.last} for line in lines]
 
     def build(self, capabilities: schema.PromptCapabilities) -> list[Any]:
         """Return the blocks that the agent accepts: the text first, then the attachments.

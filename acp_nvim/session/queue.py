@@ -58,7 +58,7 @@ def add_reason(session: Session, prompt: Prompt) -> None:
 
 def take_reasons(session: Session) -> list[Prompt]:
     """Remove and return the reasons that the agent has not received."""
-    found = [one for one in (*session.at_agent, *session.queue) if one.is_reason]
+    found = [prompt for prompt in (*session.at_agent, *session.queue) if prompt.is_reason]
     session.at_agent[:] = [one for one in session.at_agent if not one.is_reason]
     if found:
         replace(session, [one for one in session.queue if not one.is_reason])

@@ -31,7 +31,7 @@ def found(
 
 
 def test_a_stdio_server_has_an_absolute_command_and_all_its_arrays() -> None:
-    [server] = found({"name": "a", "command": "sh"}).resolve_servers
+    [server] = found({"name": "a", "command": "sh"}).passed
     assert server == schema.McpServerStdio("a", SH, [], [])
 
 
@@ -40,7 +40,7 @@ def test_a_stdio_server_has_an_absolute_command_and_all_its_arrays() -> None:
 )
 def test_values_of_the_environment_are_filled_in_and_treated_as_secrets(env: Any) -> None:
     result = found({"name": "a", "command": "sh", "args": ["--at", "${HOST}"], "env": env})
-    [server] = result.resolve_servers
+    [server] = result.passed
     assert isinstance(server, schema.McpServerStdio)
     assert server.env == [schema.EnvVariable("KEY", "s3cret-value")]
     assert server.args == ["--at", "example.org"]
@@ -48,7 +48,7 @@ def test_values_of_the_environment_are_filled_in_and_treated_as_secrets(env: Any
 
 
 def test_a_default_replaces_an_unset_variable() -> None:
-    [server] = found({"name": "a", "command": "sh", "args": ["${NO_SUCH:-8080}"]}).resolve_servers
+    [server] = found({"name": "a", "command": "sh", "args": ["${NO_SUCH:-8080}"]}).passed
     assert isinstance(server, schema.McpServerStdio)
     assert server.args == ["8080"]
 
@@ -61,7 +61,7 @@ def test_remote_servers_with_headers_of_either_shape() -> None:
         {"name": "t", "url": "https://x.org"},
     )
     header = [schema.HttpHeader("A", "Bearer s3cret-value")]
-    assert result.resolve_servers == [
+    assert result.passed == [
         schema.McpServerHttp("h", "https://example.org/mcp", header),
         schema.McpServerSse("s", "http://localhost", [schema.HttpHeader("A", "1")]),
         schema.McpServerHttp("t", "https://x.org", []),
@@ -71,13 +71,13 @@ def test_remote_servers_with_headers_of_either_shape() -> None:
 
 def test_a_full_path_of_a_program_is_unchanged() -> None:
     result = found({"name": "a", "command": "/opt/elsewhere/server"})
-    assert result.resolve_servers == [schema.McpServerStdio("a", "/opt/elsewhere/server", [], [])]
+    assert result.passed == [schema.McpServerStdio("a", "/opt/elsewhere/server", [], [])]
     assert result.left_out == []
 
 
 def test_a_missing_program_is_unchanged_and_reported() -> None:
     result = found({"name": "a", "command": "no-such-program"})
-    assert result.resolve_servers == [schema.McpServerStdio("a", "no-such-program", [], [])]
+    assert result.passed == [schema.McpServerStdio("a", "no-such-program", [], [])]
     assert result.doubts == ["The MCP server a: program no-such-program not found"]
     assert result.left_out == []
 
@@ -98,7 +98,7 @@ def test_a_missing_program_is_unchanged_and_reported() -> None:
 def test_a_mistake_is_one_line_and_leaves_the_others(entry: dict[str, Any], why: str) -> None:
     good = {"name": "good", "command": "sh"}
     result = found(entry, good, capabilities=NONE)
-    assert [server.name for server in result.resolve_servers] == ["good"]
+    assert [server.name for server in result.passed] == ["good"]
     [line] = result.left_out
     assert why in line
     assert "\n" not in line
@@ -115,7 +115,7 @@ def test_the_projects_file_comes_after_the_configuration(tmp_path: Path) -> None
     (tmp_path / "run").write_text("#!/bin/sh\n")
     (tmp_path / "run").chmod(0o755)
     result = found({"name": "mine", "command": "sh"}, cwd=str(tmp_path))
-    servers = [s for s in result.resolve_servers if isinstance(s, schema.McpServerStdio)]
+    servers = [s for s in result.passed if isinstance(s, schema.McpServerStdio)]
     assert [(s.name, s.command, s.args) for s in servers] == [
         ("mine", SH, []),
         ("theirs", str(tmp_path / "run"), []),

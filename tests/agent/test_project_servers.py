@@ -21,7 +21,7 @@ def asked(cwd: Path, **entries: Any) -> Project:
     """Return the question about a file with these servers."""
     (cwd / ".mcp.json").write_text(json.dumps({"mcpServers": entries}))
     found = servers([], str(cwd), BOTH, ENV, lambda _: None)
-    assert found.resolve_servers == []
+    assert found.passed == []
     [project] = found.asks
     return project
 

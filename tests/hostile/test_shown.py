@@ -141,7 +141,7 @@ def test_text_that_a_project_hides_is_visible_in_the_question(tmp_path: Path, na
     (tmp_path / ".mcp.json").write_text(json.dumps(table))
     env = {"PATH": "/bin", "GITHUB_TOKEN": "gh-s3cret"}
     found = servers([], str(tmp_path), schema.McpCapabilities(http=True), env, lambda _: None)
-    assert found.resolve_servers == []
+    assert found.passed == []
     [project] = found.asks
     assert seen in "\n".join(project.lines)
     assert "gh-s3cret" not in "\n".join(project.lines)

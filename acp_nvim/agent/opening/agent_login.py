@@ -1,6 +1,4 @@
-"""Login at a connection: the configured method, and the agent's login state
-(rfds/get-auth-state).
-"""
+"""Login of a connection, and the login state that its agent reports (rfds/get-auth-state)."""
 
 from __future__ import annotations
 
@@ -34,23 +32,23 @@ class AgentLogin:
         self._agent = agent
         self._warnings = warnings
         self._changed = changed
-        self._trying = anyio.Lock()
-        self._asking: set[anyio.CancelScope] = set()
-        """Open requests `authenticate`."""
+        self._lock = anyio.Lock()
+        self._pending: set[anyio.CancelScope] = set()
+        """Scopes of the pending `authenticate` requests."""
         self._configured: bool | None = None
-        """Whether the configured login worked; None before the first try."""
+        """Whether the configured login succeeded; None before the first attempt."""
 
     async def allow_retry(self) -> None:
-        """Allow another try of the configured login, after the user has logged in."""
+        """Allow another attempt with the configured method, since the user has logged in."""
         self._configured = None
         await self.ask_state()
 
     async def try_configured(self) -> bool:
-        """Log in by option `auth_method`, once until `allow_retry`. Return whether that worked."""
+        """Log in by option `auth_method`, once until `allow_retry`. Return whether it succeeded."""
         method = self._spec.auth_method
         if method is None:
             return False
-        async with self._trying:
+        async with self._lock:
             if self._configured is None:
                 self._configured = await self._authenticate(method)
         return self._configured
@@ -72,25 +70,25 @@ class AgentLogin:
         Raise the errors of `Agent.authenticate`.
         """
         with anyio.CancelScope() as scope:
-            self._asking.add(scope)
+            self._pending.add(scope)
             try:
                 await self._agent().authenticate(method_id)
             finally:
-                self._asking.discard(scope)
+                self._pending.discard(scope)
         return not scope.cancelled_caught
 
     def cancel(self) -> bool:
-        """Stop waiting for the agent's logins. Return False if none is running."""
-        asking = list(self._asking)
-        for scope in asking:
+        """Cancel all pending logins. Return False if there are none."""
+        pending = list(self._pending)
+        for scope in pending:
             scope.cancel()
-        return bool(asking)
+        return bool(pending)
 
     async def ask_state(self) -> None:
         """Update `state` from an agent that reports it."""
         agent = self._agent()
-        offered = agent.capabilities.auth
-        if not offered or not offered.status:
+        capability = agent.capabilities.auth
+        if not capability or not capability.status:
             return
         try:
             self.state = await agent.auth_status()
@@ -100,6 +98,5 @@ class AgentLogin:
         self._changed()
 
     def on_status(self, status: schema.AuthStatusUpdateNotification) -> None:
-        """Apply a state that the agent reports."""
         self.state = schema.AuthStatusResponse(status.state, status.accounts)
         self._changed()

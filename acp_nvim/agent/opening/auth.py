@@ -1,6 +1,4 @@
-"""Authentication methods: by the agent itself, in a terminal, by environment variables
-(v1/authentication).
-"""
+"""Methods of authentication: agent, terminal, environment variables (v1/authentication)."""
 
 from __future__ import annotations
 
@@ -26,23 +24,23 @@ class TerminalLogin(Struct, frozen=True):
     title: str
     command: list[str]
     env: dict[str, str]
-    foreign: dict[str, str] | None = None
-    """Variables that the agent sets, if the program is another one that it names."""
+    agent_env: dict[str, str] | None = None
+    """Variables set by the agent, if it named a program other than its own."""
 
     @property
     def line(self) -> str:
-        """Return the command on one line for display, after the variables that the agent sets."""
+        """Return the command for display, preceded by the variables that the agent sets."""
         words = [
-            f"{name}={shown_value(name, value)}" for name, value in (self.foreign or {}).items()
+            f"{name}={shown_value(name, value)}" for name, value in (self.agent_env or {}).items()
         ]
         return path_line(" ".join([*words, shlex.join(shown_words(self.command))]))
 
 
 def terminal_login(spec: AgentSettings, method: schema.AuthMethod) -> TerminalLogin | None:
-    """Return the program of a terminal method, or None for other methods.
+    """Return the login program of a terminal method, or None for other methods.
 
-    A method of type terminal is the agent's own command with `args` and `env` added. Agents older
-    than that type describe a whole command in `_meta`.
+    It is the agent's own command with the method's `args` and `env` added. Agents older than the
+    type `terminal` describe a whole command in `_meta`.
     """
     if isinstance(method, schema.AuthMethodTerminal):
         args = list(method.args or ())
@@ -57,8 +55,10 @@ def terminal_login(spec: AgentSettings, method: schema.AuthMethod) -> TerminalLo
 def usable_methods(
     spec: AgentSettings, methods: Iterable[schema.AuthMethod]
 ) -> list[schema.AuthMethod]:
-    """Return the usable methods. A remote agent's terminal methods are left out."""
-    return [one for one in methods if not (spec.url and isinstance(one, schema.AuthMethodTerminal))]
+    """Return the usable methods: all but the terminal methods of a remote agent."""
+    if not spec.url:
+        return list(methods)
+    return [method for method in methods if not isinstance(method, schema.AuthMethodTerminal)]
 
 
 def _terminal_login(
@@ -69,9 +69,9 @@ def _terminal_login(
         return None
     label = described.get("label")
     title = label if isinstance(label, str) else name(method)
-    rest = [str(arg) for arg in args] if isinstance(args, list) else []
-    added = _strings(env)
-    return TerminalLogin(title, [command, *rest], {**spec.env, **added}, added)
+    words = [str(arg) for arg in args] if isinstance(args, list) else []
+    variables = _strings(env)
+    return TerminalLogin(title, [command, *words], {**spec.env, **variables}, variables)
 
 
 def _strings(env: Any) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Forking a session at an earlier point: at a cursor of the agent, or at one of its messages.
+"""Fork of a session at an earlier point: a cursor or a message of the agent.
 
 The protocol has a field only for the cursor (rfds/session-cursors). For a message, some agents read
 `_meta`.
@@ -25,7 +25,7 @@ class Arguments(TypedDict, total=False):
 
 
 def arguments(agent: Agent, point: ForkPoint) -> Arguments:
-    """Return the arguments for a fork at a point; no arguments if the agent cannot fork there."""
+    """Return the arguments for a fork at a point; empty if the agent cannot fork there."""
     if not agent.session_capabilities.fork:
         return {}
     if point.cursor is not None:
@@ -39,17 +39,13 @@ def _meta(agent: Agent, message_id: str) -> dict[str, Any]:
 
     It is empty if the agent cannot fork at a message.
     """
-    claude = _meta_of(agent).get("claudeCode")
+    capabilities = agent.capabilities.meta
+    claude = capabilities.get("claudeCode") if isinstance(capabilities, Mapping) else None
     if isinstance(claude, Mapping) and claude.get("rewind") is True:
         return {"claudeCode": {"rewindTo": message_id}}
     if _supports_air_fork(agent):
         return {"jetbrains": {"air": {"fork": {"version": 1, "messageId": message_id}}}}
     return {}
-
-
-def _meta_of(agent: Agent) -> Mapping[str, Any]:
-    found = agent.capabilities.meta
-    return found if isinstance(found, Mapping) else {}
 
 
 def _supports_air_fork(agent: Agent) -> bool:

@@ -1,7 +1,7 @@
 """Mode and config options of a newly opened session.
 
-They are the configured defaults of the agent, or the choices in force before its process was
-replaced (v1/session-config-options, v1/session-modes).
+They are the configured defaults of the agent, or the choices from before its process was replaced
+(v1/session-config-options, v1/session-modes).
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ from acp_nvim.session.session import Session
 
 
 class InitialOptions(Struct, frozen=True):
-    """Mode and options to set.
-
-    `named` is true if the user configured them; an option that the agent lacks is then reported.
-    """
+    """Mode and options to set. If the user has configured them, missing ones are reported."""
 
     mode: str | None = None
     options: dict[str, Value] = field(default_factory=dict)
-    named: bool = True
+    is_configured: bool = True
     model: str | None = None
 
 
@@ -40,7 +37,7 @@ def configured_options(spec: AgentSettings, preset: PresetSettings) -> InitialOp
 
 def chosen_options(session: Session) -> InitialOptions:
     values = {option.id: option.current_value for option in options.available(session)}
-    return InitialOptions(_mode(session), values, named=False)
+    return InitialOptions(_mode(session), values, is_configured=False)
 
 
 def _mode(session: Session) -> str | None:
@@ -49,22 +46,24 @@ def _mode(session: Session) -> str | None:
 
 
 async def apply(agent: Agent, session: Session, initial: InitialOptions) -> dict[str, str]:
-    """Set the mode, the model and the options that differ from those in force.
+    """Set the mode, the model and the options that differ from the current ones.
 
-    Return those that could not be set, each with a line for the user.
+    Return a line for the user for each one that could not be set.
     """
     problems: dict[str, str] = {}
     if initial.mode is not None and initial.mode != _mode(session):
-        asked = choices.set_mode(session, agent, initial.mode)
-        problems |= await _problems(asked, f"mode {initial.mode}", initial.named)
+        request = choices.set_mode(session, agent, initial.mode)
+        problems |= await _problems(request, f"mode {initial.mode}", initial.is_configured)
     # The values of an option may depend on the model, and the models on the provider.
     is_late = not options.has_model_value(session, initial.model)
     if not is_late:
         problems |= await _set_model(agent, session, initial)
     for option_id, value in initial.options.items():
         if chosen_options(session).options.get(option_id) != value:
-            asked = choices.set_option(session, agent, option_id, value)
-            problems |= await _problems(asked, f"option {option_id} = {value}", initial.named)
+            request = choices.set_option(session, agent, option_id, value)
+            problems |= await _problems(
+                request, f"option {option_id} = {value}", initial.is_configured
+            )
     if is_late:
         problems |= await _set_model(agent, session, initial)
     return problems
@@ -79,15 +78,15 @@ async def _set_model(agent: Agent, session: Session, initial: InitialOptions) ->
         return {what: wording.CANNOT_SET.format(what=what, reason=wording.WHY_NO_MODELS)}
     if option.current_value == initial.model:
         return {}
-    asked = choices.set_option(session, agent, option.id, initial.model)
-    return await _problems(asked, what, initial.named)
+    request = choices.set_option(session, agent, option.id, initial.model)
+    return await _problems(request, what, initial.is_configured)
 
 
-async def _problems(asked: Awaitable[None], what: str, named: bool) -> dict[str, str]:
+async def _problems(request: Awaitable[None], what: str, is_configured: bool) -> dict[str, str]:
     try:
-        await asked
+        await request
     except NoSuchChoice as error:
-        return {what: wording.CANNOT_SET.format(what=what, reason=error)} if named else {}
+        return {what: wording.CANNOT_SET.format(what=what, reason=error)} if is_configured else {}
     except (RequestError, RemoteProtocolError) as error:
         return {what: wording.CANNOT_SET.format(what=what, reason=error)}
     return {}

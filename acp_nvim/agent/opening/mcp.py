@@ -41,10 +41,8 @@ _TRANSPORTS: Final = {
 Server = schema.McpServerStdio | schema.McpServerHttp | schema.McpServerSse
 
 
-class Mistake(ValueError):
-    """Server that cannot be passed on. The message gives the reason in one line, without any
-    value.
-    """
+class UnusableServer(ValueError):
+    """Server that cannot be passed on. The message is one line and contains no values."""
 
 
 class ServerOutcome(Struct, frozen=True):
@@ -63,17 +61,16 @@ class ServerOutcome(Struct, frozen=True):
 class Servers(Struct):
     """Servers for the agent, messages for the user, and `secrets` that must not be logged."""
 
-    resolve_servers: list[Server] = field(default_factory=list)
+    passed: list[Server] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
-    """Reasons why a server that is passed on may not work."""
+    """Reasons why a server may not work although it is passed on."""
     secrets: list[str] = field(default_factory=list)
     files: dict[str, list[str]] = field(default_factory=dict)
     """Names of the servers from project files, by file."""
     asks: list[Project] = field(default_factory=list)
-    """Files that are left out until the user has answered a question about them."""
+    """Project files whose servers wait for the user's permission."""
     outcomes: list[ServerOutcome] = field(default_factory=list)
-    """Outcome for each configured server."""
 
 
 def servers(
@@ -88,26 +85,26 @@ def servers(
     Configured servers come first, in order of precedence, then those of the project file that the
     user has allowed (`is_allowed`). If two servers have the same name, the first one is used.
     """
-    found = Servers()
+    result = Servers()
     seen: set[str] = set()
     for entry, file in [
         *((entry, None) for entry in configured),
-        *_from_files(cwd, found, is_allowed, env),
+        *_from_files(cwd, result, is_allowed, env),
     ]:
         name = str(entry.get("name", ""))
         if not name:
-            found.left_out.append(wording.MCP_WITHOUT_NAME)
-            found.outcomes.append(ServerOutcome("?", left_out=wording.WHY_MCP_NAMELESS))
+            result.left_out.append(wording.MCP_WITHOUT_NAME)
+            result.outcomes.append(ServerOutcome("?", left_out=wording.WHY_MCP_NAMELESS))
         elif entry.get("disabled"):
-            found.outcomes.append(ServerOutcome(name, left_out=wording.WHY_MCP_DISABLED))
+            result.outcomes.append(ServerOutcome(name, left_out=wording.WHY_MCP_DISABLED))
         elif name in seen:
-            found.outcomes.append(ServerOutcome(name, left_out=wording.WHY_MCP_TWICE))
+            result.outcomes.append(ServerOutcome(name, left_out=wording.WHY_MCP_TWICE))
         else:
             seen.add(name)
-            passed = _add_server(found, entry, name, cwd, capabilities, env)
-            if passed and file is not None:
-                found.files.setdefault(file, []).append(name)
-    return found
+            is_passed = _add_server(result, entry, name, cwd, capabilities, env)
+            if is_passed and file is not None:
+                result.files.setdefault(file, []).append(name)
+    return result
 
 
 def _add_server(
@@ -122,12 +119,12 @@ def _add_server(
     expand = _Expansion({**env, "workspaceFolder": cwd})
     try:
         server = _server(entry, name, cwd, capabilities, expand)
-    except Mistake as mistake:
-        result.left_out.append(wording.MCP_LEFT_OUT.format(server=name, reason=mistake))
-        result.outcomes.append(ServerOutcome(name, left_out=str(mistake)))
+    except UnusableServer as error:
+        result.left_out.append(wording.MCP_LEFT_OUT.format(server=name, reason=error))
+        result.outcomes.append(ServerOutcome(name, left_out=str(error)))
         return False
-    result.resolve_servers.append(server)
-    result.secrets.extend(expand.used)
+    result.passed.append(server)
+    result.secrets.extend(expand.secrets)
     missing = ""
     if isinstance(server, schema.McpServerStdio) and not os.path.isabs(server.command):  # noqa: PTH117
         missing = server.command
@@ -154,14 +151,14 @@ def _server(
     kind = entry.get("type") or ("http" if entry.get("url") else "stdio")
     transport = _TRANSPORTS.get(str(kind))
     if transport is None:
-        raise Mistake(wording.WHY_MCP_TYPE.format(type=kind))
+        raise UnusableServer(wording.WHY_MCP_TYPE.format(type=kind))
     if transport == "stdio":
         return _stdio(entry, name, cwd, expand)
     if not (capabilities.http if transport == "http" else capabilities.sse):
-        raise Mistake(wording.WHY_MCP_TRANSPORT.format(type=transport))
+        raise UnusableServer(wording.WHY_MCP_TRANSPORT.format(type=transport))
     url = expand.text(_string(entry, "url"))
     if not re.match("https?://", url):
-        raise Mistake(wording.WHY_MCP_URL)
+        raise UnusableServer(wording.WHY_MCP_URL)
     headers = [schema.HttpHeader(*pair) for pair in _pairs(entry, "headers", expand)]
     if transport == "http":
         return schema.McpServerHttp(name, url, headers)
@@ -176,12 +173,12 @@ def _stdio(
     command = _absolute_program(expand.text(_string(entry, "command")), cwd, path)
     args = entry.get("args") or []
     if not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
-        raise Mistake(wording.WHY_MCP_ARGS)
+        raise UnusableServer(wording.WHY_MCP_ARGS)
     return schema.McpServerStdio(name, command, [expand.text(arg) for arg in args], variables)
 
 
 def _absolute_program(command: str, cwd: str, path: str | None) -> str:
-    """Return the program's absolute path, as the protocol requires.
+    """Return the absolute path of a program, which the protocol requires.
 
     A program that is not found is passed on unchanged, since the agent may run on another machine.
     """
@@ -204,7 +201,7 @@ def _absolute_search_path(path: str | None, cwd: str) -> str | None:
 def _string(entry: Mapping[str, Any], key: str) -> str:
     value = entry.get(key)
     if not isinstance(value, str) or not value:
-        raise Mistake(wording.WHY_MCP_KEY.format(key=key))
+        raise UnusableServer(wording.WHY_MCP_KEY.format(key=key))
     return value
 
 
@@ -214,10 +211,10 @@ def _pairs(entry: Mapping[str, Any], key: str, expand: _Expansion) -> Iterator[t
     if isinstance(value, list):
         value = {item.get("name"): item.get("value") for item in value if isinstance(item, dict)}
     if not isinstance(value, dict):
-        raise Mistake(wording.WHY_MCP_PAIRS.format(key=key))
+        raise UnusableServer(wording.WHY_MCP_PAIRS.format(key=key))
     for name, text in value.items():
         if not isinstance(name, str) or not isinstance(text, str | int | float):
-            raise Mistake(wording.WHY_MCP_PAIRS.format(key=key))
+            raise UnusableServer(wording.WHY_MCP_PAIRS.format(key=key))
         yield name, expand.secret(str(text))
 
 
@@ -226,8 +223,8 @@ class _Expansion:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.env = env
-        self.used: list[str] = []
-        """Expanded values, and all values of `env` and `headers`. They may be secret."""
+        self.secrets: list[str] = []
+        """Expanded values, and all values of `env` and `headers`."""
         self.names: dict[str, None] = {}
         """Names of the expanded variables, in order."""
 
@@ -237,18 +234,18 @@ class _Expansion:
     def secret(self, text: str) -> str:
         """Expand a value of `env` or `headers`. The result is never logged."""
         expanded = self.text(text)
-        self.used.append(expanded)
+        self.secrets.append(expanded)
         return expanded
 
     def _value(self, match: re.Match[str]) -> str:
-        name = match["ours"] or match["theirs"]
+        name = match["lua"] or match["json"]
         value = self.env.get(name)
         if value is None:
             if match["default"] is not None:
                 return match["default"]
-            raise Mistake(wording.WHY_MCP_VARIABLE.format(name=name))
+            raise UnusableServer(wording.WHY_MCP_VARIABLE.format(name=name))
         if name != "workspaceFolder":
-            self.used.append(value)
+            self.secrets.append(value)
             self.names.setdefault(name)
         return value
 
@@ -256,13 +253,13 @@ class _Expansion:
 def _from_files(
     cwd: str, result: Servers, is_allowed: Callable[[Project], bool | None], env: Mapping[str, str]
 ) -> Iterable[tuple[Mapping[str, Any], str]]:
-    """Return the servers of the project's `mcp.json` with their names, and the file of each."""
+    """Return the servers of the project's `mcp.json`, each with the file that has it."""
     entries: list[tuple[Mapping[str, Any], str]] = []
     for name in FILES:
         file = Path(cwd, name)
         try:
             data = _read_file(file)
-            listed = [one for one in _entries_of(data) if not one.get("disabled")]
+            listed = [entry for entry in _entries_of(data) if not entry.get("disabled")]
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
@@ -285,20 +282,19 @@ def _from_files(
 def _project(
     file: Path, data: bytes, listed: Sequence[Mapping[str, Any]], cwd: str, env: Mapping[str, str]
 ) -> Project:
-    """Return the question to the user, with each server as the file defines it.
+    """Return the project for the question to the user, with each server as the file defines it.
 
-    The digest covers the lines shown, because they can contain more than the file. The import is
-    late, because few projects have servers.
+    The digest covers the lines shown too, since they may contain more than the file.
     """
-    from acp_nvim.agent.opening.project_servers import server_lines
+    from acp_nvim.agent.opening.project_servers import server_lines  # few projects have servers
 
     lines = [
         line
         for entry in listed
         for line in server_lines(entry, partial(_foreign_program, entry, cwd, env))
     ]
-    shown = hashlib.sha256(data + b"\0" + "\n".join(lines).encode("utf-8", "surrogatepass"))
-    return Project(str(file), shown.hexdigest(), [str(entry["name"]) for entry in listed], lines)
+    digest = hashlib.sha256(data + b"\0" + "\n".join(lines).encode("utf-8", "surrogatepass"))
+    return Project(str(file), digest.hexdigest(), [str(entry["name"]) for entry in listed], lines)
 
 
 def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str | None:
@@ -308,7 +304,7 @@ def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str])
     """
     try:
         server = _stdio(entry, str(entry["name"]), cwd, _Expansion({**env, "workspaceFolder": cwd}))
-    except Mistake:
+    except UnusableServer:
         return None
     if server.command == entry.get("command"):
         return None
@@ -319,7 +315,7 @@ def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str])
 def _read_file(file: Path) -> bytes:
     """Return the bytes of a file, following links.
 
-    Raise OSError, also for a pipe, since reading one might never end.
+    Raise OSError, also for a FIFO, which might block.
     """
     try:
         data = nofollow.read(os.path.realpath(file), FILE_BYTES)

@@ -25,8 +25,8 @@ from acp_nvim.session.transcript.entries import Heading, Line
 if TYPE_CHECKING:
     from acp_nvim.agent.opening.fork_points import Arguments
 
-Watched = Callable[[str], AbstractContextManager[None]]
-"""Context manager around a request (by name), which warns the user of a late answer."""
+IfUnanswered = Callable[[str], AbstractContextManager[None]]
+"""Context that warns the user if the request with that name is answered late."""
 
 QUIET_S: Final = 0.25
 """Time without an update after which a replay counts as complete, in seconds.
@@ -57,7 +57,7 @@ class Opening:
         origin: Origin,
         connection: Connection,
         params: SessionParams,
-        watched: Watched,
+        if_unanswered: IfUnanswered,
     ) -> None:
         self.params = params
         """Parameters of the last request. The editor's tools may be renamed or left out."""
@@ -70,17 +70,17 @@ class Opening:
         self._connection = connection
         self._agent = connection.agent
         self._router = connection.router
-        self._watched = watched
+        self._if_unanswered = if_unanswered
 
     @property
     def _directories(self) -> list[str]:
         """Return the additional directories that exist where the agent runs."""
-        return [one for one in self._session.directories if self._connection.covers(one)]
+        return list(filter(self._connection.covers, self._session.directories))
 
     # -- the first time ---------------------------------------------------------------------------
 
     async def open_first(self) -> Any:
-        """Open the session as its origin requires. Earlier attempts may have failed."""
+        """Open the session as its origin requires, perhaps after a failed attempt."""
         if self._origin.kind in ("load", "resume"):
             from acp_nvim.session import replays
 
@@ -163,7 +163,7 @@ class Opening:
 
     async def _fork_at(self, arguments: Arguments) -> Any:
         session, router = self._session, self._router
-        with self._watched("session/fork"):
+        with self._if_unanswered("session/fork"):
             result = await self._ask(
                 lambda params: self._agent.fork_session(
                     self._origin.id, session.cwd, params, self._directories, **arguments
@@ -260,7 +260,10 @@ class Opening:
 
     async def _new(self) -> Any:
         session = self._session
-        with self._watched("session/new"), self._router.route_when_named(session) as on_response:
+        with (
+            self._if_unanswered("session/new"),
+            self._router.route_when_named(session) as on_response,
+        ):
             result = await self._ask(
                 lambda params: self._agent.new_session(
                     session.cwd, params, self._directories, on_response
@@ -300,7 +303,7 @@ class Opening:
         session.replaying = replays
         self._router.adopt(session_id, session)
         try:
-            with self._watched(method):
+            with self._if_unanswered(method):
                 result = await self._ask(request)
         except BaseException:
             self._connection.client.forget(session)
@@ -346,12 +349,9 @@ async def mute_replay(router: SessionRouter, session_id: str) -> AsyncIterator[M
 
 
 def _refusal(error: RequestError | RemoteProtocolError) -> str:
-    """Return the reason why a session could not be opened again. Raise the error if it needs a
-    login.
-    """
-    code = error.code if isinstance(error, RequestError) else None
+    """Return why a session could not be reopened. Re-raise an error that demands a login."""
     if needs_login(error):
         raise error
-    if code == RESOURCE_NOT_FOUND:
+    if isinstance(error, RequestError) and error.code == RESOURCE_NOT_FOUND:
         return wording.WHY_SESSION_UNKNOWN
     return wording.WHY_NOT_REOPENED.format(error=error)

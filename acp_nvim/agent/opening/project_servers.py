@@ -34,14 +34,14 @@ def server_lines(entry: Mapping[str, Any], program: Callable[[], str | None]) ->
     lines = []
     if entry.get("command") or entry.get("args") or not url:
         lines.append(f"{name}: {_line(entry) or 'no command'}{_note_on_environment(_line(entry))}")
-        found = program()
-        lines += [f"  which is {found}"] if found else []
+        path = program()
+        lines += [f"  which is {path}"] if path else []
     if url:
         lines.append(f"{name}: {shown_text(str(url))}{kind}{_note_on_environment(str(url))}")
     lines += [f"  with {line}" for line in _pairs(entry.get("env"), "=")]
     lines += [f"  sends {line}" for line in _pairs(entry.get("headers"), ": ")]
-    rest = {key: value for key, value in entry.items() if key not in _READ}
-    return lines + [f"  {key}: {shown_text(_text(value))}" for key, value in rest.items()]
+    others = {key: value for key, value in entry.items() if key not in _READ}
+    return lines + [f"  {key}: {shown_text(_text(value))}" for key, value in others.items()]
 
 
 def _line(entry: Mapping[str, Any]) -> str:
@@ -56,7 +56,7 @@ def _quote(word: str) -> str:
     return word if word == HIDDEN or _PLAIN.fullmatch(word) else shlex.quote(word)
 
 
-def _pairs(value: Any, between: str) -> Iterator[str]:
+def _pairs(value: Any, separator: str) -> Iterator[str]:
     """Yield the names and values of a map or list. Any other value is shown unchanged."""
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
         pairs = [(str(item.get("name")), item.get("value")) for item in value]
@@ -65,7 +65,8 @@ def _pairs(value: Any, between: str) -> Iterator[str]:
     else:
         pairs = [] if value is None else [("?", value)]
     for name, text in pairs:
-        yield f"{name}{between}{shown_value(name, _text(text))}{_note_on_environment(_text(text))}"
+        note = _note_on_environment(_text(text))
+        yield f"{name}{separator}{shown_value(name, _text(text))}{note}"
 
 
 def _note_on_environment(text: str) -> str:
@@ -76,6 +77,6 @@ def _note_on_environment(text: str) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    import json  # JSON is needed here only for a server that the user has to allow
+    import json  # few servers have such values
 
     return json.dumps(value, ensure_ascii=False)

@@ -47,9 +47,7 @@ class SessionOpener:
         self.connection: Connection | None = None
         """Connection that serves the session, or last served it."""
         self.handover = ""
-        """Earlier conversation for an agent that lacks it, sent with the next prompt that accepts
-        text.
-        """
+        """Earlier conversation for an agent that lacks it, sent with the next possible prompt."""
         self.is_lost = False
         """Whether the agent has lost the session, which must be opened again."""
         self.is_login_awaited = False
@@ -104,7 +102,7 @@ class SessionOpener:
         return self.is_open or await self.open()
 
     async def open(self) -> bool:
-        """Open the session. Return whether it is open; report the reason if it is not."""
+        """Open the session, or report why that failed. Return whether it is open."""
         connection = await self._connect()
         if connection is None:
             return False
@@ -191,7 +189,7 @@ class SessionOpener:
         return self.origin.chosen
 
     async def _request(self, connection: Connection, initial: InitialOptions) -> Any:
-        """Send the requests that open the session; return the last result."""
+        """Send the requests that open the session. Return the last result."""
         params = connection.session_params(self.session)
         if connection.agent.session_capabilities.options:
             params = structs.replace(params, options=initial.options)
@@ -209,8 +207,7 @@ class SessionOpener:
         try:
             if not self._was_open:
                 return await opening.open_first()
-            # After the end of a process, the user may not want to send the whole conversation
-            # again.
+            # After an exit, the user may not want to pay for the whole conversation again.
             hands_over = self.is_lost or (self.origin.hands_over and not self._was_open_here)
             lost = self._lost_line if self.is_lost else None
             return await opening.open_again(lost, hands_over=hands_over)

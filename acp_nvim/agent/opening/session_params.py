@@ -125,48 +125,48 @@ def of(
 ) -> SessionParams:
     """Return the parameters of a session in `cwd` for an agent with those capabilities.
 
-    ``own`` offers the editor's server, which comes first. It is not called if the user has
-    configured a server of that name.
+    ``own`` returns the editor's server, which comes first. It is not called if the user has
+    configured a server of the same name.
     """
-    found = mcp.servers(
+    resolved = mcp.servers(
         [*spec.mcp_servers, *settings.mcp_servers],
         cwd,
         capabilities.mcp_capabilities or schema.McpCapabilities(),
         env,
         is_allowed,
     )
-    remarks = [*found.left_out, *found.doubts]
-    offer = _with_ours(found, own, remarks)
+    remarks = [*resolved.left_out, *resolved.doubts]
+    offer = _with_own(resolved, own, remarks)
     servers = offer if starts_servers else _without_started_servers(offer, remarks)
     prompt = _system_prompt(spec, capabilities, remarks)
-    ours = len(offer) > len(found.resolve_servers) and servers[:1] == offer[:1]
-    if ours and isinstance(prompt, UnsetType) and _accepts_prompt(capabilities):
+    has_own = len(offer) > len(resolved.passed) and servers[:1] == offer[:1]
+    if has_own and isinstance(prompt, UnsetType) and _prompt_capability(capabilities):
         prompt = _ABOUT
     return SessionParams(
         servers,
         prompt,
         {**settings.meta, **spec.meta} or UNSET,
         remarks,
-        _notes(found),
-        found.secrets,
-        found.asks,
-        _outcomes(found, offer, servers),
-        tools=servers[0].name if ours else "",
+        _notes(resolved),
+        resolved.secrets,
+        resolved.asks,
+        _outcomes(resolved, offer, servers),
+        tools=servers[0].name if has_own else "",
     )
 
 
-def _with_ours(
+def _with_own(
     servers: mcp.Servers, own: Callable[[], OwnServer | None], remarks: list[str]
 ) -> list[Any]:
     """Return the servers with the editor's own, if offered, first."""
-    if any(server.name == OWN for server in servers.resolve_servers):
+    if any(server.name == OWN for server in servers.passed):
         remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
-        return list(servers.resolve_servers)
+        return list(servers.passed)
     offered = own()
     if offered is None:
-        return list(servers.resolve_servers)
+        return list(servers.passed)
     servers.secrets.extend(offered.secrets)
-    return [offered.server, *servers.resolve_servers]
+    return [offered.server, *servers.passed]
 
 
 def _notes(servers: mcp.Servers) -> list[str]:
@@ -181,22 +181,24 @@ def _outcomes(
     servers: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]
 ) -> list[mcp.ServerOutcome]:
     """Return the outcomes with that for the editor's server, if offered, first."""
-    own = offer[: len(offer) - len(servers.resolve_servers)]
-    outcomes = [*(mcp.ServerOutcome(it.name, mcp.transport(it)) for it in own), *servers.outcomes]
+    own = offer[: len(offer) - len(servers.passed)]
+    outcomes = [*(mcp.ServerOutcome(s.name, mcp.transport(s)) for s in own), *servers.outcomes]
     names = {server.name for server in passed}
-    why = wording.WHY_MCP_NOT_STARTED
+    reason = wording.WHY_MCP_NOT_STARTED
     return [
-        it if it.left_out or it.name in names else mcp.ServerOutcome(it.name, left_out=why)
-        for it in outcomes
+        each
+        if each.left_out or each.name in names
+        else mcp.ServerOutcome(each.name, left_out=reason)
+        for each in outcomes
     ]
 
 
 def _without_started_servers(servers: Sequence[Any], remarks: list[str]) -> list[Any]:
     """Leave out the servers that the agent would have to start, with a remark."""
-    started = [one.name for one in servers if isinstance(one, schema.McpServerStdio)]
+    started = [server.name for server in servers if isinstance(server, schema.McpServerStdio)]
     if started:
         remarks.append(wording.SERVERS_LEFT_OUT.format(names=", ".join(started)))
-    return [one for one in servers if not isinstance(one, schema.McpServerStdio)]
+    return [server for server in servers if not isinstance(server, schema.McpServerStdio)]
 
 
 def tools_route(capabilities: schema.McpCapabilities) -> Route:
@@ -209,29 +211,30 @@ def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:
     return {key: meta[key] for key in TRACE if key in meta}
 
 
-def _accepts_prompt(capabilities: schema.AgentCapabilities) -> bool:
-    offered = (capabilities.session_capabilities or schema.SessionCapabilities()).system_prompt
-    return bool(offered)
+def _prompt_capability(
+    capabilities: schema.AgentCapabilities,
+) -> schema.SessionSystemPromptCapabilities | UnsetType | None:
+    return (capabilities.session_capabilities or schema.SessionCapabilities()).system_prompt
 
 
 def _system_prompt(
     spec: AgentSettings, capabilities: schema.AgentCapabilities, remarks: list[str]
 ) -> schema.SystemPrompt | UnsetType:
     """Return the system prompt in the mode that the agent supports: `override`, else `append`."""
-    wanted = spec.system_prompt
-    if isinstance(wanted, str):
-        text, mode = wanted, "append"
-    elif wanted is not None:
-        text, mode = wanted.text, wanted.mode
+    prompt = spec.system_prompt
+    if isinstance(prompt, str):
+        text, mode = prompt, "append"
+    elif prompt is not None:
+        text, mode = prompt.text, prompt.mode
     else:
         return UNSET
-    offered = (capabilities.session_capabilities or schema.SessionCapabilities()).system_prompt
+    capability = _prompt_capability(capabilities)
     if not text.strip():
         return UNSET
-    if not offered:
+    if not capability:
         remarks.append(wording.SYSTEM_PROMPT_LEFT_OUT)
         return UNSET
-    if mode == "override" and not (offered.mode and offered.mode.override):
+    if mode == "override" and not (capability.mode and capability.mode.override):
         remarks.append(wording.SYSTEM_PROMPT_APPENDED)
         mode = "append"
     return schema.SystemPrompt(mode, [schema.TextContent(text)])

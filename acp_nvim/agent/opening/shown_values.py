@@ -11,7 +11,7 @@ from acp_nvim.patterns import late
 
 HIDDEN: Final = "****"
 PLACEHOLDER: Final = late(
-    r"\$ENV\{(?P<ours>\w+)\}|\$\{(?:env:)?(?P<theirs>\w+)(?::-(?P<default>[^}]*))?\}"
+    r"\$ENV\{(?P<lua>\w+)\}|\$\{(?:env:)?(?P<json>\w+)(?::-(?P<default>[^}]*))?\}"
 )
 """Placeholder for an environment variable, expanded when a server is passed on."""
 
@@ -24,7 +24,7 @@ _ENDINGS: Final = (
 )
 _SCHEME: Final = late(r"(?i)\s*(?:bearer|basic|token|digest)?\s*")
 _PROGRAM: Final = late(r"--?\w|\.{0,2}/|~|(?!(?i:bearer|basic|token|digest)\s)\w+\s")
-"""Beginning of an option, a path or a command. Such a value is not secret, whatever its name."""
+"""Beginning of an option, a path or a command. Such a value is never secret."""
 
 
 @cache
@@ -33,14 +33,14 @@ def _redactor() -> Redactor:
 
 
 def shown_value(name: str, value: str) -> str:
-    """Return a value as the user may see it before they agree.
+    """Return a value for a question to the user.
 
-    A value that is secret by its name or its form is replaced by its length. Placeholders are kept.
+    A value that is secret by its name or form is replaced by its length. Placeholders are kept.
     """
     if not _is_secret_name(name):
         return shown_text(value)
-    nothing_else = _SCHEME.fullmatch(PLACEHOLDER.sub("", value)) is not None
-    return value if nothing_else or _PROGRAM.match(value) else _mask(value)
+    is_placeholder = _SCHEME.fullmatch(PLACEHOLDER.sub("", value)) is not None
+    return value if is_placeholder or _PROGRAM.match(value) else _mask(value)
 
 
 def shown_text(text: str) -> str:
@@ -53,13 +53,14 @@ def shown_words(words: list[str]) -> list[str]:
     return [word.replace(REDACTED, HIDDEN) for word in _redactor().value(words)]
 
 
-def names_of_variables(*texts: str) -> list[str]:
-    found = (match for text in texts for match in PLACEHOLDER.finditer(text))
-    return list(dict.fromkeys(match["ours"] or match["theirs"] for match in found))
+def names_of_variables(text: str) -> list[str]:
+    return list(
+        dict.fromkeys(match["lua"] or match["json"] for match in PLACEHOLDER.finditer(text))
+    )
 
 
 def _is_secret_name(name: str) -> bool:
-    """Return whether a name contains a word for a secret. Git's settings are named by keys."""
+    """Return whether a name contains a word for a secret. `KEY` of git's settings is none."""
     if name.upper().startswith("GIT_CONFIG_"):
         return False
     words = re.split(r"[\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())

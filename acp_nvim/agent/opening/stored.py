@@ -34,25 +34,25 @@ class Stored(Struct, frozen=True):
 
 
 async def list_stored(name: str, agent: Agent) -> list[Stored]:
-    """Return all sessions that an agent has stored, in its order.
+    """Return all stored sessions of an agent, in its order.
 
-    It requires `sessionCapabilities.list`. Raise the errors of `Agent.list_sessions`.
+    Requires `sessionCapabilities.list`. Raise the errors of `Agent.list_sessions`.
     """
-    found: dict[str, Stored] = {}
+    sessions: dict[str, Stored] = {}
     archived = "include" if agent.session_capabilities.archive else None
     cursor: str | None = None
     seen: set[str] = set()
     for _ in range(PAGES):
         page = await agent.list_sessions(cursor, archived)
         for info in page.sessions[:SESSIONS]:
-            found.setdefault(info.session_id, _stored_session(name, info))
+            sessions.setdefault(info.session_id, _stored_session(name, info))
         cursor = page.next_cursor or None
         if agent.protocol == 2 and page.next_cursor == "":
             cursor = ""  # in version 2 the empty string is a cursor too (v2/session-list)
-        if cursor is None or cursor in seen or len(found) >= SESSIONS:
+        if cursor is None or cursor in seen or len(sessions) >= SESSIONS:
             break
         seen.add(cursor)
-    return list(islice(found.values(), SESSIONS))
+    return list(islice(sessions.values(), SESSIONS))
 
 
 def _stored_session(name: str, info: schema.SessionInfo) -> Stored:
@@ -78,16 +78,18 @@ def merge_lists(
     lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str
 ) -> list[Stored]:
     """Merge the agents' lists and the index: sessions in `cwd` first, and the newest first."""
-    found = {(one.agent, one.id): one for sessions in lists for one in sessions}
+    merged = {(session.agent, session.id): session for sessions in lists for session in sessions}
     for entry in remembered:
-        known = found.get(entry.key)
+        known = merged.get(entry.key)
         if known is None:
-            found[entry.key] = Stored(entry.agent, entry.id, entry.cwd, entry.title, entry.time)
+            merged[entry.key] = Stored(entry.agent, entry.id, entry.cwd, entry.title, entry.time)
         else:
-            found[entry.key] = msgspec.structs.replace(
+            merged[entry.key] = msgspec.structs.replace(
                 known, title=known.title or entry.title, cwd=known.cwd or entry.cwd
             )
-    return sorted(found.values(), key=lambda one: (one.cwd != cwd, one.archived, -one.time))
+    return sorted(
+        merged.values(), key=lambda stored: (stored.cwd != cwd, stored.archived, -stored.time)
+    )
 
 
 class IndexFile:
@@ -99,7 +101,7 @@ class IndexFile:
         self._failed = failed
 
     def read(self) -> Index:
-        """Read the index. Return an empty one if there is no file."""
+        """Return the index; an empty one if there is no file."""
         try:
             return Index.decode(self.path.read_bytes())
         except OSError:
@@ -125,12 +127,12 @@ class IndexFile:
         self._change(lambda index: index.drop(agent, session_id))
 
     def _change(self, change: Callable[[Index], None]) -> None:
-        def made(data: bytes | None) -> bytes:
+        def changed(data: bytes | None) -> bytes:
             index = Index() if data is None else Index.decode(data)
             change(index)
             return index.encode()
 
         try:
-            private_files.change(self.path, made)
+            private_files.change(self.path, changed)
         except OSError as error:
             self._failed(f"{self.path}: {error}")

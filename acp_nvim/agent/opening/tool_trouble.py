@@ -43,19 +43,19 @@ async def open_session(
     try:
         return await ask(params), params
     except RequestError as error:
-        if not params.tools or is_unrelated(error):
+        if not params.tools or _is_unrelated(error):
             raise
         first = error
     renamed = params.with_tools_named(connection.tools_names.new_name())
-    bare = params.without_tools()
-    for tried in (renamed, bare):
+    without_tools = params.without_tools()
+    for changed in (renamed, without_tools):
         try:
-            result = await ask(tried)
+            result = await ask(changed)
         except RequestError as error:
             if needs_login(error):
                 raise
             continue
-        if tried is renamed:
+        if changed is renamed:
             connection.tools_names.stop_sharing()
         else:
             connection.withdraw_tools(session)
@@ -63,24 +63,24 @@ async def open_session(
                 agent=connection.title, reason=_in_one_line(first)
             )
             session.notice("warning", message)
-        return result, tried
+        return result, changed
     raise first
 
 
-def is_unrelated(error: RequestError) -> bool:
-    """Return whether an error has another cause: a login, a limit, an unknown session."""
+def _is_unrelated(error: RequestError) -> bool:
+    """Return whether the tools cannot be the cause of an error."""
     return error.code in _UNRELATED or needs_login(error) or rate_limit(error) is not None
 
 
 def tools_hint(session: Session, error: Exception, *, is_first: bool) -> Sequence[str]:
     """Return a line about option `tools` if the tools may have caused a prompt's error.
 
-    That is if the error names them, or if the first prompt fails without a reason. ``is_first`` is
+    They may if the error names them, or if the first prompt fails without a reason. ``is_first`` is
     true until the agent has answered a prompt of the session.
     """
     if session.tools is None or not isinstance(error, RequestError):
         return ()
-    reason = " ".join((str(error), *details(error)))
+    reason = _in_one_line(error)
     is_bare = error.code == INTERNAL_ERROR and _BARE.fullmatch(reason)
     if _NAMED.search(reason) or (is_bare and is_first and turns.is_without_answer(session)):
         return (wording.TOOLS_TO_BLAME.format(agent=session.agent),)

@@ -27,14 +27,14 @@ _POWERSHELL: Final = (
 
 
 class NoImage(Exception):
-    """Error: there is no image. The message gives the reason in one line."""
+    """The clipboard has no image. The message gives the reason in one line."""
 
 
 async def image(env: Mapping[str, str], platform: str = sys.platform) -> bytes:
     """Return the clipboard's image as the bytes of a file. Raise `NoImage`."""
     tools = _tools(env, platform)
     if not tools:
-        raise NoImage(wording.NO_IMAGE_PROGRAM.format(advice=_missing(env, platform)))
+        raise NoImage(wording.NO_IMAGE_PROGRAM.format(advice=_advice(env, platform)))
     for tool in tools:
         data = await _ask(tool, env)
         if data:
@@ -56,7 +56,7 @@ def _tools(env: Mapping[str, str], platform: str) -> list[str]:
     return [tool for tool in wanted if shutil.which(tool, path=env.get("PATH"))]
 
 
-def _missing(env: Mapping[str, str], platform: str) -> str:
+def _advice(env: Mapping[str, str], platform: str) -> str:
     if platform == "darwin":
         return wording.WHY_NO_PNGPASTE
     if env.get("WAYLAND_DISPLAY"):
@@ -68,19 +68,19 @@ async def _ask(tool: str, env: Mapping[str, str]) -> bytes:
     """Return the image's bytes, or no bytes if this program finds no image."""
     match tool:
         case "wl-paste":
-            kind = _first(await _run([tool, "--list-types"], env))
+            kind = _best_type(await _run([tool, "--list-types"], env))
             return await _run([tool, "--type", kind], env) if kind else b""
         case "xclip":
             command = [tool, "-selection", "clipboard", "-o", "-t"]
-            kind = _first(await _run([*command, "TARGETS"], env))
+            kind = _best_type(await _run([*command, "TARGETS"], env))
             return await _run([*command, kind], env) if kind else b""
         case "pngpaste":
-            return _only_if_image(await _run([tool, "-"], env))
+            return _image_only(await _run([tool, "-"], env))
         case "osascript":
-            return _apple(await _run([tool, "-e", _APPLE], env))
+            return _decode_osascript(await _run([tool, "-e", _APPLE], env))
         case _:
             command = [tool, "-NoProfile", "-STA", "-Command", _POWERSHELL]
-            return _decode_image(await _run(command, env))
+            return _decode_base64(await _run(command, env))
 
 
 async def _run(command: list[str], env: Mapping[str, str]) -> bytes:
@@ -94,31 +94,31 @@ async def _run(command: list[str], env: Mapping[str, str]) -> bytes:
     return b""
 
 
-def _first(targets: bytes) -> str:
-    """Return the type to request from those that the clipboard offers."""
+def _best_type(targets: bytes) -> str:
+    """Return the image type to request, or an empty string if the clipboard offers none."""
     offered = targets.decode("utf-8", "replace").split()
     return next((kind for kind in IMAGE_TYPES if kind in offered), "")
 
 
-def _only_if_image(data: bytes) -> bytes:
+def _image_only(data: bytes) -> bytes:
     """Return the bytes if they begin like an image."""
     return data if (mime_of("", data) or "").startswith("image/") else b""
 
 
-def _apple(printed: bytes) -> bytes:
+def _decode_osascript(printed: bytes) -> bytes:
     """Decode `«data PNGf89504E47…»`: hexadecimal digits in guillemets."""
     text = printed.decode("utf-8", "replace").strip()
     head = "«data PNGf"
     if not text.startswith(head):
         return b""
     try:
-        return _only_if_image(bytes.fromhex(text[len(head) : -1]))
+        return _image_only(bytes.fromhex(text[len(head) : -1]))
     except ValueError:
         return b""
 
 
-def _decode_image(printed: bytes) -> bytes:
+def _decode_base64(printed: bytes) -> bytes:
     try:
-        return _only_if_image(base64.b64decode(printed.strip(), validate=True))
+        return _image_only(base64.b64decode(printed.strip(), validate=True))
     except binascii.Error:
         return b""

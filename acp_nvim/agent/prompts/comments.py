@@ -70,8 +70,7 @@ class Comments:
         """Add a remark to the next prompt, unless it is added already."""
         if all(waiting.id != comment.id for waiting in self._waiting):
             self._waiting.append(comment)
-            where = comment.first, comment.last, list(comment.lines)
-            self._push("remark", comment.id, *where)
+            self._push("remark", comment.id, comment.first, comment.last, list(comment.lines))
 
     def note(self, n: int, text: str) -> None:
         """Add a paragraph to the next prompt of session n."""

@@ -31,7 +31,8 @@ from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks, true_within
 
 Result = TypeVar("Result")
-AFTER_TURN_S: Final = 5.0  # wait of a lost session for the work that follows a turn
+AFTER_TURN_S: Final = 5.0
+"""Time that a lost session waits for the work after a turn, in seconds."""
 
 
 class Conversation:
@@ -155,9 +156,7 @@ class Conversation:
         self.open()
 
     def hold(self) -> bool:
-        """Hold prompts that are about to be sent until `run_queue`. Return False if there are
-        none.
-        """
+        """Hold unsent prompts until `run_queue`. Return False if there are none."""
         session = self.session
         if not queue.has_sendable(session):
             return False
@@ -172,23 +171,22 @@ class Conversation:
         if connection is None or not connection.is_alive or not session.id or not is_working:
             return False
         queue.hold(session)
-        already = session.status == "cancelling"
-        if not already:
-            session.status = "cancelling"
-            session.change("status")
-            self.recall()
-            connection.agent.cancel(session.id)
-            notify(self._observers.on_turn_cancelled, session)
-        many = cancel_questions(session, self._tasks, "cancel")
-        if already:
+        if session.status == "cancelling":
+            cancel_questions(session, self._tasks, "cancel")
             return True
+        session.status = "cancelling"
+        session.change("status")
+        self.recall()
+        connection.agent.cancel(session.id)
+        notify(self._observers.on_turn_cancelled, session)
+        is_running_in_steps = cancel_questions(session, self._tasks, "cancel")
         self._tasks.start_soon(self._watch_cancel, session.turn)
-        if not many:
+        if not is_running_in_steps:
             call_updates.close_open(session, "cancelled")
         return True
 
     async def _watch_cancel(self, turn: int) -> None:
-        """Wait for the time of a cancel, warn if the turn still runs, and end its commands."""
+        """Warn if the turn has not ended in time after a cancel, and end its commands."""
         await self._warnings.if_not_cancelled(turn)
         if self.connection is not None:
             self.connection.terminals.end_turn(self.session, turn)
@@ -278,7 +276,7 @@ class Conversation:
         return await act(self.connection.agent)
 
     async def _reopen(self) -> bool:
-        """Open a lost session again while prompts wait; return whether that worked."""
+        """Open a lost session again, while prompts wait. Return whether that worked."""
         if not await true_within(lambda: not self._is_working, AFTER_TURN_S):
             return False
         self._is_working = True
@@ -307,7 +305,7 @@ class Conversation:
             self.open()
 
     def on_agent_unreached(self, why: str) -> None:
-        """Show why the agent cannot be reached, if the session waits for it."""
+        """Show why the agent cannot be reached, if the session is waiting for it."""
         if self.session.status == "starting":
             self._warnings.warn(why)
 
@@ -329,7 +327,7 @@ class Conversation:
         self._opener.on_connection_ended(connection)
 
     def _show_end(self, connection: Connection) -> None:
-        """End the agent's own turn, or show why the session waits. No prompt was running."""
+        """End the agent's own turn, or show why the session waits, if no prompt was running."""
         if self.session.own_turn:
             turns.end(self.session, None, connection.exit_summary())
         elif connection.will_reconnect:
@@ -337,8 +335,7 @@ class Conversation:
             self.session.notice("warning", message)
 
     async def close(self) -> None:
-        """Close the session for the user: end its turn and questions, and close it at the agent
-        (v1/session-setup).
+        """Close the session, also at the agent (v1/session-setup).
 
         Raise `RequestError` if the agent refuses.
         """

@@ -58,8 +58,8 @@ def _ask(
 def _names(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> list[str]:
     head = private_git.head(repository, env, TIMEOUT_S)
     command = ["diff-index", head] if head else ["diff-files"]
-    found = git.run([*command, *_CHANGED], converting=True).split(b"\0")
-    return [str(Path(repository.top, os.fsdecode(name))) for name in found if name]
+    names = git.run([*command, *_CHANGED], converting=True).split(b"\0")
+    return [str(Path(repository.top, os.fsdecode(name))) for name in names if name]
 
 
 def _describe_changes(git: PrivateGit, repository: Repository, env: Mapping[str, str]) -> str:

@@ -17,11 +17,10 @@ from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 TEXT_BYTES: Final = 256 << 10
 """Maximum size of an attached text. A larger one becomes a link, of which the agent reads parts."""
 IMAGE_BYTES: Final = 5 << 20
-"""Maximum size of an attached image. A larger one becomes a link, since model providers refuse it.
-"""
+"""Maximum size of an attached image. A larger one, which models refuse, becomes a link."""
 AUDIO_BYTES: Final = 20 << 20
 
-_SNIFF: Final = 8192
+_HEAD_BYTES: Final = 8192
 _MAGIC: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -101,31 +100,31 @@ The system's tables map some of these suffixes to other types.
 
 _TEXTUAL: Final = late(r"[/+](json|xml|yaml|toml|sql|javascript|x-sh|x-\w*script)$")
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-def attachment(path: str, live: str | None = None, say: Say = lambda _: None) -> Attachment:
+def attachment(path: str, live: str | None = None, report: Report = lambda _: None) -> Attachment:
     """Return the attachment for a file. `live` is its text in an editor with unsaved changes.
 
     Images and audio are read whole, texts up to `TEXT_BYTES`. All other files, and unreadable ones,
-    are attached as links. `say` is called with one line if that may surprise the user.
+    are attached as links. `report` is called with one line if that may surprise the user.
     """
     file = Path(path)
     if live is not None:
-        return _text(path, live, mime_of(path, b""), say)
+        return _text(path, live, mime_of(path, b""), report)
     try:
         info = file.stat()
         if not stat.S_ISREG(info.st_mode):
             return FileLink(path, None, "inode/directory" if file.is_dir() else None)
         with file.open("rb") as stream:
-            mime = mime_of(path, stream.read(_SNIFF))
+            mime = mime_of(path, stream.read(_HEAD_BYTES))
     except OSError as error:
-        say(wording.ATTACHED_AS_LINK.format(file=file.name, reason=error.strerror or error))
+        report(wording.ATTACHED_AS_LINK.format(file=file.name, reason=error.strerror or error))
         return FileLink(path)
     kind = media_kind(mime)
     if kind is not None:
-        return _media(path, kind, str(mime), info.st_size, say)
-    return _file(path, mime, info.st_size, say)
+        return _media(path, kind, str(mime), info.st_size, report)
+    return _file(path, mime, info.st_size, report)
 
 
 def media_kind(mime: str | None) -> Literal["image", "audio"] | None:
@@ -152,17 +151,17 @@ def mime_of(path: str, head: bytes) -> str | None:
 
 
 def _media(
-    path: str, kind: Literal["image", "audio"], mime: str, size: int, say: Say
+    path: str, kind: Literal["image", "audio"], mime: str, size: int, report: Report
 ) -> Attachment:
-    most = IMAGE_BYTES if kind == "image" else AUDIO_BYTES
-    if _is_too_large(path, size, most, say):
+    limit = IMAGE_BYTES if kind == "image" else AUDIO_BYTES
+    if _is_too_large(path, size, limit, report):
         return FileLink(path, size, mime)
     data = base64.b64encode(Path(path).read_bytes()).decode()
     return Media(kind, path, data, mime, size)
 
 
-def _file(path: str, mime: str | None, size: int, say: Say) -> Attachment:
-    if _is_too_large(path, size, TEXT_BYTES, say):
+def _file(path: str, mime: str | None, size: int, report: Report) -> Attachment:
+    if _is_too_large(path, size, TEXT_BYTES, report):
         return FileLink(path, size, mime)
     try:
         text = str(decode(Path(path).read_bytes()).text)
@@ -171,18 +170,18 @@ def _file(path: str, mime: str | None, size: int, say: Say) -> Attachment:
     return Excerpt(path, text, mime_type=_text_type(mime))
 
 
-def _text(path: str, text: str, mime: str | None, say: Say) -> Attachment:
+def _text(path: str, text: str, mime: str | None, report: Report) -> Attachment:
     size = len(text.encode("utf-8", "replace"))
-    if _is_too_large(path, size, TEXT_BYTES, say):
+    if _is_too_large(path, size, TEXT_BYTES, report):
         return FileLink(path, None, mime)
     return Excerpt(path, text, mime_type=_text_type(mime))
 
 
-def _is_too_large(path: str, size: int, most: int, say: Say) -> bool:
-    if size > most:
-        sizes = wording.WHY_OVER_LIMIT.format(size=readable(size), limit=readable(most))
-        say(wording.ATTACHED_AS_LINK.format(file=Path(path).name, reason=sizes))
-    return size > most
+def _is_too_large(path: str, size: int, limit: int, report: Report) -> bool:
+    if size > limit:
+        sizes = wording.WHY_OVER_LIMIT.format(size=readable(size), limit=readable(limit))
+        report(wording.ATTACHED_AS_LINK.format(file=Path(path).name, reason=sizes))
+    return size > limit
 
 
 def _text_type(mime: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Turns that an agent begins by itself. Changes on disk are attributed to it as in other turns."""
+"""Turns that agents begin by themselves, in which changes on disk are attributed to them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from acp_nvim.tasks import Tasks
 
 
 class OwnTurns:
-    """Turns that agents began by themselves, at most one for each session."""
+    """Running turns of this kind, at most one for each session."""
 
     def __init__(self, tasks: Tasks, workspace: Workspace[Session]) -> None:
         self._tasks = tasks
         self._workspace = workspace
-        self._over: dict[int, anyio.Event] = {}
-        """Events that end the turns, by number of the session."""
+        self._ended: dict[int, anyio.Event] = {}
+        """Events that end the turns, by session number."""
 
     def on_own_turn(self, session: Session) -> None:
         """Begin or end a turn after a change of its session."""
         if not session.own_turn:
-            over = self._over.pop(session.n, None)
-            if over is not None:
-                over.set()
-        elif session.n not in self._over and session.shares_files:
-            over = self._over[session.n] = anyio.Event()
-            self._tasks.start_soon(self._follow, session, over)
+            ended = self._ended.pop(session.n, None)
+            if ended is not None:
+                ended.set()
+        elif session.n not in self._ended and session.shares_files:
+            ended = self._ended[session.n] = anyio.Event()
+            self._tasks.start_soon(self._follow, session, ended)
 
-    async def _follow(self, session: Session, over: anyio.Event) -> None:
+    async def _follow(self, session: Session, ended: anyio.Event) -> None:
         await self._workspace.begin_turn(session, None, "")
-        await over.wait()
+        await ended.wait()
         await self._workspace.end_turn(session, own=True)

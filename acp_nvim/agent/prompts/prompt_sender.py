@@ -1,4 +1,4 @@
-"""Prompts of a session from their sending to the answer."""
+"""Prompts of a session, from sending to the answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SentPrompt:
     def __init__(self, prompt: Prompt, *, is_resent: bool = False) -> None:
         self.prompt = prompt
         self.is_resent = is_resent
-        """Whether the prompt was sent before, to a session that the agent had lost."""
+        """Whether the agent had lost the session to which the prompt was sent first."""
         self.is_answered = False
         self.call: OutgoingCall | None = None
 
@@ -97,7 +97,7 @@ class PromptSender:
     # -- a turn -----------------------------------------------------------------------------------
 
     def turn_start(self, prompt: Prompt, *, is_at_agent: bool = False) -> TurnStart:
-        """Return the values for observers before a turn."""
+        """Return the argument of `on_turn_starting` for a prompt."""
         connection = self._opener.connection
         agent = connection.agent if connection is not None else None
         return TurnStart(
@@ -110,7 +110,7 @@ class PromptSender:
         )
 
     def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
-        """Return the blocks of a prompt that leaves the queue; no blocks if it was given back."""
+        """Return the blocks of a prompt that leaves the queue; none if it goes back to the user."""
         session = self.session
         notify(self._observers.on_prompt_sent, session, prompt)
         capabilities = connection.agent.prompt_capabilities
@@ -242,7 +242,7 @@ class PromptSender:
         connection = self._opener.connection
         if connection is None:
             return
-        waiting = [id(one) for one in self.session.at_agent if prompt in (None, one)]
+        waiting = {id(other) for other in self.session.at_agent if prompt in (None, other)}
         for sent in (*self._added, self._running):
             if sent is not None and sent.call is not None and id(sent.prompt) in waiting:
                 connection.agent.cancel_request(sent.call)
@@ -272,7 +272,7 @@ class PromptSender:
         of the turn.
         """
         if isinstance(error, ConnectionClosed):
-            return  # `on_agent_ended` handles it
+            return  # see `on_agent_ended`
         sent.answer()
         if error is not None and self._should_send_again(sent, error):
             self._opener.lose(wording.PART_SENT_AGAIN)
@@ -281,8 +281,7 @@ class PromptSender:
             self._end_turn(sent.prompt, result, error)
 
     def _should_send_again(self, sent: SentPrompt, error: Exception) -> bool:
-        """Return whether an error means that the session is lost and its prompt should be sent
-        again.
+        """Return whether the session is lost and its prompt should be sent again.
 
         A prompt is not sent again if it was already sent twice, if the agent has inserted it by
         its id, or if it started a tool call.
@@ -317,7 +316,7 @@ class PromptSender:
         self.store()
 
     def _on_error(self, prompt: Prompt, error: Exception, *, was_waiting: bool) -> None:
-        """End the turn with an error; ``was_waiting``: the agent had not inserted the prompt."""
+        """End the turn with an error. ``was_waiting``: the agent had not inserted the prompt."""
         session = self.session
         is_withdrawn = isinstance(error, RequestError) and error.code == REQUEST_CANCELLED
         is_cancelled = is_withdrawn or session.status == "cancelling"
@@ -368,9 +367,7 @@ class PromptSender:
             notify(self._observers.on_worth_storing, self.session, connection)
 
     def on_agent_ended(self) -> bool:
-        """End the turn of the running prompt after the agent's end. Return whether there was
-        one.
-        """
+        """End the turn of the running prompt. Return False if none was running."""
         sent = self._running
         if sent is None or sent.is_answered:
             return False

@@ -32,10 +32,10 @@ class WaitWarnings:
         session: Session,
         tasks: Tasks,
         timeouts: Callable[[], Timeouts],
-        unreached: Callable[[], str | None],
+        unreached_reason: Callable[[], str | None],
     ) -> None:
-        """`unreached` returns the reason why a remote agent is not connected yet, if so."""
-        self._unreached = unreached
+        """`unreached_reason` returns why a remote agent is not connected yet, or None."""
+        self._unreached_reason = unreached_reason
         self._session = session
         self._tasks = tasks
         self._timeouts = timeouts
@@ -55,9 +55,9 @@ class WaitWarnings:
         return self._tasks.if_slow(OPEN_S, partial(self._warn_unanswered, question))
 
     def _warn_unanswered(self, question: str) -> None:
-        unreached = self._unreached()
-        if unreached is not None:
-            self.warn(unreached)
+        reason = self._unreached_reason()
+        if reason is not None:
+            self.warn(reason)
         elif self._session.status != "closed":
             what = wording.PART_ANSWERED.format(question=question, seconds=OPEN_S)
             self._warn_silent(what, wording.PART_STARTS_ANEW)
@@ -74,8 +74,7 @@ class WaitWarnings:
         self.warn(wording.AGENT_SILENT.format(agent=agent, what=what, way_out=way_out))
 
     def watch(self, received: Callable[[], object]) -> None:
-        """Warn the user once per silence of option `timeouts.silent_s`, until the turn ends or
-        `stop_watching`.
+        """Warn the user once per silence of the agent (option `timeouts.silent_s`) in this turn.
 
         ``received`` returns another value once a message has arrived.
         """
@@ -85,10 +84,9 @@ class WaitWarnings:
 
     async def _watch(self, received: Callable[[], object], scope: anyio.CancelScope) -> None:
         with scope:
-            await watch_silence(self._session, received, self._silent_s, self._warn_of_silence)
-
-    def _silent_s(self) -> float:
-        return self._timeouts().silent_s
+            await watch_silence(
+                self._session, received, lambda: self._timeouts().silent_s, self._warn_of_silence
+            )
 
     def stop_watching(self) -> None:
         """Stop watching for silence, at the end of the turn."""
@@ -108,14 +106,14 @@ async def watch_silence(
 ) -> None:
     """Call ``warn`` once each time the agent is silent for ``seconds`` in the running turn.
 
-    It may be late by one check and is never early. Time spent on a question to the user or on a
-    program that the host runs for the agent does not count. 0 seconds disables it.
+    The call may be late by one check, never early. Time in which the agent waits for the user or
+    for a program that the host runs does not count. 0 seconds disables the check.
     """
     turn, last, quiet, is_warned = session.turn, received(), 0, False
     while session.in_turn and session.turn == turn and (limit := seconds()) > 0:
         await anyio.sleep(limit / CHECKS)
         now = received()
-        if now != last or _waits_for_us(session):
+        if now != last or _waits_for_client(session):
             last, quiet, is_warned = now, 0, False
             continue
         quiet += 1
@@ -125,9 +123,9 @@ async def watch_silence(
             warn(limit)
 
 
-def _waits_for_us(session: Session) -> bool:
+def _waits_for_client(session: Session) -> bool:
     """Return whether the agent waits for the user's answer or a program that the host runs."""
     if any(decision.subject != "consent" for decision in session.decisions):
         return True
-    every = (session, *session.children.values())
-    return any(one.ours and one.running for it in every for one in it.terminals)
+    family = (session, *session.children.values())
+    return any(terminal.ours and terminal.running for each in family for terminal in each.terminals)

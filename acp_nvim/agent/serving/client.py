@@ -111,8 +111,8 @@ class Client:
 
     def forget(self, session: Session) -> None:
         """Stop routing to a session and its subagents, and end their terminals."""
-        for one in (session, *session.children.values()):
-            self._terminals.forget(one)
+        for child in (session, *session.children.values()):
+            self._terminals.forget(child)
         self.router.forget(session)
 
     # -- notifications ----------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class Client:
             self.warnings.keep(violation.raw)
         if violation.kind == "oversize":
             sessions = sorted(
-                self.router.sessions.values(), key=lambda one: one.status != "running"
+                self.router.sessions.values(), key=lambda session: session.status != "running"
             )
             text = wording.LINE_SKIPPED.format(agent=self.name, what=violation.detail)
             self._report_limit("message_bytes", text, sessions[0] if sessions else None)

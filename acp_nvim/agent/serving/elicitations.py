@@ -155,7 +155,7 @@ def _open(params: schema.ElicitationFormMode) -> Option:
 def _fields(params: schema.ElicitationFormMode) -> list[str]:
     form = params.requested_schema
     about = [text for text in (given(form.title), given(form.description)) if text]
-    asked = ((it.label, forms.describe_accepted(it)) for it in forms.fields(form))
+    asked = ((field.label, forms.describe_accepted(field)) for field in forms.fields(form))
     return [*about, *(f"{label}: {accepts}" if accepts else label for label, accepts in asked)]
 
 

@@ -123,7 +123,7 @@ def rule_of(
     commands = requests.commands(call)
     is_run = call.kind == "execute"
     if len(commands) != is_run or any(
-        it.env or it.cwd not in (None, session.cwd) for it in commands
+        command.env or command.cwd not in (None, session.cwd) for command in commands
     ):
         return None
     if any(".." in path.split("/") for path in requests.paths(call)):

@@ -112,8 +112,8 @@ class ProposedEdits:
         """Return the proposals of a request's patches, without those of ``others``."""
         cwd = (decision.asker or session).cwd
         placed = [
-            PlacedPatch(one, _real(cwd, one.path), one.origin and _real(cwd, one.origin))
-            for one in _patches(session, decision)
+            PlacedPatch(patch, _real(cwd, patch.path), patch.origin and _real(cwd, patch.origin))
+            for patch in _patches(session, decision)
         ]
         placed = [one for one in placed if one.path not in others]
         live: dict[str, Text | None] = {}
@@ -330,11 +330,11 @@ def proposal_sources(session: Session, decision: Decision) -> tuple[Any, ...]:
 
 def diagnostic_marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
     """Return row, severity and text of each diagnostic that a proposal adds."""
-    found = next((it for it in decision.effects if it.path == proposal.path), None)
+    found = next((effect for effect in decision.effects if effect.path == proposal.path), None)
     if found is None or not proposal.whole:
         return []
     marks = effects.marks(found, proposal.base, proposal.text)
-    return [[one.row, one.severity, visible(cut_middle(one.text))] for one in marks]
+    return [[mark.row, mark.severity, visible(cut_middle(mark.text))] for mark in marks]
 
 
 def proposal_table(proposal: Proposal) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def expand_headers(
     filled: dict[str, str] = {}
     hidden: set[str] = set()
     for header, text in headers.items():
-        names = [match["ours"] or match["theirs"] for match in PLACEHOLDER.finditer(text)]
+        names = [match["lua"] or match["json"] for match in PLACEHOLDER.finditer(text)]
         hidden |= {env[name] for name in names if name in env}
         value = PLACEHOLDER.sub(partial(_placeholder_value, header, env), text).strip()
         if not _VALUE.fullmatch(value):
@@ -93,7 +93,7 @@ def expand_headers(
 
 
 def _placeholder_value(header: str, env: Mapping[str, str], match: re.Match[str]) -> str:
-    name = match["ours"] or match["theirs"]
+    name = match["lua"] or match["json"]
     if name in env:
         return env[name]
     if match["default"] is None:

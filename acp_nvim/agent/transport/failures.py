@@ -79,7 +79,7 @@ def _system_text(error: BaseException) -> str:
 
 def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
     """Return the first error of this kind in the chain of causes."""
-    return next((one for one in _causes(error) if isinstance(one, kind)), None)
+    return next((cause for cause in _causes(error) if isinstance(cause, kind)), None)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -114,7 +114,7 @@ def transport_for(scheme: str) -> Callable[[Address], RemoteTransport]:
     importlib.invalidate_caches()
     found = next(iter(entry_points(group=GROUP, name=scheme)), None)
     if found is None:
-        names = sorted({*BUILT_IN, *(one.name for one in entry_points(group=GROUP))})
+        names = sorted({*BUILT_IN, *(point.name for point in entry_points(group=GROUP))})
         text = wording.WHY_NO_TRANSPORT.format(scheme=scheme, schemes=", ".join(names))
         raise TransportError(text, again=False)
     try:

@@ -184,7 +184,7 @@ def full_lines(session: Session, target: dict[str, Any]) -> list[str]:
 
 def _full_notice(session: Session, number: object) -> list[str]:
     entries = session.transcript.entries
-    found = (it for it in entries if isinstance(it, Line) and it.number == number)
+    found = (entry for entry in entries if isinstance(entry, Line) and entry.number == number)
     return [
         line for it in found for line in (*visible(it.title).split("\n"), "", *notice_details(it))
     ]

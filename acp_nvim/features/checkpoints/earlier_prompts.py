@@ -27,7 +27,7 @@ def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -
     if numbered.last(session):
         return
     announced = session.announced[1] if session.announced is not None else None
-    prompts = prompts_in(it for it in session.transcript.entries if it is not announced)
+    prompts = prompts_in(entry for entry in session.transcript.entries if entry is not announced)
     if not prompts:
         return
     host.workspace.open(session.cwd)
@@ -78,7 +78,7 @@ async def with_transcript(host: Host, session: Session) -> Session:
 
 
 def _is_incomplete(host: Host, session: Session) -> bool:
-    messages = (it for it in session.transcript.entries if isinstance(it, Message))
+    messages = (entry for entry in session.transcript.entries if isinstance(entry, Message))
     known = {message.prompt for message in messages}
     last = host.workspace.prompts.last(session)
     return last == 0 or not known.issuperset(range(1, last + 1))

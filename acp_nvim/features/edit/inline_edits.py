@@ -230,7 +230,7 @@ class InlineEdits:
     def _withdraw(self, edit: InlineEdit) -> None:
         """Take the prompt of an edit out of the queue, and end the edit."""
         session = edit.session
-        queue.replace(session, [it for it in session.queue if it is not edit.prompt])
+        queue.replace(session, [prompt for prompt in session.queue if prompt is not edit.prompt])
         self._end(edit)
 
     def _end(self, edit: InlineEdit) -> None:

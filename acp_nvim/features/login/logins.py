@@ -64,6 +64,6 @@ class Logins:
     def resume(self, agent: str) -> None:
         """Run the actions that waited for a login to this agent."""
         wanted = [on_login for name, on_login in self._callbacks if name == agent]
-        self._callbacks = [one for one in self._callbacks if one[0] != agent]
+        self._callbacks = [callback for callback in self._callbacks if callback[0] != agent]
         for on_login in wanted:
             on_login()

@@ -31,7 +31,7 @@ async def login(host: Host, args: Args) -> None:
         return
     in_terminal = auth.terminal_login(connection.spec, method)
     if in_terminal is not None:
-        if in_terminal.foreign is None or await _may_run(host, connection, in_terminal):
+        if in_terminal.agent_env is None or await _may_run(host, connection, in_terminal):
             await _log_in_by_terminal(host, connection, in_terminal)
     elif wanted := auth.missing(method, _configured_env(host, connection)):
         await _log_in_by_env(host, connection, method, wanted)

@@ -66,14 +66,14 @@ async def ask(
     host: Host, untyped: UntypedAttachments, cwd: str, roots: Sequence[str]
 ) -> tuple[Answer, UntypedAttachments]:
     """Ask about guarded attachments, if there are any. Return the answer and the attachments."""
-    variables = [await _with_changes(one, cwd) for one in untyped.variables]
+    variables = [await _with_changes(variable, cwd) for variable in untyped.variables]
     paths = dict.fromkeys([*untyped.files, *(it.path for it in untyped.ranges)])
     paths |= dict.fromkeys(path for one in variables for path in one.files)
     options = file_options(host.settings())
     reasons = await _reasons([path for path in paths if path], roots, options)
     files = [path for path in untyped.files if path in reasons]
     ranges = [it for it in untyped.ranges if it.path in reasons]
-    guarded = [one for one in variables if any(not it or it in reasons for it in one.files)]
+    guarded = [one for one in variables if any(not file or file in reasons for file in one.files)]
     if not files and not ranges and not guarded:
         return "with", UntypedAttachments()
     named = dict.fromkeys([*files, *(it.path for it in ranges)])
@@ -113,7 +113,7 @@ def apply(answer: Answer, untyped: UntypedAttachments, prompt: Prompt) -> None:
     prompt.untyped = None
     if answer == "with":
         return
-    names = {one.name for one in untyped.variables}
+    names = {variable.name for variable in untyped.variables}
     prompt.attachments = [it for it in prompt.attachments if not _is_refused(it, names, untyped)]
     prompt.late = None if "diff" in names else prompt.late
 

@@ -68,7 +68,7 @@ def outline(lines: Iterable[Line], redact: Callable[[str], str]) -> list[str]:
 
 
 def _group_equal(heads: list[tuple[float, str]]) -> groupby[str, tuple[float, str]]:
-    return groupby(heads, key=lambda one: one[1])
+    return groupby(heads, key=lambda head: head[1])
 
 
 def _summary(line: Line, redact: Callable[[str], str]) -> str:

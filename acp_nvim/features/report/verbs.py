@@ -24,7 +24,7 @@ from acp_nvim.verbs import Args, verb
 async def report(host: Host, args: Args) -> None:
     """Add the host's part to a report, redact all of it, and show it."""
     connections = list(host.agents.connections.values())
-    logs = {one.name: one.traffic.copy() for one in connections}
+    logs = {connection.name: connection.traffic.copy() for connection in connections}
     secrets = redaction.known_secrets(host.settings().agents.values(), agent_environment())
     redactor = Redactor([*secrets, *(it for one in connections for it in one.traffic.secrets)])
     parts = {

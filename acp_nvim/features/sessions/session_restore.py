@@ -99,7 +99,8 @@ def _restore_remarks(host: Host, record: Mapping[str, Any]) -> None:
 
 def _create_session(host: Host, record: SessionRecord) -> Session:
     """Create a session from its record. Its status is failed unless it was closed."""
-    origin = Origin("reopen", record.id, InitialOptions(record.mode, record.options, named=False))
+    chosen = InitialOptions(record.mode, record.options, is_configured=False)
+    origin = Origin("reopen", record.id, chosen)
     shown = Past(record.lines) if any(record.lines) else None
     directories = host.sessions.directories(record.cwd)
     session = Session(record.n, record.agent, record.cwd, directories, host.observer)

@@ -302,9 +302,9 @@ def _diffs(changes: Sequence[FileChange]) -> Iterator[schema.Diff]:
 
 
 def _locations(proposed: ProposedChanges) -> Iterator[schema.ToolCallLocation]:
-    for it in proposed.changes:
-        hunks = diff(keys(it.before), keys(it.after)) if it.after is not None else ()
-        yield schema.ToolCallLocation(it.path, hunks[0].new_start + 1 if hunks else 1)
+    for change in proposed.changes:
+        hunks = diff(keys(change.before), keys(change.after)) if change.after is not None else ()
+        yield schema.ToolCallLocation(change.path, hunks[0].new_start + 1 if hunks else 1)
     if proposed.path is not None and not proposed.changes:
         yield schema.ToolCallLocation(proposed.path)
 
@@ -312,12 +312,12 @@ def _locations(proposed: ProposedChanges) -> Iterator[schema.ToolCallLocation]:
 def _patch(changes: Sequence[FileChange]) -> dict[str, str] | None:
     """Return deleted and moved files, which a diff cannot express, as a patch for the card."""
     rows: list[str] = []
-    for it in changes:
-        if it.after is None:
-            rows.append(f"*** Delete File: {it.path}")
-        elif it.origin is not None:
-            rows += [f"*** Update File: {it.origin}", f"*** Move to: {it.path}"]
-            rows += _rows(it.before or EMPTY, it.after)
+    for change in changes:
+        if change.after is None:
+            rows.append(f"*** Delete File: {change.path}")
+        elif change.origin is not None:
+            rows += [f"*** Update File: {change.origin}", f"*** Move to: {change.path}"]
+            rows += _rows(change.before or EMPTY, change.after)
     return {"patch": "\n".join(["*** Begin Patch", *rows, "*** End Patch", ""])} if rows else None
 
 

@@ -76,7 +76,7 @@ class Landing:
         self._worktrees.claims.end_alone(worktree.id)
 
     def _is_working(self, worktree: Worktree) -> bool:
-        sessions = [it.session for it in self._worktrees.sessions(worktree)]
+        sessions = [session.session for session in self._worktrees.sessions(worktree)]
         return any(it.is_running or it.own_turn or it.queue for it in sessions)
 
     async def _is_quiet(self, worktree: Worktree) -> bool:

@@ -71,9 +71,9 @@ async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
 def session_of(host: Host, worktree: Worktree, n: int | None = None) -> Session:
     """Return the session that gets the landed edits. Add a closed one if there is none."""
     here = [
-        it.session
-        for it in host.sessions.conversations.values()
-        if worktree.contains(it.session.cwd) and n in (None, it.session.n)
+        conversation.session
+        for conversation in host.sessions.conversations.values()
+        if worktree.contains(conversation.session.cwd) and n in (None, conversation.session.n)
     ]
     if here:
         return max(here, key=lambda session: (session.status != "closed", session.n))

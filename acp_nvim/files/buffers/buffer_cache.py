@@ -106,8 +106,8 @@ class BufferCache:
 
     def _update(self, file: TrackedFile, state: BufferState, news: Sequence[News]) -> None:
         file.set_buffer(state)
-        for one in news:
-            self._listener(file.path, one)
+        for new in news:
+            self._listener(file.path, new)
 
     @contextmanager
     def trust_at(self, path: str, tick: int | None) -> Iterator[bool]:

@@ -116,7 +116,7 @@ class _Patterns(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=32)
 def _compile_globs(globs: tuple[str, ...]) -> tuple[_Patterns, _Patterns]:
     """Return the patterns that include files, and those that exclude files."""
-    written = [one for glob in globs for one in alternatives(glob)]
+    written = [alternative for glob in globs for alternative in alternatives(glob)]
     named = [glob for glob in written if not glob.startswith("!")]
     return _patterns(named), _patterns([glob[1:] for glob in written if glob.startswith("!")])
 

@@ -295,7 +295,7 @@ class Checkpoints:
     ) -> list[str]:
         """Return files that changed in turns that were cut off, so their author is unknown."""
         found: list[str] = []
-        ends: list[Mapping[str, str]] = [*(it.trees for it in checkpoints[1:]), now]
+        ends: list[Mapping[str, str]] = [*(checkpoint.trees for checkpoint in checkpoints[1:]), now]
         for one, then in zip(checkpoints, ends, strict=False):
             for root, tree in one.trees.items() if not one.ends else ():
                 with suppress(StoreError):
@@ -356,10 +356,10 @@ class Checkpoints:
 def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
     """Return the targets that undo these changes, by path."""
     found: dict[str, Target] = {}
-    for it in changes:
-        if isinstance(it.before, Unstored):
-            found[it.path] = Target(it.path, None, 0)
+    for change in changes:
+        if isinstance(change.before, Unstored):
+            found[change.path] = Target(change.path, None, 0)
         else:
-            mode = 0o100755 if it.executable else 0o100644
-            found[it.path] = Target(it.path, it.before, mode)
+            mode = 0o100755 if change.executable else 0o100644
+            found[change.path] = Target(change.path, change.before, mode)
     return found

@@ -175,11 +175,11 @@ class GitStore:
         now_ignored = self._ignored_files(new, [it.path for it in changes if it.after is None])
         return [
             Change(
-                it.path,
-                IGNORED if it.path in ignored else it.before,
-                IGNORED if it.path in now_ignored else it.after,
+                change.path,
+                IGNORED if change.path in ignored else change.before,
+                IGNORED if change.path in now_ignored else change.after,
             )
-            for it in changes
+            for change in changes
         ]
 
     def _ignored_files(self, tree: str, paths: Sequence[str]) -> set[str]:

@@ -124,8 +124,8 @@ def certain_changes(changes: Iterable[Change]) -> list[Change]:
     A file that one of them could not read counts as unchanged.
     """
     return [
-        it
-        for it in changes
-        if not any(side and side.why == NOT_ENTERED for side in (it.before, it.after))
-        and not was_left_out(it.path, it.before, it.after)
+        change
+        for change in changes
+        if not any(side and side.why == NOT_ENTERED for side in (change.before, change.after))
+        and not was_left_out(change.path, change.before, change.after)
     ]

@@ -237,7 +237,7 @@ class Replica:
         from acp_nvim.edits.titles import Span, TitledText
 
         text = self._reader.text(record.text)
-        return TitledText(text.lines if text else (), tuple(Span(*it) for it in record.spans))
+        return TitledText(text.lines if text else (), tuple(Span(*span) for span in record.spans))
 
     def _file(self, path: str, found: FileRecord | None) -> FileValue | None:
         if found is None:
@@ -343,7 +343,7 @@ class Replica:
             made = snapshots.record(writer, self._sessions, value)
         elif kind == TITLES:
             text = writer.text(name, Text(value.lines) if value.lines else None)
-            made = TitlesRecord(text, [(it.start, it.end, it.title) for it in value.spans])
+            made = TitlesRecord(text, [(span.start, span.end, span.title) for span in value.spans])
         elif kind == BUFFER:
             made = [it and serialize.entry(writer, self._sessions, it) for it in value]
         writer.set(kind, to_bytes(name), made)
@@ -369,7 +369,7 @@ def _differ(some: Any, other: Any) -> bool:
 
 def is_pending(values: Iterable[Any]) -> bool:
     """Return whether any file has edits to decide, now or on another branch."""
-    return any(isinstance(it, FileValue) and (it.entry or it.parked) for it in values)
+    return any(isinstance(value, FileValue) and (value.entry or value.parked) for value in values)
 
 
 def _checkpoints(values: Mapping[Key, Any]) -> dict[Key, Checkpoint]:
@@ -383,7 +383,7 @@ def _outdated_checkpoints(values: Mapping[Key, Any]) -> list[Key]:
     """
     now = time.time()
     since, found, younger = now - MAX_AGE_S, list[Key](), set[str]()
-    for key, it in sorted(_checkpoints(values).items(), key=lambda one: one[1].n):
+    for key, it in sorted(_checkpoints(values).items(), key=lambda pair: pair[1].n):
         session = key[1].partition(":")[0]
         if since <= it.time <= now:
             younger.add(session)

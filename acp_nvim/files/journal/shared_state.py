@@ -102,7 +102,7 @@ class SharedState:
         if inside:
             return max(inside, key=len)
         entry = self._files.ledger.get(path)
-        writers = {it.n: it for it in self._sessions()}
+        writers = {session.n: session for session in self._sessions()}
         for n in sorted(entry.writers if entry else ()):
             if n in writers and (root := self.root(writers[n].cwd)) in self.replicas:
                 return root
@@ -178,7 +178,7 @@ class SharedState:
 
     def _session_root(self, n: int) -> str:
         """Return the workspace of a session."""
-        found = next((it for it in self._sessions() if it.n == n), None)
+        found = next((session for session in self._sessions() if session.n == n), None)
         cwd = found.cwd if found else self._keys.infos.get(self._keys.key(n), _NO_INFO).cwd
         return self.root(cwd) if cwd else ""
 
@@ -307,7 +307,7 @@ class SharedState:
 
     def _apply_reject(self, name: str, level: list[Reject] | None) -> None:
         ledger = self._files.ledger
-        rejects = [it for it in ledger.rejects if self._value_name(it) != name]
+        rejects = [reject for reject in ledger.rejects if self._value_name(reject) != name]
         if level:
             self._value_name(level, name)
             rejects.append(level)

@@ -46,7 +46,7 @@ class Commits:
                 await self._check_root(root)
 
     async def _check_root(self, root: str) -> None:
-        known, paths = self.heads.get(root), [it.path for it in self._files.ledger.files()]
+        known, paths = self.heads.get(root), [file.path for file in self._files.ledger.files()]
         if paths:
             paths = self._snapshots.group_by_root([root], paths)[0].get(root, [])
         try:

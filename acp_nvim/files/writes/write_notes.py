@@ -210,7 +210,7 @@ def _take_over(path: Path) -> OldNotes | None:
         os.close(handle)
         return None
     batches, _, _ = read_records(os.pread(handle, os.fstat(handle).st_size, 0))
-    notes = [note for it in batches for note in _decode(it)]
+    notes = [note for batch in batches for note in _decode(batch)]
     return OldNotes(path.name.removeprefix(NOTES_PREFIX), notes, path, handle)
 
 

@@ -160,7 +160,7 @@ class WritesUnderWay:
     def _drop_note_numbers(self) -> None:
         """Let the next write of the journal remove the numbers of processes without notes."""
         replica = self._replica
-        owners = {one.owner for one in self._old_notes}
+        owners = {note.owner for note in self._old_notes}
         for (kind, owner), number in replica.stored.items():
             path = path_of(replica.file.folder, owner)
             if kind == WRITES and (owner in owners or not path.exists()):

@@ -37,7 +37,7 @@ def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
     calls = [entry.call for entry in entries]
     verb, noun = _NOUNS[calls[0].kind]
     subjects = list(dict.fromkeys(it for entry in entries for it in _subjects(entry, cwd)))
-    names_found, counts = [it for it in subjects if it], _edit_counts(calls)
+    names_found, counts = [subject for subject in subjects if subject], _edit_counts(calls)
     if noun != "file":
         return _title(
             verb, noun, len(calls), counts, [one_line(it, _MAX_NAME) for it in names_found]

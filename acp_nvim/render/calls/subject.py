@@ -112,7 +112,7 @@ def _subject_texts(entry: ToolEntry) -> list[str]:
         return _first_value(call.raw_input, _ADDRESSES)
     found = commands_of(call.raw_input)
     if not found and call.kind == "execute":
-        found = [_without_shell(one.launch.command) for one in entry.terminals.values()]
+        found = [_without_shell(terminal.launch.command) for terminal in entry.terminals.values()]
     return [line for line in dict.fromkeys(found) if line.strip()]
 
 

@@ -25,7 +25,7 @@ def describe_address(url: str) -> list[str]:
         *lines,
         wording.ADDRESS_HOST.format(host=visible(_host(parts))),
         *([wording.ADDRESS_RETURNS.format(host=visible(back))] if back else []),
-        *(f"⚠ {it}" for it in warnings(url)),
+        *(f"⚠ {warning}" for warning in warnings(url)),
     ]
 
 

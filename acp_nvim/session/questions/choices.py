@@ -59,7 +59,7 @@ def questions_of(call: ToolCall, options: Sequence[schema.PermissionOption]) -> 
     meta = call.meta or {}
     if meta.get("qwenInteractionKind") != "user_question":
         return []
-    if not any(it.kind.startswith("allow") for it in options):
+    if not any(option.kind.startswith("allow") for option in options):
         return []
     raw = call.raw_input
     inside = raw.get("questions") if isinstance(raw, Mapping) else None
@@ -85,7 +85,7 @@ def make_decision(
 
     Its options are the choices, followed by the agent's options that refuse.
     """
-    refusing = [it for it in request.options if it.kind.startswith("reject")]
+    refusing = [option for option in request.options if option.kind.startswith("reject")]
     taken = {it.option_id for it in refusing}
     options: list[Option] = []
     for number, choice in enumerate(question.options, 1):
@@ -115,7 +115,7 @@ def make_form(questions: Sequence[Question]) -> schema.ElicitationFormMode:
 
 
 def _field(question: Question) -> schema.ElicitationPropertySchema:
-    values = [schema.EnumOption(it.label, it.name) for it in question.options]
+    values = [schema.EnumOption(option.label, option.name) for option in question.options]
     if question.multi_select:
         items = schema.TitledMultiSelectItems(any_of=values)
         return schema.MultiSelectPropertySchema(items, title=question.title)
@@ -131,7 +131,7 @@ def make_responder(
         answers = _answers(questions, decision, outcome)
         kind = "reject" if answers is None else "allow"
         wanted = outcome.option.id if answers is None and outcome.option is not None else None
-        found = (it.option_id for it in options if it.kind.startswith(kind))
+        found = (option.option_id for option in options if option.kind.startswith(kind))
         option_id = wanted or next(found, None)
         if option_id is None or outcome.kind == "cancelled":
             return schema.RequestPermissionResponse(schema.CancelledPermissionOutcome())

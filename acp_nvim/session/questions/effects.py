@@ -96,7 +96,7 @@ def effect(
 
 
 def _count_problems(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[int, str]]:
-    return Counter(one.key for one in diagnostics if one.severity in NAMES)
+    return Counter(diagnostic.key for diagnostic in diagnostics if diagnostic.severity in NAMES)
 
 
 def _mentions_any(one: Diagnostic, words: Collection[str]) -> bool:
@@ -138,14 +138,14 @@ def worst(effects: Sequence[Effect]) -> int:
 def marks(effect: Effect, base: Text | None, text: Text) -> list[Mark]:
     """Return the marks of the added diagnostics in the review of a proposal."""
     hunks = diff(keys(base), keys(text))
-    spans = [(it.new_start, it.new_start + max(len(it.lines), 1) - 1) for it in hunks]
+    spans = [(hunk.new_start, hunk.new_start + max(len(hunk.lines), 1) - 1) for hunk in hunks]
     last = max(len(text.lines) - 1, 0)
     return [_mark(one, spans, last) for one in effect.added]
 
 
 def _mark(one: Diagnostic, spans: Sequence[tuple[int, int]], last: int) -> Mark:
     words = " ".join(one.message.split())
-    near = min(spans, key=lambda it: max(it[0] - one.row, one.row - it[1], 0), default=None)
+    near = min(spans, key=lambda span: max(span[0] - one.row, one.row - span[1], 0), default=None)
     if near is None or near[0] <= one.row <= near[1]:
         return Mark(min(one.row, last), one.severity, words)
     return Mark(min(near[1], last), one.severity, f"{one.row + 1}: {words}")

@@ -119,4 +119,4 @@ def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
     path = call.locations[0].path if len(call.locations) == 1 else None
     pieces = (piece for text in texts(call) for piece in split_diffs(text, path))
     diffs = (piece.files or () for piece in pieces if isinstance(piece, Patch))
-    return [one for files in diffs for one in files]
+    return [file for files in diffs for file in files]

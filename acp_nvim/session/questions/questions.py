@@ -41,7 +41,7 @@ def permission_decision(
         kind=call.kind,
         tool_call_id=call.id or None,
         details=details,
-        options=[_option(it.option_id, it.name, it.kind) for it in params.options],
+        options=[_option(option.option_id, option.name, option.kind) for option in params.options],
         request=params,
         shown_call=None if shown is None else shown.copy(),
     )
@@ -60,7 +60,7 @@ def _details(shown: ToolCall | None, asked: updates.PermissionRequest) -> list[s
 
 
 def _limit_options(options: Sequence[schema.PermissionOption]) -> list[schema.PermissionOption]:
-    first = [next((it for it in options if it.kind == kind), None) for kind in KINDS]
+    first = [next((option for option in options if option.kind == kind), None) for kind in KINDS]
     rest = options[: LISTED - len(KINDS)]
     return [*rest, *(it for it in first if it is not None and it not in rest)]
 

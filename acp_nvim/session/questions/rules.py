@@ -409,7 +409,7 @@ def _is_allowed(patterns: str | list[str], path: str, roots: Sequence[str]) -> b
 
 def _matches_path(patterns: str | list[str], path: str, *, fold: bool = False) -> bool:
     """Return whether a path matches. `fold`: ignore case, as some file systems do."""
-    written = [one for pattern in _list(patterns) for one in alternatives(pattern)]
+    written = [alternative for pattern in _list(patterns) for alternative in alternatives(pattern)]
     expanded = [str(Path(pattern).expanduser()) for pattern in written]
     if fold:
         path, expanded = path.casefold(), [pattern.casefold() for pattern in expanded]

@@ -144,7 +144,7 @@ def append_chunk(session: Session, update: updates.MessageChunk) -> None:
 def content(session: Session, update: updates.MessageContent) -> None:
     blocks: Iterable[Any] = update.content
     if update.role == "user":
-        blocks = [it for block in update.content for it in blocks_as_sent(block)]
+        blocks = [sent_prompt for block in update.content for sent_prompt in blocks_as_sent(block)]
     parts = [it for block in blocks for it in parts_of(block)]
     if update.role == "user" and _is_prompt(session, update.message_id, parts):
         return
@@ -177,7 +177,7 @@ def _is_prompt(session: Session, message_id: str, parts: Sequence[Part]) -> bool
         or session.transcript.message_of("user", message_id) is not None
     ):
         return False
-    text = "".join(one for one in parts if isinstance(one, str))
+    text = "".join(part for part in parts if isinstance(part, str))
     if session.echo and not (text and session.echo.startswith(text)):
         return False
     turns.name_prompt(session, message_id)

@@ -82,7 +82,7 @@ class ViewTools:
                 call.session, args.items, args.title or call.session.agent
             )
         session, found = call.session, await self._editor.quickfix()
-        items = [one for one in found.items if self._files.may_list(session, one.path)]
+        items = [item for item in found.items if self._files.may_list(session, item.path)]
         places = [_place_table(session, one) for one in items[: args.limit]]
         lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}".rstrip() for it in places]
         more = len(items) - len(places)
@@ -93,12 +93,12 @@ class ViewTools:
     async def _set_quickfix(self, session: Session, items: list[Item], title: str) -> ToolResult:
         given = [
             QuickfixItem(
-                place(files.absolute(session, one.path)).real,
-                one.line,
-                one.column,
-                files.cut_line(one.text),
+                place(files.absolute(session, item.path)).real,
+                item.line,
+                item.column,
+                files.cut_line(item.text),
             )
-            for one in items
+            for item in items
         ]
         await self._editor.set_quickfix(given, files.cut_line(title))
         count = count_with_noun(len(given), "place")

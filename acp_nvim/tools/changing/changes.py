@@ -146,7 +146,7 @@ def _result(
         _file_table(session, path, parts, origins.get(path))
         for path, parts in written_by_path.items()
     ]
-    lines = [_file_line(one) for one in files[:MAX_LISTED]]
+    lines = [_file_line(file) for file in files[:MAX_LISTED]]
     if len(files) > MAX_LISTED:
         lines.append(f"... and {len(files) - MAX_LISTED} files more")
     text = "\n".join(lines) or "nothing to change: the files are like that already"

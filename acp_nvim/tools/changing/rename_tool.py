@@ -105,7 +105,7 @@ def _list_changed_lines(
     lines = [f"{it['path']}:{it['line']} {it['text'].strip()}" for it in found[:MAX_LISTED]]
     if len(found) > MAX_LISTED:
         lines.append(f"... and {len(found) - MAX_LISTED} lines more")
-    files = len({it.path for it in changes})
+    files = len({change.path for change in changes})
     lines.insert(0, f"{len(found)} lines in {files} files would change; nothing is changed yet")
     return ToolResult("\n".join(lines), {"places": found[:MAX_LISTED]}, summary=f"{files} files")
 

@@ -108,15 +108,15 @@ def places(
     Lines of ``guarded`` files have no texts.
     """
     found: list[dict[str, Any]] = []
-    for it in changes:
-        before, after = it.before or EMPTY, it.after or EMPTY
-        is_shown = it.path not in guarded
+    for change in changes:
+        before, after = change.before or EMPTY, change.after or EMPTY
+        is_shown = change.path not in guarded
         for hunk in diff(before.lines, after.lines):
             for row in range(hunk.start, max(hunk.end, hunk.start + 1)):
                 new = row - hunk.start
                 found.append(
                     {
-                        "path": display_path(session, it.path),
+                        "path": display_path(session, change.path),
                         "line": row + 1,
                         "text": before.lines[row] if is_shown and row < hunk.end else "",
                         "new": hunk.lines[new] if is_shown and new < len(hunk.lines) else "",

@@ -70,7 +70,7 @@ def _without_null(schema: Json) -> Json:
     choices = schema.get("anyOf")
     if not isinstance(choices, list):
         return schema
-    rest = [it for it in choices if it != {"type": "null"}]
+    rest = [choice for choice in choices if choice != {"type": "null"}]
     beside = {key: value for key, value in schema.items() if key != "anyOf"}
     return {**rest[0], **beside} if len(rest) == 1 else {**beside, "anyOf": rest}
 

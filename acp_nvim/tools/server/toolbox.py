@@ -98,7 +98,7 @@ class Toolbox:
         if not enabled:
             return []
         self.load()
-        return [it for it in self._tools.values() if enabled is True or it.name in enabled]
+        return [tool for tool in self._tools.values() if enabled is True or tool.name in enabled]
 
     async def call(
         self,
