@@ -397,6 +397,22 @@ async def test_later_writes_of_the_agent_into_the_buffer_survive_the_host(
     assert pending_by_path(second) == {"a.txt": ("modified", False, [six, HUNKS[1]])}
 
 
+async def test_a_buffer_discarded_before_the_host_is_killed_has_the_edits_of_the_file(
+    started: Neovims,
+) -> None:
+    at = await typed(started)
+    await at.neovim.core.review.hunk("reject", str(at.path), 1)
+    await at.neovim.exchange()
+    at.neovim.neovim.reload(str(at.path))
+    await at.settle()
+    started.kill(at.neovim)
+    second = await started.neovim("first", agents=0, enters=False)
+    second.neovim.buffers = at.neovim.neovim.buffers
+    second.neovim.type(str(at.path), parse(TWO + "later\n"))
+    await second.open(again=True)
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
+
+
 async def test_parked_edits_that_have_come_back_are_not_reported(started: Neovims) -> None:
     neovim = await started.neovim("first")
     view = neovim.core.files.pending_view

@@ -135,9 +135,12 @@ class FakeWorkspace:
         """Return the first session that belongs to this Neovim."""
         return next(session for session in self.sessions if session.status != "closed")
 
-    async def open(self) -> None:
-        """Enter a buffer of the workspace, which shows the edits that others have left."""
-        paths = self.core.persistence.open(str(self.work))
+    async def open(self, *, again: bool = False) -> None:
+        """Enter a buffer of the workspace, which shows the edits that others have left.
+
+        With ``again``, this is the next host of a Neovim.
+        """
+        paths = self.core.persistence.open(str(self.work), again=again)
         await self.core.persistence.catch_up(paths)
 
     async def exchange(self) -> None:

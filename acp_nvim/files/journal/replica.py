@@ -260,9 +260,10 @@ class Replica:
     # ----------------------------------------------------------------------------------
 
     def differs(self, now: Mapping[Key, Any]) -> bool:
-        """Return whether there are changes that other processes need."""
-        if any(key not in now and key[0] not in PASSIVE_KINDS for key in self.own):
-            return True
+        """Return whether there are changes that other processes or the next host need."""
+        removed = [key[0] for key in self.own if key not in now]
+        if any(kind == BUFFER or kind not in PASSIVE_KINDS for kind in removed):
+            return True  # a buffer that is saved or discarded needs no restored edits
         return any(
             key not in self.own or (key[0] not in PASSIVE_KINDS and _differ(self.own[key], value))
             for key, value in now.items()
