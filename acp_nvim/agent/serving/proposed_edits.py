@@ -66,7 +66,7 @@ class Amendment(msgspec.Struct):
 
 
 class ProposedEdits:
-    """Proposals of pending permissions, and the user's amendments to them (port `Amends`)."""
+    """Proposals of pending permissions, and the user's amendments to them (port `Amendments`)."""
 
     def __init__(self, files: Files, live: LiveTexts, comments: Comments) -> None:
         self._files = files

@@ -68,8 +68,8 @@ class BufferCache:
         an answer or a decision never reads a text from before the user's earlier changes.
 
         Two kinds of changes are not reported. A clean buffer follows changes of its file, so the
-        signature is compared here. After changes other than of text, such as options (`doubt` in
-        `acp.buffers.watch`), the buffer is read again.
+        signature is compared here. After changes other than of text, such as options
+        (`report_unknown_change` in `acp.buffers.watch`), the buffer is read again.
         """
         state = self._files.buffer(place.real)
         if state.text is None or state.is_stale or state.confirmed_signature is None:

@@ -28,14 +28,12 @@ ApplyChanges = Callable[[Sequence[FileChange]], Awaitable[None]]
 class OuterTrees:
     """Detection of agents' changes outside of the directories of their sessions."""
 
-    def __init__(
-        self, turns: Turns, snapshots: Snapshots, view: View, take_up: ApplyChanges
-    ) -> None:
-        """``take_up`` processes changes that were made while a turn ran."""
+    def __init__(self, turns: Turns, snapshots: Snapshots, view: View, apply: ApplyChanges) -> None:
+        """``apply`` processes changes that were made while a turn ran."""
         self._turns = turns
         self._snapshots = snapshots
         self._view = view
-        self._apply = take_up
+        self._apply = apply
         self._watch = FolderWatch(snapshots.folders)
         self._locks: dict[str, anyio.Lock] = {}
         self._known_since: dict[str, int] = {}

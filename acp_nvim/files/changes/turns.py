@@ -362,7 +362,7 @@ class Attribution:
         return calling[0] if len(calling) == 1 else next(iter(found), None)
 
     def is_sure(self, path: str, at: int) -> bool:
-        """Return whether no message that may still arrive could change the answer of `of`."""
+        """Return whether no message that may still arrive could change `author_of`."""
         found = self._turns_at_work(path, at)
         return len(found) < 2 or any(
             path in turn.naming_times and turn.had_call(at) for turn in found

@@ -1,5 +1,5 @@
 --- Stamps that detect a change of a file: modification time, size and inode, in the format of the
---- host's `stamp_of`.
+--- host's `signature_of`.
 local M = {}
 
 local GRAIN_NS = 20e6 -- two changes within a tick of the file clock may have the same stamp
