@@ -78,7 +78,9 @@ class DiskEntries:
 
     def sync_with_disk(self, path: str, disk: Text | None) -> Pending | None:
         """Carry the entry of a file over to its text on disk, and return it."""
-        entry = self._entries.get(path)
+        if path not in self._entries:
+            return None  # the buffer was saved meanwhile
+        entry = self._entries[path]
         synced = carry_over(entry, disk).entry if entry is not None else None
         if synced is None or not synced.is_conflict:
             self._entries[path] = synced

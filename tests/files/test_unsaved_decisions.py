@@ -7,11 +7,13 @@ if the buffer is discarded.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from anyio import from_thread
 
 from acp_nvim.edits.text import Text, parse
-from acp_nvim.files.bytes import roots
+from acp_nvim.files.bytes import disk, roots
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, pending_by_path
 
@@ -284,6 +286,29 @@ async def test_a_reject_undone_in_the_buffer_is_valid_in_the_file(
         await at.settle()
     assert at.path.read_text() == OLD
     assert pending_by_path(neovim) == {}
+
+
+async def test_a_save_during_a_reject_keeps_the_other_edits(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = await typed(started)
+    saved_text, is_saved = disk.saved_text, False
+
+    def save_meanwhile(*args: Any) -> Text:
+        nonlocal is_saved
+        text = saved_text(*args)
+        if not is_saved:
+            is_saved = True
+            from_thread.run_sync(at.neovim.neovim.save, str(at.path))
+        return text
+
+    monkeypatch.setattr(disk, "saved_text", save_meanwhile)
+    await at.neovim.decide_hunk("reject", at.path, 1)
+    assert is_saved
+    await at.neovim.exchange()
+    started.kill(at.neovim)
+    second = await started.neovim("second", agents=0)
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
 async def test_an_unsaved_write_is_pending_when_its_text_comes_back(started: Neovims) -> None:
