@@ -104,6 +104,14 @@ class DiskEntries:
         """Accept the hunks that a commit with this text contains."""
         self._change(path, lambda stored: stored.accepted(stored.hunks_in(text)))
 
+    def before_write(self, entry: Pending, on_disk: tuple[Text, Text] | None) -> Pending:
+        """Return the entry on disk before an agent's write to a buffer, which had this ``entry``.
+
+        ``on_disk`` is as for `record_agent_write`.
+        """
+        path, text = entry.path, on_disk[0] if on_disk is not None else entry.live
+        return self._entries.get(path, entry) or Pending(path, text, text, text)
+
     def record_agent_write(
         self,
         entry: Pending | None,

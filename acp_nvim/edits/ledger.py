@@ -43,7 +43,7 @@ class Ledger:
         self.disk_entries = DiskEntries()
         """Entries of files whose buffers have unsaved changes."""
         self._before_unpublished: dict[str, Pending] = {}
-        """Entries from before agents' writes that no other process has."""
+        """Entries of files on disk from before agents' writes that no other process has."""
 
     def get(self, path: str) -> Pending | None:
         """Return the file's entry; None if nothing is pending."""
@@ -478,7 +478,7 @@ class Ledger:
     ) -> None:
         known = self._sync(path, before)
         entry = known or Pending(path, before, before, before)
-        self._before_unpublished.setdefault(path, entry)
+        self._before_unpublished.setdefault(path, self.disk_entries.before_write(entry, on_disk))
         if before is not None and saved:
             self.disk_entries.record_agent_write(known, path, before, after, writers, on_disk)
         elif before is not None:

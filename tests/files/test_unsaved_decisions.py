@@ -382,6 +382,10 @@ async def test_a_hunk_left_in_another_unsaved_buffer_is_pending_there(started: N
     assert at.path.read_text() == OLD + "mine\n"
     assert pending_by_path(at.neovim) == {}
     assert pending_by_path(other.neovim) == {"a.txt": ("modified", False, HUNKS)}
+    await at.neovim.write(at.path, at.text.replace("line 6\n", "six\n"))
+    for neovim in (at.neovim, other.neovim):
+        await neovim.exchange()
+    assert pending_by_path(other.neovim) == {"a.txt": ("modified", False, HUNKS)}
     other.neovim.neovim.save(str(at.path))
     await other.settle()
     await at.neovim.exchange()
@@ -403,6 +407,38 @@ async def test_another_neovim_shows_an_unsaved_write_once_it_is_saved(started: N
     await at.settle()
     await other.core.sync_all()
     assert pending_by_path(other) == {"a.txt": ("modified", False, HUNKS)}
+
+
+async def test_an_unsaved_write_beside_a_write_of_another_neovim_leaves_the_file_its_base(
+    started: Neovims,
+) -> None:
+    at = await typed(started)
+    other = Typed(await started.neovim("other", agents=0))
+    other.neovim.add_session("agent 2")
+    other.neovim.neovim.open(str(at.path))
+    await other.settle()
+    other.type("theirs")
+    await other.settle()
+    at.neovim.neovim.reload(str(at.path))
+    await at.settle()
+    await other.neovim.core.review.hunk("reject", str(at.path), 1)
+    await other.neovim.exchange()
+    await at.neovim.core.review.hunk("accept", str(at.path), 1)
+    for neovim in (at.neovim, other.neovim):
+        await neovim.exchange()
+    text = await other.neovim.read(at.path, other.neovim.own_session)
+    await at.neovim.read(at.path)
+    await at.neovim.write(at.path, TWO.replace("line 8\n", "eight\n"))
+    await at.neovim.exchange()
+    await other.neovim.write(at.path, text.replace("line 6\n", "six\n"), other.neovim.own_session)
+    for neovim in (other.neovim, at.neovim, other.neovim):
+        await neovim.exchange()
+    await at.settle()
+    eight = (("line 8",), ("eight",))
+    assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, [eight, HUNKS[1]])}
+    started.kill(other.neovim)
+    third = await started.neovim("third", agents=0)
+    assert pending_by_path(third) == {"a.txt": ("modified", False, [eight, HUNKS[1]])}
 
 
 async def test_later_writes_of_the_agent_into_the_buffer_survive_the_host(

@@ -283,11 +283,11 @@ class SharedState:
         stored = ledger.disk_entries.get(path)
         with_unsaved = ledger.disk_entries.with_unsaved_writes(path)
         entry = on_disk = theirs.entry
-        if mine is not None and stored is not None:
-            entry = merge_pending(stored, mine, theirs.entry)
-        if before is not None and stored is not None:
-            on_disk = merge_pending(before, stored, theirs.entry)
         known = before or stored
+        if mine is not None:
+            entry = merge_pending(known or _settled(mine), mine, theirs.entry)
+        if before is not None and stored is not None and before != stored:
+            on_disk = merge_pending(before, stored, theirs.entry)
         if with_unsaved is not None and known is not None:
             with_unsaved = merge_pending(known, with_unsaved, theirs.entry)
         self._install(path, theirs._replace(entry=entry))
@@ -349,6 +349,11 @@ def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pen
     found = merge(before.base, mine.base, decided)
     base = found.text if isinstance(found, Merged) else overlay(before.base, mine.base, decided)
     return msgspec.structs.replace(mine, base=base, writers=writers)
+
+
+def _settled(entry: Pending) -> Pending:
+    """Return the entry of a file on disk that has none of the edits of its buffer."""
+    return msgspec.structs.replace(entry, live=entry.base)
 
 
 def _copy(checkpoint: Checkpoint) -> Checkpoint:
