@@ -43,7 +43,7 @@ from acp_nvim.edits.merge import overlay
 from acp_nvim.edits.text import EMPTY, Text, from_lines, rows, size
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Maximum number of bytes of texts, of all sessions together."""
+"""Maximum size of the texts of all sessions together, in bytes."""
 MAX_DIGESTS = 20_000
 LATEST = 3
 """Number of an agent's latest writes of a file for which the earlier base is kept."""
@@ -179,10 +179,10 @@ class Belief(msgspec.Struct, frozen=True):
 
     def _without_gone_writes(self, before: Text, after: Text) -> Belief:
         """Remove the agent's own lines from the base if they are gone from the file."""
-        found = self
+        belief = self
         for earlier in reversed(self.earlier):
-            found = found._without_gone_write(earlier, before, after)
-        return found
+            belief = belief._without_gone_write(earlier, before, after)
+        return belief
 
     def _without_gone_write(self, earlier: Text, before: Text, after: Text) -> Belief:
         """Remove lines that are as they were before one of the agent's writes."""
@@ -209,10 +209,10 @@ class Belief(msgspec.Struct, frozen=True):
 
 def _touches(hunks: list[Hunk], start: int, end: int) -> bool:
     """Return whether hunks change one of these old rows, or insert lines between them."""
+    if start == end:
+        return any(hunk.start <= start <= hunk.end for hunk in hunks)
     return any(
-        hunk.start <= start <= hunk.end
-        if start == end
-        else start < hunk.start < end
+        start < hunk.start < end
         if hunk.start == hunk.end
         else hunk.start < end and start < hunk.end
         for hunk in hunks
@@ -249,7 +249,6 @@ class AgentBases:
     # ---- events of agents
 
     def record_read(self, session: str, path: str, text: Text) -> None:
-        """Record that the agent has read this text."""
         belief = self._belief(session, path)
         if belief is None or belief.base is not text or belief.read is not text:
             self._set(session, path, belief.after_read(text) if belief else Belief(text, text))
@@ -365,10 +364,10 @@ class AgentBases:
     # ---- helpers
 
     def _belief(self, session: str, path: str) -> Belief | None:
-        found = self._files.get(path, {}).get(session)
-        if found is not None:
+        belief = self._files.get(path, {}).get(session)
+        if belief is not None:
             self._sizes.move_to_end((session, path))
-        return found
+        return belief
 
     def _set(self, session: str, path: str, belief: Belief) -> None:
         key = session, path

@@ -73,4 +73,4 @@ def update_blame(blame: Blame, lines: Sequence[str], author: int = NOBODY) -> Bl
 
 
 def _runs(authors: Iterable[int]) -> tuple[Run, ...]:
-    return tuple((len(list(alike)), author) for author, alike in groupby(authors))
+    return tuple((len(list(group)), author) for author, group in groupby(authors))

@@ -69,8 +69,8 @@ def combine(one: Pending, other: Pending) -> Pending:
     """Combine two entries of a file with the same live text."""
     writers = one.writers | other.writers
     if one.base is None or other.base is None or one.live is None:
-        whole = one if one.base is None or one.live is None else other
-        return msgspec.structs.replace(whole, writers=writers)
+        complete = one if one.base is None or one.live is None else other
+        return msgspec.structs.replace(complete, writers=writers)
     merged = merge(one.live, one.base, other.base)
     base = merged.text if isinstance(merged, Merged) else other.base
     return msgspec.structs.replace(
@@ -122,7 +122,6 @@ def _touches(edit: Hunk, hunk: Hunk) -> bool:
 
 
 def _keep_only(entry: Pending, chosen: Collection[Hunk]) -> Pending:
-    """Return the entry with these hunks only."""
     return entry.accepted([hunk for hunk in entry.hunks if hunk not in chosen])
 
 

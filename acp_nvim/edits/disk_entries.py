@@ -172,8 +172,9 @@ def is_nearer(text: Text | None, one: Text | None, other: Text | None) -> bool:
     return _distance(text, one) < _distance(text, other)
 
 
-def _distance(some: Text | None, other: Text | None) -> int:
-    return sum(it.end - it.start + len(it.lines) for it in diff(keys(some), keys(other)))
+def _distance(one: Text | None, other: Text | None) -> int:
+    hunks = diff(keys(one), keys(other))
+    return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in hunks)
 
 
 def _with_write(

@@ -23,12 +23,9 @@ MAX_WORK = 200_000
 MAX_HUNKS = 10_000
 """Maximum number of hunks of one diff. The last one ends where both texts end in the same lines."""
 MAX_ROWS = 2_000_000
-"""Maximum number of rows that are searched for anchors in one diff, for all gaps together; about 1
-s.
-"""
+"""Maximum number of rows searched for anchors in one diff, for all gaps together; about 1 s."""
 WINDOWS = (4_000, 40_000)
-"""Numbers of rows of each text that are searched for anchors, one after the other, before the rest.
-"""
+"""Numbers of rows of each text that are searched for anchors, in turn, before the rest."""
 MAX_DEPTH = 12
 """Maximum number of nested searches of a gap for anchors."""
 NEAR = 12
@@ -42,9 +39,7 @@ Pair = tuple[int, int]
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """Replacement of old rows [start, end) by ``lines``, at ``new_start`` in the new text
-    (0-based).
-    """
+    """Replacement of old rows [start, end) with ``lines``, at row ``new_start``; 0-based."""
 
     start: int
     end: int
@@ -102,10 +97,7 @@ def invert(old: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
 
 
 class _Matcher:
-    """Finder of blocks of common lines in two texts.
-
-    It serves one diff, since it counts the work.
-    """
+    """Finder of blocks of common lines in two texts, for one diff, whose work it counts."""
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
         self.old = list(old)
@@ -270,11 +262,11 @@ class _Matcher:
             return
         rows = [row for row in range(a, a_end) if self.old[row] in common]
         new_rows = [row for row in range(b, b_end) if self.new[row] in common]
-        found, work = _myers(
+        pairs, work = _myers(
             [self.old[i] for i in rows], [self.new[j] for j in new_rows], self.work
         )
         self.work -= work
-        for i, j in found:
+        for i, j in pairs:
             yield rows[i], new_rows[j], 1
 
 

@@ -51,8 +51,8 @@ class Ledger:
 
     def files(self, session: int | None = None) -> list[Pending]:
         """Return all entries, or those that a session wrote to."""
-        found = self._files.values()
-        return [entry for entry in found if session is None or session in entry.writers]
+        entries = self._files.values()
+        return [entry for entry in entries if session is None or session in entry.writers]
 
     # Exchange with other processes
 
@@ -88,7 +88,7 @@ class Ledger:
         return self.disk_entries.get(path, self._files.get(path))
 
     def _entry_to_publish(self, path: str) -> Pending | None:
-        """Return the entry for other processes: that of the file, plus agents' unsaved writes."""
+        """Return the entry for other processes: the file's, plus agents' unsaved writes."""
         return self.disk_entries.with_unsaved_writes(path) or self.disk_entry(path)
 
     def replace_file(self, path: str, edits: FileEdits) -> None:
@@ -561,7 +561,12 @@ class Ledger:
             return [Restoration(step.path, step.after, step.before) for step in reversed(steps)]
         if others:
             return [
-                Restoration(step.path, present[step.path], present[step.path], note=_CHANGED)
+                Restoration(
+                    step.path,
+                    present[step.path],
+                    present[step.path],
+                    note=wording.WHY_NOT_UNREJECTED,
+                )
                 for step in steps
             ]
         return [self._merge_back(step, present[step.path], before.writers) for step in steps]
@@ -571,16 +576,15 @@ class Ledger:
     ) -> Restoration:
         """Merge the rejected text into a file that has changed since."""
         if now is None or step.after is None or step.before is None:
-            return Restoration(step.path, now, now, note=_CHANGED)
+            return Restoration(step.path, now, now, note=wording.WHY_NOT_UNREJECTED)
         result = merge(step.after, now, step.before)
         if isinstance(result, Conflict):
-            return Restoration(step.path, now, now, note=f"{_CHANGED}: {result.reason}")
+            return Restoration(
+                step.path, now, now, note=f"{wording.WHY_NOT_UNREJECTED}: {result.reason}"
+            )
         is_saved = step.path not in self.disk_entries
         self._add_write(step.path, now, result.text, writers, is_saved)
         return Restoration(step.path, now, result.text)
-
-
-_CHANGED = wording.WHY_NOT_UNREJECTED
 
 
 def _require(entry: Pending, hunk: Hunk) -> Hunk:

@@ -28,23 +28,21 @@ def join_records(payloads: Iterable[bytes]) -> bytes:
 
 
 def read_records(data: bytes) -> tuple[list[bytes], int, int]:
-    """Return the complete records in order, the number of lost bytes before the last one, and where
-    to continue.
+    """Return the complete records, the number of lost bytes between them, and where they end.
 
-    Reading continues after the last complete record, because another process may still be writing
-    the rest.
+    Continue reading there, because another process may still be writing the next record.
     """
-    found: list[bytes] = []
+    records: list[bytes] = []
     at = lost = end = 0
     while 0 <= at < len(data):
         payload = _record(data, at)
         if payload is not None:
-            found.append(payload)
+            records.append(payload)
             lost += at - end
             at = end = at + _HEAD.size + len(payload)
         else:
             at = data.find(MARK, at + 1)
-    return found, lost, end
+    return records, lost, end
 
 
 def _record(data: bytes, at: int) -> bytes | None:
@@ -52,5 +50,5 @@ def _record(data: bytes, at: int) -> bytes | None:
         return None
     mark, length, checksum = _HEAD.unpack_from(data, at)
     payload = data[at + _HEAD.size : at + _HEAD.size + length]
-    whole = mark == MARK and len(payload) == length and crc32(payload) == checksum
-    return payload if whole else None
+    is_complete = mark == MARK and len(payload) == length and crc32(payload) == checksum
+    return payload if is_complete else None

@@ -116,10 +116,10 @@ def _regions(
     tagged = [(hunk, 0) for hunk in users] + [(hunk, 1) for hunk in agents]
     for hunk, side in sorted(tagged, key=lambda item: (item[0].start, item[0].end)):
         other = sides[1 - side]
-        near = other and (
+        joins = other and (
             _are_entangled(other[-1], hunk) or (touching and hunk.start <= other[-1].end)
         )
-        if (sides[0] or sides[1]) and not near:
+        if (sides[0] or sides[1]) and not joins:
             yield sides
             sides = ([], [])
         sides[side].append(hunk)
@@ -160,12 +160,12 @@ def _range(group: list[Hunk], users: list[Hunk], shift: int, count: int) -> Rang
 
 def conflict_reason(ranges: Sequence[Range]) -> str:
     """Return the reason, such as 'lines 4-6 were changed by the user and by the agent'."""
-    named = [
+    names = [
         f"{first}-{last}" if last > first else f"{first}" for first, last in ranges[:MAX_RANGES]
     ]
     if len(ranges) > MAX_RANGES:
-        named.append(f"{len(ranges) - MAX_RANGES} more places")
-    one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
-    listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
-    subject = f"line {listed} was" if one else f"lines {listed} were"
+        names.append(f"{len(ranges) - MAX_RANGES} more places")
+    is_one_line = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    subject = f"line {listed} was" if is_one_line else f"lines {listed} were"
     return f"{subject} changed by the user and by the agent"

@@ -104,10 +104,10 @@ def parse_complete(text: str, path: str | None = None) -> tuple[FilePatch, ...] 
     if len(text) > MAX_LENGTH:
         return None
     try:
-        found = parse_patch(text, path)
+        patches = parse_patch(text, path)
     except PatchError:
         return None
-    return tuple(found) if _is_complete(text, found) else None
+    return tuple(patches) if _is_complete(text, patches) else None
 
 
 def parse_patch(text: str, path: str | None = None) -> list[FilePatch]:
@@ -118,17 +118,15 @@ def parse_patch(text: str, path: str | None = None) -> list[FilePatch]:
     if _ENVELOPE.search(text):
         return _parse_envelope(text)
     if path is not None and not has_file_header(text):
-        found = _parse_unified(f"--- a/file\n+++ b/file\n{text}")
-        return [msgspec.structs.replace(one, path=path) for one in found]
+        patches = _parse_unified(f"--- a/file\n+++ b/file\n{text}")
+        return [msgspec.structs.replace(patch, path=path) for patch in patches]
     return _parse_unified(text)
 
 
 def _is_complete(text: str, patches: Iterable[FilePatch]) -> bool:
-    """Return whether every line of a patch is in a hunk, is a note, or belongs to the frame and
-    names no other file.
-    """
-    counts = Counter(line for one in patches for hunk in one.hunks for line in hunk.lines)
-    counts.update(note for one in patches for note in one.notes)
+    """Return whether the parsed patches represent every line of a text."""
+    counts = Counter(line for patch in patches for hunk in patch.hunks for line in hunk.lines)
+    counts.update(note for patch in patches for note in patch.notes)
     names = {name for patch in patches for name in (patch.path, patch.origin)}
     for line in text.split("\n"):
         if counts[line] > 0:
@@ -165,17 +163,17 @@ def _parse_unified(text: str) -> list[FilePatch]:
 
     ended = text if text.endswith("\n") else f"{text}\n"
     try:
-        found = PatchSet(ended)
+        files = PatchSet(ended)
     except UnidiffParseError:
-        found = None
-    if not found or not _is_read_completely(ended, found):
+        files = None
+    if not files or not _is_read_completely(ended, files):
         try:
-            found = PatchSet(_recount(ended))
+            files = PatchSet(_recount(ended))
         except UnidiffParseError as error:
             raise PatchError(" ".join(str(error).split())) from error
-    if not found:
+    if not files:
         raise PatchError("there is no diff in it")
-    return [_unified_file(one) for one in found]
+    return [_unified_file(file) for file in files]
 
 
 def _is_read_completely(text: str, files: Iterable[PatchedFile]) -> bool:
@@ -183,7 +181,7 @@ def _is_read_completely(text: str, files: Iterable[PatchedFile]) -> bool:
     heads = sum(bool(_HUNK_HEADER.match(line)) for line in text.split("\n"))
     if heads != sum(len(file) for file in files):
         return False
-    return not any(info.startswith(("+", "-")) for one in files for info in _stray_lines(one))
+    return not any(info.startswith(("+", "-")) for file in files for info in _stray_lines(file))
 
 
 def _stray_lines(file: PatchedFile) -> Iterator[str]:
@@ -255,8 +253,10 @@ def _unquote(name: str) -> str:
     """Return a path without git's quoting, which is that of C."""
 
     def byte(match: re.Match[bytes]) -> bytes:
-        found = match.group(1)
-        return bytes([int(found, 8) & 0xFF]) if len(found) == 3 else _ESCAPES.get(found, found)
+        escaped = match.group(1)
+        return (
+            bytes([int(escaped, 8) & 0xFF]) if len(escaped) == 3 else _ESCAPES.get(escaped, escaped)
+        )
 
     return _OCTAL.sub(byte, name.encode()).decode("utf-8", "surrogateescape")
 
@@ -279,7 +279,7 @@ def _unified_hunk(hunk: UnifiedHunk) -> PatchHunk:
 
 def _parse_envelope(text: str) -> list[FilePatch]:
     lines = iter(_lines_of_envelope(text))
-    found: list[FilePatch] = []
+    patches: list[FilePatch] = []
     line = next(lines, None)
     while line is not None:
         word, _, path = line.partition(":")
@@ -289,11 +289,11 @@ def _parse_envelope(text: str) -> list[FilePatch]:
         while following is not None and not _is_file_start(following):
             body.append(following)
             following = next(lines, None)
-        found.append(_file_patch(word, path, body))
+        patches.append(_file_patch(word, path, body))
         line = following
-    if not found:
+    if not patches:
         raise PatchError("the patch names no file")
-    return found
+    return patches
 
 
 def _lines_of_envelope(text: str) -> list[str]:

@@ -75,16 +75,15 @@ def _with_present_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
     while head < min(len(hunk.old), len(hunk.new)) and hunk.old[head] == hunk.new[head]:
         head += 1
     tail = 0
-    most = min(len(hunk.old), len(hunk.new)) - head
-    while tail < most and hunk.old[-1 - tail] == hunk.new[-1 - tail]:
+    limit = min(len(hunk.old), len(hunk.new)) - head
+    while tail < limit and hunk.old[-1 - tail] == hunk.new[-1 - tail]:
         tail += 1
     middle = hunk.new[head : len(hunk.new) - tail]
     return [*present[:head], *middle, *present[len(present) - tail :]]
 
 
 _NORMALIZERS: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.rstrip, str.strip)
-"""Changes of lines before they are compared, strictest first: models often lose blanks at the ends.
-"""
+"""Normalization of compared lines, strictest first: models often lose blanks at the ends."""
 
 
 class _Places:
@@ -100,13 +99,13 @@ class _Places:
     @cached_property
     def _rows(self) -> dict[str, list[int]]:
         """Return the rows of each line, ignoring blanks at both ends."""
-        found: dict[str, list[int]] = {}
+        rows: dict[str, list[int]] = {}
         for row, line in enumerate(self._lines):
-            found.setdefault(line.strip(), []).append(row)
-        return found
+            rows.setdefault(line.strip(), []).append(row)
+        return rows
 
     def find(self, hunk: PatchHunk, start: int, drift: int) -> int | None:
-        """Return the row from ``start`` on at which a hunk fits, nearest to the row it names."""
+        """Return the row, not before ``start``, where a hunk fits, nearest to the row it names."""
         below = self._row_below(hunk.anchors, start)
         if below is None:
             return None

@@ -177,8 +177,12 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         The base is from a time when the live text was the same, so later additions to the base were
         undone as well.
         """
-        then = msgspec.structs.replace(self, base=base)
-        return then if self.base is not None and then.pending_lines < self.pending_lines else self
+        rebased = msgspec.structs.replace(self, base=base)
+        return (
+            rebased
+            if self.base is not None and rebased.pending_lines < self.pending_lines
+            else self
+        )
 
     def accepted(self, chosen: Collection[Hunk]) -> Pending:
         """Return the entry with these hunks applied to the base."""
@@ -198,7 +202,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         start, end = _move_rows(hunk, diff(keys(other.base), base))
         for own in reversed(self._marked_hunks):
             removed = diff(hunk.lines, own.lines)
-            common = apply(hunk.lines, [Hunk(it.start, it.end, (), 0) for it in removed])
+            common = apply(hunk.lines, [Hunk(cut.start, cut.end, (), 0) for cut in removed])
             if common and own.start <= end and start <= own.end:
                 above = base[own.start : max(own.start, start)]
                 below = base[min(own.end, end) : own.end]
@@ -214,14 +218,14 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         """Return the steps that restore the file to its base, at its old path."""
         if self.base is None:
             if self.is_user_edited:
-                return [Restoration(self.path, self.live, self.live, note=_KEPT)]
+                return [Restoration(self.path, self.live, self.live, note=wording.WHY_FILE_KEPT)]
             return [Restoration(self.path, self.live, None)]
         if self.origin is not None:
             return [
                 Restoration(self.origin, None, self.base),
                 Restoration(self.path, self.live, None),
             ]
-        note = _CONFLICT if self.is_conflict and not self.is_overtaken else ""
+        note = wording.WHY_BUFFER_KEPT if self.is_conflict and not self.is_overtaken else ""
         return [Restoration(self.path, self.live, self.base, note=note)]
 
     def hunks_in(self, committed: Text) -> list[Hunk]:
@@ -239,9 +243,9 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
     def _select(self, chosen: Collection[Hunk]) -> list[Hunk]:
         """Return these hunks over keys."""
-        wanted = set(chosen)
+        selected = set(chosen)
         both = zip(self._marked_hunks, self.hunks, strict=True)
-        return [marked for marked, hunk in both if hunk in wanted]
+        return [marked for marked, hunk in both if hunk in selected]
 
 
 class Reject(msgspec.Struct, frozen=True):
@@ -270,14 +274,10 @@ class FileEdits(msgspec.Struct, frozen=True):
     parked: tuple[ParkedEdits, ...] = ()
 
 
-_KEPT = wording.WHY_FILE_KEPT
-_CONFLICT = wording.WHY_BUFFER_KEPT
-
-
 def _move_rows(hunk: Hunk, changes: Sequence[Hunk]) -> tuple[int, int]:
     """Return the first row of a hunk, and the one after its last, after changes of its text."""
     start = hunk.start + sum(change.growth for change in changes if change.end <= hunk.start)
-    end = hunk.end + sum(it.growth for it in changes if it.start < hunk.end or it.end <= hunk.start)
+    end = hunk.end + sum(c.growth for c in changes if c.start < hunk.end or c.end <= hunk.start)
     return start, max(start, end)
 
 
@@ -321,7 +321,7 @@ def _edits_outside(
 def _count_restored(
     base: Sequence[str], removal: Hunk, lines: Sequence[str], *, last: bool = False
 ) -> int:
-    """Return how many of the first lines (or the ``last``) are lines that a hunk removed."""
+    """Return how many of the first (or ``last``) lines are ones that a hunk removed."""
     step = -1 if last else 1
     removed = iter(base[removal.start : removal.end][::step] if not removal.lines else ())
     return sum(1 for _ in takewhile(lambda line: line in removed, lines[::step]))

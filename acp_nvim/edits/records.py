@@ -1,5 +1,4 @@
-"""Conversion between the values of a journal and records. Each value has a key; its last record
-counts.
+"""Conversion between the values of a journal and records. The last record of a key counts.
 
 Texts have records of their own, named by their content, so a text in many values is written once.
 The first text of a path is written as a whole, later ones as changes of it. The size of a journal
@@ -190,9 +189,9 @@ class Reader:
     def feed(self, batches: Iterable[bytes]) -> dict[Key, None]:
         """Continue with more results of `batch`; return the keys of their records, in order."""
         keys: dict[Key, None] = {}
-        for one in batches:
+        for data in batches:
             try:
-                records = [_decode(record) for record in _decode_batch(one)]
+                records = [_decode(record) for record in _decode_batch(data)]
             except msgspec.DecodeError:
                 self.lost += 1
                 continue
@@ -238,10 +237,10 @@ class Reader:
         """Return the bytes of a name. Raise `LostValueError`."""
         if name == NONE:
             return None
-        found = self._contents.get(name)
-        if not isinstance(found, Data):
+        record = self._contents.get(name)
+        if not isinstance(record, Data):
             raise LostValueError("bytes are missing")
-        return found.data
+        return record.data
 
     def _apply(self, record: Record) -> None:
         match record:
@@ -269,11 +268,11 @@ class Reader:
 
 def _changes(base: Text, text: Text) -> list[Row] | None:
     """Return the changes between two texts; None if they are not much smaller than the text."""
-    most = len(text.lines) // SMALL
-    if len(set(text.lines).difference(base.lines)) > most:
+    limit = len(text.lines) // SMALL
+    if len(set(text.lines).difference(base.lines)) > limit:
         return None
     hunks = diff(base.lines, text.lines)
-    if sum(len(hunk.lines) + 1 for hunk in hunks) > most:
+    if sum(len(hunk.lines) + 1 for hunk in hunks) > limit:
         return None
     return [(hunk.start, hunk.end, _pack_lines(hunk.lines)) for hunk in hunks]
 
@@ -311,5 +310,5 @@ def _unpack_lines(lines: bytes) -> tuple[str, ...]:
     try:
         return msgspec.msgpack.decode(lines, type=tuple[str, ...])
     except msgspec.ValidationError:
-        found = msgspec.msgpack.decode(lines, type=list[bytes])
-        return tuple(line.decode("utf-8", "surrogatepass") for line in found)
+        encoded = msgspec.msgpack.decode(lines, type=list[bytes])
+        return tuple(line.decode("utf-8", "surrogatepass") for line in encoded)

@@ -1,5 +1,4 @@
-"""Conversion between a file's state in a ledger, or a reject, and a record of a journal
-(`records`).
+"""Conversion of the state of files in a ledger, and of rejects, to and from `records`.
 
 Sessions are numbers within one process, and keys across processes.
 """
@@ -109,20 +108,20 @@ def file(writer: Writer, sessions: SessionKeys, path: str, edits: FileEdits) -> 
     return File(
         None if edits.entry is None else entry(writer, sessions, edits.entry),
         writer.text(path, edits.undo_entry.live if edits.undo_entry else None),
-        [entry(writer, sessions, one) for one in edits.history],
+        [entry(writer, sessions, pending) for pending in edits.history],
         [
-            ParkedEntry(entry(writer, sessions, one.entry), one.branch, one.time)
-            for one in edits.parked
+            ParkedEntry(entry(writer, sessions, parked.entry), parked.branch, parked.time)
+            for parked in edits.parked
         ],
     )
 
 
 def reject(writer: Writer, sessions: SessionKeys, rejects: list[Reject]) -> list[Rejected]:
     """Return the record of one reject of several files."""
-    return [_rejected_record(writer, sessions, one) for one in rejects]
+    return [_rejected_record(writer, sessions, reject) for reject in rejects]
 
 
-def _rejected_record(writer: Writer, sessions: SessionKeys, one: Reject) -> Rejected:
+def _rejected_record(writer: Writer, sessions: SessionKeys, reject: Reject) -> Rejected:
     steps = [
         Step(
             to_bytes(step.path),
@@ -130,10 +129,10 @@ def _rejected_record(writer: Writer, sessions: SessionKeys, one: Reject) -> Reje
             writer.text(step.path, step.after),
             step.note,
         )
-        for step in one.steps
+        for step in reject.steps
     ]
-    after = None if one.after is None else entry(writer, sessions, one.after)
-    return Rejected(entry(writer, sessions, one.before), after, steps)
+    after = None if reject.after is None else entry(writer, sessions, reject.after)
+    return Rejected(entry(writer, sessions, reject.before), after, steps)
 
 
 # -- from records ---------------------------------------------------------------------------------
@@ -161,17 +160,17 @@ def pending(reader: Reader, sessions: SessionKeys, record: Entry) -> Pending:
 def file_edits(reader: Reader, sessions: SessionKeys, path: str, record: File) -> FileEdits:
     """Return the edits of a file, without lost values."""
 
-    def one(wanted: Entry) -> Pending:
-        return pending(reader, sessions, wanted)
+    def convert(entry: Entry) -> Pending:
+        return pending(reader, sessions, entry)
 
-    found = [] if record.entry is None else values_of(reader, [record.entry], one)
+    entries = [] if record.entry is None else values_of(reader, [record.entry], convert)
     text = values_of(reader, [record.undo_text], reader.text)
     undo_entry = Pending(path, text[0], text[0], text[0]) if text and text[0] else None
     parked = values_of(
-        reader, record.parked, lambda it: ParkedEdits(one(it.entry), it.branch, it.time)
+        reader, record.parked, lambda it: ParkedEdits(convert(it.entry), it.branch, it.time)
     )
-    history = values_of(reader, record.history, one)
-    return FileEdits(found[0] if found else None, undo_entry, tuple(history), tuple(parked))
+    history = values_of(reader, record.history, convert)
+    return FileEdits(entries[0] if entries else None, undo_entry, tuple(history), tuple(parked))
 
 
 def values_of(reader: Reader, records: list[T], convert: Callable[[T], U]) -> list[U]:

@@ -80,9 +80,9 @@ def keys(text: Text | None) -> list[str]:
     return lines
 
 
-def from_keys(found: Sequence[str]) -> Text | None:
+def from_keys(marked: Sequence[str]) -> Text | None:
     """Return the text of these keys. A mark that is not on the last line is dropped."""
-    if not found:
+    if not marked:
         return None
-    eol = not found[-1].endswith("\n")
-    return from_lines((line.removesuffix("\n") for line in found), eol)
+    eol = not marked[-1].endswith("\n")
+    return from_lines((line.removesuffix("\n") for line in marked), eol)

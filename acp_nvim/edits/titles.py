@@ -48,11 +48,11 @@ class TitledText(msgspec.Struct, frozen=True):
         if start == end:
             touching = [span for span in self.spans if span.start <= start <= span.end]
             return touching[-1].title if touching else ""
-        found: dict[int, str] = {}
+        by_row: dict[int, str] = {}
         for span in self.spans:
             shared = range(max(start, span.start), min(end, span.end))
-            found |= dict.fromkeys(shared, span.title)
-        titles = (found[row] for row in sorted(found))
+            by_row |= dict.fromkeys(shared, span.title)
+        titles = (by_row[row] for row in sorted(by_row))
         return SEPARATOR.join(dict.fromkeys(filter(None, titles)))
 
 

@@ -32,7 +32,6 @@ class UndoHistory:
         """Entry of each file after the changes of `_user_edits`."""
 
     def replace_file(self, path: str, entries: Sequence[Pending]) -> None:
-        """Replace the history of this file."""
         others = [entry for entry in self.entries if entry.path != path]
         self.entries = [*others, *entries][-MAX_UNDONE:]
 
@@ -68,7 +67,7 @@ class UndoHistory:
     def has_only_user_edits_since(self, entry: Pending, before: Pending) -> bool:
         """Return whether all changes between two entries of a file are the user's."""
         run = self._user_edits.get(entry.path, ())
-        return self._is_latest(entry) and any(one is before for one in run)
+        return self._is_latest(entry) and any(known is before for known in run)
 
     def _is_latest(self, entry: Pending) -> bool:
         return self._after.get(entry.path) is entry

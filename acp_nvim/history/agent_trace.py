@@ -1,6 +1,4 @@
-"""Authors of lines in the format Agent Trace for other programs (https://agent-trace.dev, version
-0.1.0).
-"""
+"""Authors of lines in the format Agent Trace 0.1.0 (https://agent-trace.dev)."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ def trace(
     Files without lines by agents are left out. ``version`` is that of this plugin. Without a git
     ``revision``, the lines are those of the present texts.
     """
-    conversations_of = {
-        path: _conversations(authors_of_file) for path, authors_of_file in files.items()
-    }
+    by_path = {path: _conversations(authors) for path, authors in files.items()}
     return {
         "version": VERSION,
         "id": str(uuid4()),
@@ -34,24 +30,24 @@ def trace(
         "tool": {"name": "acp.nvim", "version": version},
         "files": [
             {"path": path, "conversations": conversations}
-            for path, conversations in conversations_of.items()
+            for path, conversations in by_path.items()
             if conversations
         ],
     }
 
 
-def _conversations(authors_of_file: FileAuthors) -> list[dict[str, Any]]:
+def _conversations(file: FileAuthors) -> list[dict[str, Any]]:
     """Return one item for each prompt, with its lines (1-based, inclusive)."""
     ranges: dict[int, list[dict[str, int]]] = {}
-    for first, end, author in authors_of_file.ranges:
+    for first, end, author in file.ranges:
         ranges.setdefault(author, []).append({"start_line": first + 1, "end_line": end})
     return [
         {
-            "url": _url(authors_of_file.authors[author]),
+            "url": _url(file.authors[author]),
             "contributor": {"type": "ai"},
-            "ranges": found,
+            "ranges": lines,
         }
-        for author, found in ranges.items()
+        for author, lines in ranges.items()
     ]
 
 

@@ -110,14 +110,14 @@ def trim(database: Database, days: float, size: int) -> None:
     """
     with database.transaction() as sql:
         sql.execute("DELETE FROM blames WHERE updated < ?", (time.time() - days * DAY_S,))
-        room, rest = size // SHARE, list[str]()
+        room, dropped = size // SHARE, list[str]()
         for path, size in sql.execute(
             "SELECT path, length(lines) + length(runs) FROM blames ORDER BY updated DESC"
         ).fetchall():
             room -= size
             if room < 0:
-                rest.append(path)
-        sql.executemany("DELETE FROM blames WHERE path = ?", [(path,) for path in rest])
+                dropped.append(path)
+        sql.executemany("DELETE FROM blames WHERE path = ?", [(path,) for path in dropped])
         rows = sql.execute("SELECT runs FROM blames").fetchall()
         used = {author for (runs,) in rows for _, author in _RUNS.decode(unpack(runs))}
         unused = [
@@ -132,12 +132,10 @@ def trim(database: Database, days: float, size: int) -> None:
 
 def blame(database: Database, path: str, text: Text) -> FileAuthors:
     """Return the authors of lines of a file with this present text. Raise `sqlite3.Error`."""
-    found = _stored_blame(database.sql, path)
-    ranges = [] if found is None else list(update_blame(found, line_digests(text)).ranges())
-    found_authors = {
-        number: author(database.sql, number) for number in {number for _, _, number in ranges}
-    }
-    authors = {number: found for number, found in found_authors.items() if found is not None}
+    stored = _stored_blame(database.sql, path)
+    ranges = [] if stored is None else list(update_blame(stored, line_digests(text)).ranges())
+    rows = {number: author(database.sql, number) for number in {number for _, _, number in ranges}}
+    authors = {number: row for number, row in rows.items() if row is not None}
     return FileAuthors([lines for lines in ranges if lines[2] in authors], authors)
 
 

@@ -168,10 +168,10 @@ class Database:
 def identity_of(path: Path) -> tuple[int, int] | None:
     """Return a value that identifies a file among later ones at its path, or None if missing."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def set_aside(path: Path, identity: tuple[int, int] | None) -> Path | None:

@@ -171,10 +171,10 @@ class Recorder:
 
     def _pop_recorded_writes(self) -> Sequence[FileWrite | FileMove]:
         """Remove and return the writes of recorded sessions."""
-        write, self._writes = self._writes, []
+        writes, self._writes = self._writes, []
         has_begun = {n for n, recording in self._recordings.items() if recording.has_begun}
-        self._writes = [one for one in write if one.n not in has_begun]
-        return [one for one in write if one.n in has_begun]
+        self._writes = [write for write in writes if write.n not in has_begun]
+        return [write for write in writes if write.n in has_begun]
 
     def _collect(self, session: Session, changes: list[Change], final: bool) -> float | None:
         unsaved = session.transcript.unsaved
@@ -419,7 +419,9 @@ def _may_grow(entry: Entry) -> bool:
     if isinstance(entry, ToolEntry):
         if not entry.call.is_finished:
             return True
-        return bool(entry.terminals) and any(it.running for it in entry.terminals.values())
+        return bool(entry.terminals) and any(
+            terminal.running for terminal in entry.terminals.values()
+        )
     return isinstance(entry, TerminalEntry) and entry.terminal.running
 
 

@@ -254,17 +254,17 @@ def join_texts(parts: Sequence[Part]) -> list[Part]:
 
 
 def _join_parts(parts: Sequence[Part]) -> list[Part]:
-    found: list[Part] = []
+    joined: list[Part] = []
     texts: list[str] = []
     for part in parts:
         if isinstance(part, str):
             texts.append(part)
             continue
         if texts:
-            found.append("".join(texts))
+            joined.append("".join(texts))
             texts = []
-        found.append(part)
-    return [*found, "".join(texts)] if texts else found
+        joined.append(part)
+    return [*joined, "".join(texts)] if texts else joined
 
 
 def _message_record(entry: entries.Message) -> MessageRecord:

@@ -80,5 +80,5 @@ class Rows:
     def _last_number(self, table: str) -> int:
         """Return the last number of a table, in which numbers are never reused."""
         query = "SELECT seq FROM sqlite_sequence WHERE name = ?"
-        found = self._sql.execute(query, (table,)).fetchone()
-        return int(found[0]) if found is not None else 0
+        row = self._sql.execute(query, (table,)).fetchone()
+        return int(row[0]) if row is not None else 0

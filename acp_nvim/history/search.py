@@ -110,7 +110,9 @@ def _with_match(stored: StoredSession, matched: str, text: str) -> StoredSession
     """Return the session with the line that matches best, and an excerpt around it."""
     tokens = [token.casefold() for token in _WORD.findall(text)] or [text.casefold()]
     lines = matched.split("\n")
-    best = max(range(len(lines)), key=lambda at: sum(it in lines[at].casefold() for it in tokens))
+    best = max(
+        range(len(lines)), key=lambda at: sum(token in lines[at].casefold() for token in tokens)
+    )
     first = max(best - CONTEXT_LINES, 0)
     excerpt = "\n".join(line[: 2 * LINE_WIDTH] for line in lines[first : best + 2 * CONTEXT_LINES])
     return replace(stored, line=_excerpt_around(lines[best], tokens), excerpt=excerpt)
@@ -202,9 +204,9 @@ def _matches_in_open_messages(sql: sqlite3.Connection, text: str) -> Iterator[tu
     tokens = [token.casefold() for token in text.split()]
     for record, entry, data, content in rows:
         message = decode(unpack(data), _content_runs(sql, entry, content))
-        found = text_of(message.parts) if isinstance(message, Message) else ""
-        if all(token in found.casefold() for token in tokens):
-            yield record, found
+        matched = text_of(message.parts) if isinstance(message, Message) else ""
+        if all(token in matched.casefold() for token in tokens):
+            yield record, matched
 
 
 # -- one session ----------------------------------------------------------------------------------
@@ -302,9 +304,10 @@ def prompts(database: Database, limit: int) -> list[str]:
 def own_prompts(database: Database, record: int) -> list[str]:
     """Return the prompts that the user has sent only in this session. Raise `sqlite3.Error`."""
     messages = [entry for entry in entries(database, record) if isinstance(entry, Message)]
-    parts = [part for it in messages if it.role == "user" for part in (it.text(), *it.parts)]
-    found = {part for part in parts if isinstance(part, str)}
-    own = {text for text in prompts(database, -1) if text in found}
+    own_messages = [message for message in messages if message.role == "user"]
+    parts = [part for message in own_messages for part in (message.text(), *message.parts)]
+    texts = {part for part in parts if isinstance(part, str)}
+    own = {text for text in prompts(database, -1) if text in texts}
     marks = ", ".join("?" * len(own))
     others = database.sql.execute(
         "SELECT texts.text FROM texts JOIN owners ON owners.id = texts.id"

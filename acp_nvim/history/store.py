@@ -96,7 +96,7 @@ class Store:
             for n, session in self._sessions.items()
         }
         self._completed_messages = {
-            (it.n, it.place) for it in changes if it.__class__ is Completion
+            (change.n, change.place) for change in changes if change.__class__ is Completion
         }
         try:
             with self._database.transaction():
@@ -114,20 +114,20 @@ class Store:
 
     def _begin_session(self, begin: RecordingStart) -> None:
         facts = begin.facts
-        found = self._existing_record(begin)
+        record = self._existing_record(begin)
         first_new_place = begin.recorded
-        if found is None:
-            found, first_new_place = self._insert_session(begin), 0
+        if record is None:
+            record, first_new_place = self._insert_session(begin), 0
         elif begin.replay is not None:
-            first_new_place = self._first_new_place(found, begin.replay)
+            first_new_place = self._first_new_place(record, begin.replay)
         writer, directory = self._writer + begin.n, directory_word(facts.cwd)
         self._rows.write()
         last_place = self._select_value(
-            "SELECT max(place) FROM entries WHERE session = ? AND writer = ?", found, writer
+            "SELECT max(place) FROM entries WHERE session = ? AND writer = ?", record, writer
         )
         last_place = -1 if last_place is None else last_place
         self._sessions[begin.n] = _OpenSession(
-            found, writer, directory, first_new_place, last_place
+            record, writer, directory, first_new_place, last_place
         )
         self._update_facts(FactsChange(begin.n, facts))
 
@@ -135,16 +135,16 @@ class Store:
         """Return the existing record of a session, if any."""
         facts = begin.facts
         if begin.record is not None:
-            found = self._select_value("SELECT id FROM sessions WHERE id = ?", begin.record)
+            record = self._select_value("SELECT id FROM sessions WHERE id = ?", begin.record)
         elif begin.is_loaded:
-            found = self._select_value(
+            record = self._select_value(
                 "SELECT id FROM sessions WHERE agent = ? AND agent_id = ? ORDER BY updated DESC",
                 facts.agent,
                 facts.agent_id,
             )
         else:
-            found = None
-        return found or cast(
+            record = None
+        return record or cast(
             "int | None", self._select_value("SELECT id FROM sessions WHERE uid = ?", begin.uid)
         )
 
@@ -251,26 +251,26 @@ class Store:
         data = encode(state.record)
         visible = self._secret_filter().filter_json(data)
         text = words_of(state.record) if visible is data else words(visible)
-        found = self._stored_entry(session, state.place)
-        if found is None:
+        stored = self._stored_entry(session, state.place)
+        if stored is None:
             row = self._texts.add(session.record, session.directory, text)
             self._add_entry(session, state.place, visible, row)
         else:
-            self._replace_data(found, visible)
-            self._texts.replace(found[0], session.record, session.directory, text)
+            self._replace_data(stored, visible)
+            self._texts.replace(stored[0], session.record, session.directory, text)
 
     def _extend_message(self, extension: Extension) -> None:
         session = self._session_of(extension)
         if session is None:
             return
         data = self._secret_filter().filter_json(encode(extension.record))
-        found = self._stored_entry(session, extension.place)
-        if found is None:
+        stored = self._stored_entry(session, extension.place)
+        if stored is None:
             entry = self._add_entry(session, extension.place, data, None)
         else:
-            entry = found[0]
-            self._replace_data(found, data)
-        if extension.replaces and found is not None:
+            entry = stored[0]
+            self._replace_data(stored, data)
+        if extension.replaces and stored is not None:
             session.open_ends.pop(extension.place, None)
             session.late_parts.pop(extension.place, None)
             self._sql.execute("UPDATE entries SET content = NULL WHERE id = ?", (entry,))
@@ -309,23 +309,23 @@ class Store:
         for session in self._sessions.values():
             late_parts, session.late_parts = session.late_parts, {}
             for place, parts in late_parts.items():
-                found = self._stored_entry(session, place)
-                if found is not None and not session.is_deleted:
-                    self._append(found[0], self._without_open_secret(session, place, parts))
+                stored = self._stored_entry(session, place)
+                if stored is not None and not session.is_deleted:
+                    self._append(stored[0], self._without_open_secret(session, place, parts))
 
     def _complete_message(self, completion: Completion) -> None:
         session = self._session_of(completion)
         if session is None:
             return
-        found = self._stored_entry(session, completion.place)
-        if found is None:
+        stored = self._stored_entry(session, completion.place)
+        if stored is None:
             return
         more = [
             session.open_ends.pop(completion.place, ""),
             *session.late_parts.pop(completion.place, ()),
         ]
         self._join_parts(
-            found[0], session.record, session.directory, [it for it in more if it != ""]
+            stored[0], session.record, session.directory, [part for part in more if part != ""]
         )
 
     def _join_parts(
@@ -370,13 +370,13 @@ class Store:
         if place > session.last_place:
             return None
         self._rows.write()
-        found: tuple[int, bytes] | None = self._row(
+        entry: tuple[int, bytes] | None = self._row(
             "SELECT id, data FROM entries WHERE session = ? AND writer = ? AND place = ?",
             session.record,
             session.writer,
             place,
         )
-        return found
+        return entry
 
     def _add_entry(self, session: _OpenSession, place: int, data: bytes, text: int | None) -> int:
         """Add an entry with this searchable text."""
@@ -384,11 +384,11 @@ class Store:
         now = self._clock()
         return self._rows.add_entry(session.record, session.writer, place, now, pack(data), text)
 
-    def _replace_data(self, found: tuple[int, bytes], data: bytes) -> None:
+    def _replace_data(self, entry: tuple[int, bytes], data: bytes) -> None:
         """Replace the data of an entry."""
         stored = pack(data)
-        if found[1] != stored:
-            self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, found[0]))
+        if entry[1] != stored:
+            self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, entry[0]))
 
     def _session_of(self, change: EntryState | Extension | Completion) -> _OpenSession | None:
         """Return the session of a change, or None if its record has the change or is deleted."""
@@ -414,7 +414,7 @@ class Store:
         if not session.is_deleted:
             self._attribute(session.record, write)
 
-    def _add_adopted(self, recovered: RecoveredWrite) -> None:
+    def _add_recovered(self, recovered: RecoveredWrite) -> None:
         """Record the authors for another process's session, found by its name or the agent's id."""
         record = self._select_value(
             "SELECT id FROM sessions WHERE uid = ?", recovered.uid
@@ -436,12 +436,13 @@ class Store:
     def _add_move(self, moved: FileMove) -> None:
         blames.move_authors(self._sql, moved, self._clock())
 
-    # -- deletion
-    # -------------------------------------------------------------------------------------
+    # -- deletion ---------------------------------------------------------------------------------
 
     def _delete(self, delete: Deletion) -> None:
         prompts = search.own_prompts(self._database, delete.record)
-        self._sql.executemany("DELETE FROM prompts WHERE text = ?", [(it,) for it in prompts])
+        self._sql.executemany(
+            "DELETE FROM prompts WHERE text = ?", [(prompt,) for prompt in prompts]
+        )
         for record in (*self._children(delete.record), delete.record):
             self.drop_entries(record)
             self._sql.execute("DELETE FROM sessions WHERE id = ?", (record,))
@@ -466,8 +467,7 @@ class Store:
             self._sql.execute("DELETE FROM entries WHERE id = ?", (entry,))
         return len(rows)
 
-    # -- leftovers of ended processes
-    # -----------------------------------------------------------------
+    # -- leftovers of ended processes -------------------------------------------------------------
 
     def complete_leftovers(self) -> None:
         """Complete the messages of processes that have ended, and index missing texts."""
@@ -485,8 +485,7 @@ class Store:
             self._rows.write()
             self._texts.index_missing()
 
-    # -- queries
-    # --------------------------------------------------------------------------------------
+    # -- queries ----------------------------------------------------------------------------------
 
     def _row(self, query: str, *values: Any) -> Any:
         return self._sql.execute(query, values).fetchone()
@@ -515,6 +514,6 @@ _HANDLERS: Final[dict[type, Callable[[Store, Any], None]]] = {
     UserPrompt: Store._add_prompt,
     Deletion: Store._delete,
     FileWrite: Store._add_write,
-    RecoveredWrite: Store._add_adopted,
+    RecoveredWrite: Store._add_recovered,
     FileMove: Store._add_move,
 }

@@ -39,12 +39,12 @@ class Texts:
             self._sql.execute("UPDATE entries SET text = ? WHERE id = ?", (row, entry))
 
     def _stored_text(self, entry: int) -> tuple[int, str] | None:
-        found: tuple[int, str] | None = self._sql.execute(
+        row: tuple[int, str] | None = self._sql.execute(
             "SELECT texts.id, texts.text FROM entries JOIN texts ON texts.id = entries.text"
             " WHERE entries.id = ?",
             (entry,),
         ).fetchone()
-        return found
+        return row
 
     def drop(self, row: int) -> None:
         """Remove a text."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 MAX_CHOICES = 2000
-"""Maximum number of items of a list. A longer list would be of no use."""
+"""Maximum number of items of a list."""
 
 
 class Asking:

@@ -104,8 +104,8 @@ class NvimBuffers:
         return WriteResult(outcome, why, False, await self._restore_lines(live, _text(answer)))
 
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
-        found: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
-        return found
+        reasons: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
+        return reasons
 
     async def mark_conflict(self, live: BufferText) -> None:
         await self._bridge.call(DISK_CHANGES, "mark_conflict", live.bufnr)
@@ -123,10 +123,10 @@ class NvimBuffers:
 
     async def unsaved(self) -> dict[str, Text]:
         try:
-            found = await self._bridge.call(DISK_CHANGES, "unsaved")
+            texts = await self._bridge.call(DISK_CHANGES, "unsaved")
         except NvimError:
             return {}  # Neovim is closing
-        return texts_of(found) or {}
+        return texts_of(texts) or {}
 
     async def save(self, paths: Sequence[str]) -> dict[str, str]:
         """Save these buffers, with autocommands. Return the reasons of failures by path."""
@@ -176,11 +176,11 @@ def _fileencodings(file_format: Format) -> str:
     return "ucs-bom," * file_format.bomb + file_format.encoding
 
 
-def texts_of(found: Any) -> dict[str, Text] | None:
+def texts_of(answer: Any) -> dict[str, Text] | None:
     """Return the texts in an answer from Lua by path, or None if it has none."""
-    if found is None:
+    if answer is None:
         return None
-    return {it["path"]: Text(tuple(it["lines"]), bool(it["eol"])) for it in found}
+    return {file["path"]: Text(tuple(file["lines"]), bool(file["eol"])) for file in answer}
 
 
 def _rows(hunks: Sequence[Hunk]) -> list[tuple[int, int, tuple[str, ...]]]:

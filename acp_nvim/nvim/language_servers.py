@@ -50,8 +50,8 @@ class NvimLanguageServers:
             question["at"] = [[place.row, place.column] for place in places]
         if client is not None:
             question["client"] = client
-        found = await _result(self._calls.call(SERVERS, "ask", question))
-        return msgspec.convert(found, list[Answer])
+        answers = await _result(self._calls.call(SERVERS, "ask", question))
+        return msgspec.convert(answers, list[Answer])
 
     async def resolve(
         self, client: int, path: str, method: str, params: Any, session: Session | None = None
@@ -69,44 +69,44 @@ class NvimDocuments:
         self._calls = calls
 
     async def loaded(self) -> Mapping[str, Document]:
-        found = await _result(self._bridge.call(DOCUMENTS, "loaded"))
-        return msgspec.convert(found, dict[str, Document])
+        documents = await _result(self._bridge.call(DOCUMENTS, "loaded"))
+        return msgspec.convert(documents, dict[str, Document])
 
     async def diagnostics(self, path: str, first: int, last: int) -> Sequence[Any]:
-        asked = self._bridge.call(DOCUMENTS, "diagnostics", path, first, last)
-        found: list[Any] = await _result(asked)
-        return found
+        request = self._bridge.call(DOCUMENTS, "diagnostics", path, first, last)
+        diagnostics: list[Any] = await _result(request)
+        return diagnostics
 
     async def formatters(self, session: Session, path: str) -> Formatters:
-        asked = self._calls.call(DOCUMENTS, "formatters", _request_fields(session, path))
-        return msgspec.convert(await _result(asked), Formatters)
+        request = self._calls.call(DOCUMENTS, "formatters", _request_fields(session, path))
+        return msgspec.convert(await _result(request), Formatters)
 
     async def format(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> FormattedText:
         question = _to_format(session, path, lines, rows)
-        found = await _result(self._calls.call(DOCUMENTS, "format", question))
-        return msgspec.convert(found, FormattedText)
+        formatted = await _result(self._calls.call(DOCUMENTS, "format", question))
+        return msgspec.convert(formatted, FormattedText)
 
     async def format_by_options(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> FormattedText:
         question = _to_format(session, path, lines, rows)
-        found = await _result(self._calls.call(FORMATTING, "by_options", question))
-        return msgspec.convert(found, FormattedText)
+        formatted = await _result(self._calls.call(FORMATTING, "by_options", question))
+        return msgspec.convert(formatted, FormattedText)
 
     async def run(
         self, session: Session, client: int, path: str, command: Mapping[str, Any]
     ) -> Sequence[Any]:
         question = _request_fields(session, path) | {"client": client, "command": dict(command)}
-        found: list[Any] = await _result(self._calls.call(COMMANDS, "run", question))
-        return found
+        edits: list[Any] = await _result(self._calls.call(COMMANDS, "run", question))
+        return edits
 
 
-async def _result(asked: Awaitable[Any]) -> Any:
+async def _result(request: Awaitable[Any]) -> Any:
     """Return an answer of Neovim. Raise ToolError with its message if it is an error."""
     try:
-        return await asked
+        return await request
     except NvimError as error:
         raise ToolError(str(error)) from error
 

@@ -25,17 +25,20 @@ SLACK_S: Final = 0.008
 Waking a process costs as much as the work that it then does.
 """
 REST_S: Final = 0.006
-"""Seconds after a pause for which messages may stay unread. It is less than `SLACK_S`, so that the
-read ends the pause.
+"""Seconds after a pause for which messages may stay unread.
+
+It is less than `SLACK_S`, so that the read ends the pause.
 """
 QUICK_FRAMES = 6
-"""Number of frames after an idle time that follow at the shortest gap, so that the start of a turn
-is seen at once. Each is sent while Neovim still applies the one before.
+"""Number of frames after an idle time that follow at the shortest gap.
+
+So the start of a turn is seen at once. Each is sent while Neovim still applies the one before.
 """
 HOLD_S = 0.0025
-"""Seconds for which the first frame of a new session may wait until its prompt is sent. A frame
-with a new chat keeps Neovim busy for as long as a new session keeps the agent busy. If both worked
-at once, they and the host would compete for the processor.
+"""Seconds for which the first frame of a new session may wait until its prompt is sent.
+
+A frame with a new chat keeps Neovim busy for as long as a new session keeps the agent busy. If both
+worked at once, they and the host would compete for the processor.
 """
 FLOOD: Final = 32_000
 """Number of characters that end a pause."""

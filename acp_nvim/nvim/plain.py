@@ -9,7 +9,7 @@ import msgspec
 from acp_nvim.patterns import late
 
 _PLAIN = (bool, float)
-_MOST = (1 << 63) - 1
+_MAX_INTEGER = (1 << 63) - 1
 """Largest integer of Neovim."""
 _NO_BYTE = late("[\ud800-\udc7f\udd00-\udfff]")
 
@@ -47,7 +47,13 @@ def plain(value: Any) -> Any:
     if kind is list or kind is tuple:
         return [plain(item) for item in value if item is not None]
     if kind is int:
-        return value if -_MOST <= value <= _MOST else _MOST if value > 0 else -_MOST
+        return (
+            value
+            if -_MAX_INTEGER <= value <= _MAX_INTEGER
+            else _MAX_INTEGER
+            if value > 0
+            else -_MAX_INTEGER
+        )
     if value is None or kind in _PLAIN:
         return value
     return plain(msgspec.to_builtins(value))

@@ -57,12 +57,7 @@ class Wake(Protocol):
 class Screen:
     """Collection of frame operations: chats first, then state, then pushed ones, then events."""
 
-    def __init__(
-        self,
-        settings: Callable[[], Settings],
-        wake: Wake,
-    ) -> None:
-        """`wake` requests the next frame (`Pace.wake`)."""
+    def __init__(self, settings: Callable[[], Settings], wake: Wake) -> None:
         self.on_edits_shown: list[Callable[[Session, Decision], None]] = []
         """Observers called when the card of a permission with edits is drawn."""
         self.sessions: dict[int, Session] = {}
@@ -186,16 +181,16 @@ class Screen:
         """
         ops: list[Op] = []
         place: list[Op] = []
-        many: EventBatch | None = None
+        batch: EventBatch | None = None
         for event in session.changes.take_events(drawn):
             data = event.data
             if event.name in BATCHED_EVENTS and "subagent" not in data:
-                if many is None:
-                    many = _event_batch(session.n)
-                    ops.append(many.op)
-                many.add(event)
+                if batch is None:
+                    batch = _event_batch(session.n)
+                    ops.append(batch.op)
+                batch.add(event)
                 continue
-            many = None
+            batch = None
             far = far_path(data["path"]) if event.name == "AcpLocation" else None
             if far is not None:
                 data = {**data, "path": far}

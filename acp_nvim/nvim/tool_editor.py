@@ -65,12 +65,12 @@ class ToolEditor:
         if path is not None:
             question |= {"path": path, "load": below(path, session.roots) is not None}
         try:
-            found = await self._calls.call(DIAGNOSTICS, "read", question)
+            answer = await self._calls.call(DIAGNOSTICS, "read", question)
         except NvimError as error:
             raise ToolError(str(error)) from error
         from acp_nvim.tools.ports import Diagnostics
 
-        return msgspec.convert(found, Diagnostics)
+        return msgspec.convert(answer, Diagnostics)
 
     async def buffers(self) -> list[OpenBuffer]:
         from acp_nvim.tools.ports import OpenBuffer

@@ -25,7 +25,6 @@ class UserOptions:
         self._files = FileOptions()
 
     def settings(self) -> Settings:
-        """Return all options."""
         return self._settings
 
     def files(self) -> FileOptions:

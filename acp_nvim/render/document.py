@@ -348,8 +348,7 @@ class Document:
         elif entry is not None and entry.decisions:
             batch.add(["fold_open", self.n, self._fold_id(at), asks])
 
-    # -- gathered calls
-    # -----------------------------------------------------------------------------
+    # -- gathered calls ---------------------------------------------------------------------------
 
     def _end_run(self, batch: Batch) -> None:
         """Gather the tool calls at the end before another entry.

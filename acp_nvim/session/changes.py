@@ -11,19 +11,8 @@ import msgspec
 
 FROM_THE_START = (
     *("agent", "cwd", "status", "title", "tool_calls", "queue", "plan", "commands", "options"),
-    *(
-        "preset",
-        "purpose",
-        "topic",
-        "trust",
-        "worktree",
-        "permissions",
-        "elicitations",
-        "questions",
-        "edits",
-        "checkpoints",
-        "terminals",
-    ),
+    *("preset", "purpose", "topic", "trust", "worktree", "permissions", "elicitations"),
+    *("questions", "edits", "checkpoints", "terminals"),
 )
 """State included in the first frame of every session."""
 

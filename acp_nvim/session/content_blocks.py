@@ -17,18 +17,15 @@ def find(session: Session, where: Any) -> Any | None:
 
 
 def _block(session: Session, where: Any) -> Any | None:
-    if "message" in where:
-        entries = session.transcript.entries
-        number = where["message"]
+    entries = session.transcript.entries
+    if (number := where.get("message")) is not None:
         message = next(e for e in entries if isinstance(e, Message) and e.number == number)
         return message.parts[where["part"]]
-    if "compaction" in where:
-        entries = session.transcript.entries
-        number = where["compaction"]
-        entry = next(e for e in entries if isinstance(e, Compaction) and e.id == number)
-        return entry.summary[where["part"]]
-    if "session_message" in where:
-        messages = (e for e in session.transcript.entries if isinstance(e, SessionMessage))
-        return next(e for e in messages if e.id == where["session_message"]).parts[where["part"]]
+    if (id := where.get("compaction")) is not None:
+        compaction = next(e for e in entries if isinstance(e, Compaction) and e.id == id)
+        return compaction.summary[where["part"]]
+    if (id := where.get("session_message")) is not None:
+        sent = next(e for e in entries if isinstance(e, SessionMessage) and e.id == id)
+        return sent.parts[where["part"]]
     item = session.tool_calls.at(where["call"]).content[where["item"]]
     return item.content

@@ -120,17 +120,16 @@ def _option_of_models(models: schema.SessionModelState) -> schema.SessionConfigS
 
 
 def is_models_option(session: Session, option_id: str) -> bool:
-    """Return whether `session/set_model` sets that option."""
     return option_id == MODELS and all(option.id != MODELS for option in session.options)
 
 
 def find(session: Session, option_id: str) -> Option:
     """Return an option by its id. Raise `NoSuchChoice`."""
-    found = available(session)
-    option = next((option for option in found if option.id == option_id), None)
+    known = available(session)
+    option = next((option for option in known if option.id == option_id), None)
     if option is None:
-        there = ", ".join(option.id for option in found) or "none"
-        raise NoSuchChoice(wording.WHY_NO_OPTION.format(option=option_id, options=there))
+        ids = ", ".join(option.id for option in known) or "none"
+        raise NoSuchChoice(wording.WHY_NO_OPTION.format(option=option_id, options=ids))
     return option
 
 
@@ -145,11 +144,11 @@ def replace(session: Session, listed: Sequence[Any]) -> None:
     If the values of an option of the category model have changed, it depends on another option,
     such as the provider.
     """
-    before = {one.id: _offered_values(one) for one in _models(session)}
+    before = {option.id: _offered_values(option) for option in _models(session)}
     session.options = within_limits(session, listed)
-    for one in _models(session):
-        if before.get(one.id, _offered_values(one)) != _offered_values(one):
-            session.dependent_options.add(one.id)
+    for option in _models(session):
+        if before.get(option.id, _offered_values(option)) != _offered_values(option):
+            session.dependent_options.add(option.id)
     session.change("modes", "options")
 
 
@@ -163,14 +162,14 @@ def model(session: Session) -> schema.SessionConfigSelect | None:
 
 
 def _choose_model(
-    models: Sequence[schema.SessionConfigSelect], follows: Container[str]
+    models: Sequence[schema.SessionConfigSelect], dependent: Container[str]
 ) -> schema.SessionConfigSelect | None:
-    for fits in (
-        lambda one: one.id == MODELS,
-        lambda one: one.id in follows,
-        lambda one: one.name.strip().lower() == MODELS,
+    for is_chosen in (
+        lambda option: option.id == MODELS,
+        lambda option: option.id in dependent,
+        lambda option: option.name.strip().lower() == MODELS,
     ):
-        if chosen := next(filter(fits, models), None):
+        if chosen := next(filter(is_chosen, models), None):
             return chosen
     return models[0] if models else None
 
@@ -196,15 +195,15 @@ def model_name_in(listed: Iterable[Any]) -> str:
 
 def _name(option: schema.SessionConfigSelect) -> str:
     value = option.current_value
-    return next((it.name for it in values(option) if it.value == value), value)
+    return next((item.name for item in values(option) if item.value == value), value)
 
 
 def _models(session: Session) -> list[schema.SessionConfigSelect]:
     return list(filter(_is_model, available(session)))
 
 
-def _is_model(one: Any) -> TypeGuard[schema.SessionConfigSelect]:
-    return isinstance(one, schema.SessionConfigSelect) and MODELS in (one.category, one.id)
+def _is_model(option: Any) -> TypeGuard[schema.SessionConfigSelect]:
+    return isinstance(option, schema.SessionConfigSelect) and MODELS in (option.category, option.id)
 
 
 def _offered_values(option: schema.SessionConfigSelect) -> set[str]:
@@ -283,7 +282,7 @@ def mode_option(session: Session, mode_id: str) -> Option | None:
 
 
 def modes(session: Session) -> schema.SessionModeState | None:
-    """Return the modes to choose from, out of the config option of that category if it exists."""
+    """Return the available modes, from the config option of that category if there is one."""
     option = option_of_category(session, "mode")
     if isinstance(option, schema.SessionConfigSelect):
         listed = [

@@ -54,7 +54,7 @@ def recognize_numbers(prompts: Sequence[Run], labels: Mapping[int, str]) -> list
 
     The search goes from newest to oldest. If a prompt was sent twice, the later one is found first.
     """
-    found: list[int | None] = []
+    numbers: list[int | None] = []
     below = max(labels, default=0) + 1
     for run in reversed(prompts):
         number = run[0].prompt
@@ -63,19 +63,19 @@ def recognize_numbers(prompts: Sequence[Run], labels: Mapping[int, str]) -> list
             fitting = (n for n in labels if n < below and _begins(text, labels[n]))
             number = max(fitting, default=None)
         below = number or below
-        found.append(number)
-    return found[::-1]
+        numbers.append(number)
+    return numbers[::-1]
 
 
 def fill_gaps(numbers: Sequence[int | None]) -> list[int | None]:
     """Number the remaining prompts if a number is free between their neighbours."""
-    found, last = list(numbers), 0
-    for at, number in enumerate(found):
+    filled, last = list(numbers), 0
+    for at, number in enumerate(filled):
         if number is None:
-            later = next((it for it in found[at + 1 :] if it is not None), None)
-            found[at] = last + 1 if later is None or last + 1 < later else None
-        last = found[at] or last
-    return found
+            later = next((n for n in filled[at + 1 :] if n is not None), None)
+            filled[at] = last + 1 if later is None or last + 1 < later else None
+        last = filled[at] or last
+    return filled
 
 
 def _begins(text: str, label: str) -> bool:

@@ -171,16 +171,15 @@ class Prompt(Struct, eq=False):
         return f"[{', '.join(names)}]" if names else self.text
 
     def files(self) -> list[str]:
-        whole = [
-            item
+        return [
+            item.path
             for item in self.attachments
             if not isinstance(item, Variable) and not (isinstance(item, Excerpt) and item.first)
         ]
-        return [item.path for item in whole]
 
     def ranges(self) -> list[dict[str, Any]]:
         """Return the attached lines: `{path, first, last}`."""
-        lines = [it for it in self.attachments if isinstance(it, Excerpt) and it.first]
+        lines = [item for item in self.attachments if isinstance(item, Excerpt) and item.first]
         return [{"path": line.path, "first": line.first, "last": line.last} for line in lines]
 
     def build(self, capabilities: schema.PromptCapabilities) -> list[Any]:
@@ -191,11 +190,11 @@ class Prompt(Struct, eq=False):
         """
         self.left_out = []
         words: list[Any] = list(self._text_blocks(capabilities))
-        rest = [_block(item, capabilities) for item in self.attachments]
+        attached = [_block(item, capabilities) for item in self.attachments]
         if self.text.startswith("/"):
-            self.blocks = [*rest, *words]
+            self.blocks = [*attached, *words]
         else:
-            self.blocks = [*end_with_newline(words, rest), *rest]
+            self.blocks = [*end_with_newline(words, attached), *attached]
         return self.blocks
 
     def _text_blocks(self, capabilities: schema.PromptCapabilities) -> Iterator[Any]:

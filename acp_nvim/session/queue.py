@@ -47,34 +47,33 @@ def prepend(session: Session, prompt: Prompt) -> None:
 
 
 def add_reason(session: Session, prompt: Prompt) -> None:
-    """Put the reason of an answer before all prompts except earlier reasons, even while others are
-    held.
+    """Put the reason of an answer after earlier reasons and before all other prompts.
+
+    It may be sent even while others are held.
     """
     prompt.passes_held = session.held
     waiting = session.queue
-    at = next((i for i, one in enumerate(waiting) if not one.is_reason), len(waiting))
+    at = next((i for i, other in enumerate(waiting) if not other.is_reason), len(waiting))
     replace(session, [*waiting[:at], prompt, *waiting[at:]])
 
 
 def take_reasons(session: Session) -> list[Prompt]:
     """Remove and return the reasons that the agent has not received."""
-    found = [prompt for prompt in (*session.at_agent, *session.queue) if prompt.is_reason]
-    session.at_agent[:] = [one for one in session.at_agent if not one.is_reason]
-    if found:
-        replace(session, [one for one in session.queue if not one.is_reason])
-    return found
+    reasons = [prompt for prompt in (*session.at_agent, *session.queue) if prompt.is_reason]
+    session.at_agent[:] = [prompt for prompt in session.at_agent if not prompt.is_reason]
+    if reasons:
+        replace(session, [prompt for prompt in session.queue if not prompt.is_reason])
+    return reasons
 
 
 def has_sendable(session: Session) -> bool:
     """Return whether there is a prompt that may be sent."""
-    return any(prompt.passes_held or not session.held for prompt in session.queue)
+    return next_prompt(session) is not None
 
 
 def next_prompt(session: Session) -> Prompt | None:
     """Return the next prompt that may be sent. It stays in the queue until it is claimed."""
-    return next(
-        (prompt for prompt in session.queue if prompt.passes_held or not session.held), None
-    )
+    return next((p for p in session.queue if p.passes_held or not session.held), None)
 
 
 def claim(session: Session, prompt: Prompt) -> bool:
@@ -88,10 +87,10 @@ def claim(session: Session, prompt: Prompt) -> bool:
 
 def pop(session: Session) -> Prompt | None:
     """Remove and return the next prompt that may be sent."""
-    found = next_prompt(session)
-    if found is not None:
-        claim(session, found)
-    return found
+    prompt = next_prompt(session)
+    if prompt is not None:
+        claim(session, prompt)
+    return prompt
 
 
 def add_at_agent(session: Session, prompt: Prompt) -> None:
@@ -102,9 +101,10 @@ def add_at_agent(session: Session, prompt: Prompt) -> None:
 
 def remove_at_agent(session: Session, prompt: Prompt) -> bool:
     """Remove such a prompt. Return False if it was not there."""
-    if not any(one is prompt for one in session.at_agent):
+    others = [other for other in session.at_agent if other is not prompt]
+    if len(others) == len(session.at_agent):
         return False
-    session.at_agent[:] = [one for one in session.at_agent if one is not prompt]
+    session.at_agent[:] = others
     session.change("queue")
     return True
 

@@ -1,7 +1,6 @@
-"""Retries of agents, from their own notifications (`_session/retrying`) and from rate limit
-notices.
+"""Retries of agents, shown beside the session's status until the agent continues.
 
-They are shown beside the session's status until the agent continues.
+Agents report them by their own notifications (`_session/retrying`) or by rate limit notices.
 """
 
 from __future__ import annotations

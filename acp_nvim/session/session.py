@@ -179,7 +179,7 @@ class Session:
         directories: Sequence[str] = (),
         observer: SessionObserver | None = None,
     ) -> None:
-        """Set up a session that the agent has not created yet."""
+        """Create a session that the agent has not created yet."""
         # Identity
         self.n = n
         self.agent = agent
@@ -324,28 +324,28 @@ class Session:
         self.changes.change(names, self.transcript.written)
         self.observer.on_change(self)
 
-    def limit_list(self, name: str, items: Sequence[T], most: int = lists.LISTED) -> tuple[T, ...]:
+    def limit_list(self, name: str, items: Sequence[T]) -> tuple[T, ...]:
         """Return the first entries of a list of the state.
 
         `more` has the number left out. The user gets a notice the first time.
         """
-        left_out, before = max(len(items) - most, 0), self.left_out_counts.get(name, 0)
+        left_out, before = max(len(items) - lists.LISTED, 0), self.left_out_counts.get(name, 0)
         if left_out != before:
             self.left_out_counts[name] = left_out
             self.change("more")
         if left_out and not before:
-            title = wording.CUT_LIST.format(what=name, shown=most, all=len(items))
+            title = wording.CUT_LIST.format(what=name, shown=lists.LISTED, all=len(items))
             self.notice("warning", title)
             self.event("AcpNotice", severity="warning", title=title)
-        return tuple(items[:most])
+        return tuple(items[: lists.LISTED])
 
     def event(self, name: str, **data: Any) -> None:
         """Queue a `User` event after the text before it. A replay queues none."""
         if self.is_silent:
             return
-        there = {key: it for key, it in data.items() if it is not None and it is not UNSET}
-        event = {"session": self.n, **there}
-        self.changes.events.append(Event(name, event, self.transcript.written))
+        present = {key: v for key, v in data.items() if v is not None and v is not UNSET}
+        data = {"session": self.n, **present}
+        self.changes.events.append(Event(name, data, self.transcript.written))
         self.observer.on_change(self)
 
     def clear(self) -> None:

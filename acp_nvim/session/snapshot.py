@@ -78,9 +78,7 @@ def usage(update: schema.UsageUpdate | None) -> dict[str, Any] | None:
 
 
 def turn_usage(usage: schema.Usage | None) -> dict[str, Any] | None:
-    """Return the tokens of one turn: `{total, input, output, thought, cached_read,
-    cached_write}`.
-    """
+    """Return a turn's tokens: `{total, input, output, thought, cached_read, cached_write}`."""
     if usage is None:
         return None
     return compact(
@@ -96,8 +94,8 @@ def turn_usage(usage: schema.Usage | None) -> dict[str, Any] | None:
 def permission(decision: Decision) -> dict[str, Any]:
     """Return `{id, tool_call, title, kind, since, options}` of a pending question with options.
 
-    If a child session asks, `subagent` is `{session, id, title}`.
-    `may_allow` has the ids of the open tool calls that a question without a subject may allow.
+    If a child session asks, `subagent` is `{session, id, title}`. `may_allow` has the ids of the
+    open tool calls that a question without a subject may allow.
     """
     asker = decision.asker
     return compact(
@@ -115,7 +113,7 @@ def permission(decision: Decision) -> dict[str, Any]:
 
 def options(offered: Sequence[Option]) -> list[dict[str, Any]]:
     """Return `{id, name, kind}` of the first `OPTIONS` options."""
-    return [{"id": it.id, "name": it.name, "kind": it.kind} for it in offered[:OPTIONS]]
+    return [{"id": o.id, "name": o.name, "kind": o.kind} for o in offered[:OPTIONS]]
 
 
 def elicitation(decision: Decision) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def take_changes(session: Session, drawn: int = ALL) -> list[tuple[list[str | in
 
     None means absent. `take_calls` returns the tool calls.
     """
-    told: list[tuple[list[str | int], Any]] = []
+    values: list[tuple[list[str | int], Any]] = []
     changes, shown = session.changes, _listed_calls(session)
     if shown and shown.start != session.left_out_counts.get("tool_calls", 0):
         session.left_out_counts["tool_calls"] = shown.start
@@ -32,9 +32,9 @@ def take_changes(session: Session, drawn: int = ALL) -> list[tuple[list[str | in
         names.append("since")
     if "tool_calls" in names:
         names.remove("tool_calls")
-        told.append((["tool_calls"], []))
+        values.append((["tool_calls"], []))
         changes.change_calls(shown)
-    return told + [([name], _value(session, name)) for name in names]
+    return values + [([name], _value(session, name)) for name in names]
 
 
 def take_calls(session: Session, drawn: int = ALL) -> tuple[int, list[tuple[int, ToolCall]]]:
@@ -96,7 +96,7 @@ _COMPUTED: Final[dict[str, Callable[[Session], Any]]] = {
     "options": lambda session: options.to_wire(options.available(session)),
     "commands": lambda session: snapshot.commands(session.commands),
     "subagents": _subagents,
-    "terminals": lambda session: [it.snapshot() for it in session.terminals.newest(lists.NEWEST)],
+    "terminals": lambda session: [t.snapshot() for t in session.terminals.newest(lists.NEWEST)],
     "tools": lambda session: snapshot.tools(session.tools),
     "usage": lambda session: snapshot.usage(session.usage),
     "turn_usage": lambda session: snapshot.turn_usage(session.turn_usage),

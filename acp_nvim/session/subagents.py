@@ -39,7 +39,7 @@ class Child(Session):
     """Session that another session's agent has started."""
 
     def __init__(self, n: int, parent: Session, link: Subagent) -> None:
-        """Set up with `link`, the entry in the parent's transcript."""
+        """`link` is the entry in the parent's transcript."""
         root = parent.root
         super().__init__(n, parent.agent, root.cwd, root.directories, parent.observer)
         self.id = link.id
@@ -75,9 +75,9 @@ class Child(Session):
 
     def change(self, *names: str) -> None:
         """Mark state as changed. Questions are state of the topmost session."""
-        mine = [name for name in names if name not in _QUESTION_LISTS]
-        super().change(*mine)
-        if len(mine) < len(names):
+        own_names = [name for name in names if name not in _QUESTION_LISTS]
+        super().change(*own_names)
+        if len(own_names) < len(names):
             self.root.change(*(name for name in names if name in _QUESTION_LISTS))
 
     def event(self, name: str, **data: Any) -> None:

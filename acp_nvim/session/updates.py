@@ -1,6 +1,4 @@
-"""Dispatch of session updates of both versions, and the short handlers (v1/prompt-turn,
-v1/tool-calls, v1/agent-plan, v2/prompt-lifecycle and others).
-"""
+"""Dispatch of the session updates of both versions, and the short handlers."""
 
 from __future__ import annotations
 
@@ -16,12 +14,7 @@ from acp_nvim.session.calls import call_updates
 from acp_nvim.session.prompts import suggestion_as_text
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript import messages
-from acp_nvim.session.transcript.entries import (
-    Compaction,
-    Line,
-    Unknown,
-    add_part,
-)
+from acp_nvim.session.transcript.entries import Compaction, Line, Unknown, add_part
 from acp_nvim.session.transcript.messages import part_of_block
 
 Handler = Callable[[Session, Any], object]
@@ -34,7 +27,9 @@ def apply(session: Session, update: updates.SessionUpdate) -> None:
 
 def _set_suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
     """Set the prompts that the agent suggests. One with more than text and links is left out."""
-    texts = filter(None, (suggestion_as_text(one.prompt) for one in update.suggestions))
+    texts = filter(
+        None, (suggestion_as_text(suggestion.prompt) for suggestion in update.suggestions)
+    )
     session.suggestions = session.limit_list("suggestions", list(texts))
     session.change("suggestions")
 
@@ -63,6 +58,7 @@ def _set_title(session: Session, update: schema.SessionInfoUpdate) -> None:
 
 
 def _set_usage(session: Session, update: schema.UsageUpdate) -> None:
+    """Set tokens and cost. An absent or null cost keeps the former one."""
     if update.cost is UNSET or update.cost is None:
         cost = session.usage.cost if session.usage else UNSET
         update = schema.UsageUpdate(update.used, update.size, cost)

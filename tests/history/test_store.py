@@ -126,8 +126,7 @@ def test_secrets_are_never_stored(path: Path) -> None:
     assert b"hunter2-hunter2" not in b"".join(p.read_bytes() for p in path.parent.iterdir())
 
 
-# -- continued sessions
-# ------------------------------------------------------------------------------
+# -- continued sessions ---------------------------------------------------------------------------
 
 
 def test_a_loaded_session_continues_in_its_record(kept: StoredHistory) -> None:
@@ -215,8 +214,7 @@ def test_tokens_and_cost_are_counted_once(kept: StoredHistory) -> None:
     assert (day.agent, day.prompts, day.tokens, day.cost) == ("agent", 3, 3500, 1.5)
 
 
-# -- limits
-# ------------------------------------------------------------------------------------------
+# -- limits ---------------------------------------------------------------------------------------
 
 
 def test_the_oldest_sessions_are_removed_first(kept: StoredHistory) -> None:

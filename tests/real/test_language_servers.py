@@ -263,8 +263,7 @@ def test_typescript_renames_in_all_files(typescript: Project) -> None:
     assert sorted(edits_by_name(typescript.editor)) == ["app.ts", "lib.ts"]
 
 
-# -- ruff, which uses pull diagnostics
-# ---------------------------------------------------------------
+# -- ruff, which uses pull diagnostics ------------------------------------------------------------
 
 
 def test_ruff_checks_both_texts_fixes_and_formats(

@@ -128,9 +128,9 @@ def _tool_lines(use: ToolUse | None) -> list[str]:
     if not use.connected and not use.calls:
         return ["  tools: not connected"]
     slowest = f", {use.failed} failed, slowest {use.slowest_ms} ms" if use.calls else ""
-    one = "connection" if use.connected == 1 else "connections"
+    noun = "connection" if use.connected == 1 else "connections"
     calls = "call" if use.calls == 1 else "calls"
-    return [f"  tools: {use.connected} {one}, {use.calls} {calls}{slowest}"]
+    return [f"  tools: {use.connected} {noun}, {use.calls} {calls}{slowest}"]
 
 
 def _usage_text(session: Session) -> str:
@@ -184,7 +184,7 @@ def full_lines(session: Session, target: dict[str, Any]) -> list[str]:
 
 def _full_notice(session: Session, number: object) -> list[str]:
     entries = session.transcript.entries
-    found = (entry for entry in entries if isinstance(entry, Line) and entry.number == number)
-    return [
-        line for it in found for line in (*visible(it.title).split("\n"), "", *notice_details(it))
-    ]
+    for entry in entries:
+        if isinstance(entry, Line) and entry.number == number:
+            return [*visible(entry.title).split("\n"), "", *notice_details(entry)]
+    return []

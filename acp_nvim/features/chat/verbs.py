@@ -64,7 +64,7 @@ async def log(host: Host, args: Args) -> None:
 async def log_save(host: Host, args: Args) -> None:
     """Write the traffic of all agents to a file, redacted."""
     path = Path(str(args["file"]))
-    logs = {name: one.traffic.copy() for name, one in host.agents.connections.items()}
+    logs = {name: agent.traffic.copy() for name, agent in host.agents.connections.items()}
     try:
         count = await to_thread.run_sync(save_log, path, logs)
     except OSError as error:
@@ -186,9 +186,5 @@ async def open_target(host: Host, args: Args) -> None:
 
 def _show_in_full(host: Host, session: Session, target: dict[str, Any]) -> None:
     lines = reports.full_lines(session, target)
-    host.screen.push(
-        "show",
-        f"acp://content/{session.n}",
-        "markdown",
-        lines or [words.NOTHING_MORE],
-    )
+    lines = lines or [words.NOTHING_MORE]
+    host.screen.push("show", f"acp://content/{session.n}", "markdown", lines)

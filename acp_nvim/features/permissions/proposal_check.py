@@ -88,16 +88,16 @@ class ProposalCheck:
                 if not await self._calls.call(MODULE, "has_clients"):
                     return
                 proposals = await self._proposed.proposals(session, decision)
-                found = [it async for it in self._effects(_checkable(proposals))]
-            self._show(session, decision, proposals, found)
+                effects = [effect async for effect in self._effects(_checkable(proposals))]
+            self._show(session, decision, proposals, effects)
 
     async def _effects(self, proposals: Sequence[Proposal]) -> Any:
-        words = {it.path: new_words(it.base, it.text) for it in proposals}
+        words = {p.path: new_words(p.base, p.text) for p in proposals}
         for proposal in proposals:
             elsewhere = set().union(*(new for path, new in words.items() if path != proposal.path))
-            found = await self._ask_servers(proposal)
-            if found is not None:
-                change = effect(proposal.path, found.opinions, found.known, elsewhere)
+            answer = await self._ask_servers(proposal)
+            if answer is not None:
+                change = effect(proposal.path, answer.opinions, answer.known, elsewhere)
                 if change is not None:
                     yield change
 
@@ -123,7 +123,7 @@ class ProposalCheck:
         decision.effects = effects
         decision.redraw()
         session.change(decision.listed)
-        files = [{"path": it.path, "marks": diagnostic_marks(decision, it)} for it in proposals]
+        files = [{"path": p.path, "marks": diagnostic_marks(decision, p)} for p in proposals]
         self._push("propose_marks", decision.id, files)
 
 

@@ -104,16 +104,16 @@ async def propose(host: Host, args: Args) -> None:
     if decision is None or session is None:
         host.echo("warn", wording.QUESTION_OVER)
         return
-    found = await host.proposed.show(session, decision)
+    proposals = await host.proposed.show(session, decision)
     if decision.outcome is not None:
         return
-    for proposal in found:
+    for proposal in proposals:
         if not proposal.whole:
             file, why = Path(proposal.path).name, proposal.problem
             line = wording.NOTE if why else words.ONLY_A_PIECE
             host.echo("warn", line.format(file=file, note=why))
     options = [{"id": o.id, "name": o.name, "kind": o.kind} for o in decision.options]
-    files = [{**proposal_table(one), "marks": diagnostic_marks(decision, one)} for one in found]
+    files = [{**proposal_table(p), "marks": diagnostic_marks(decision, p)} for p in proposals]
     host.screen.push("propose", decision.id, files, options)
 
 
@@ -155,7 +155,7 @@ def _decide(host: Host, args: Args, kind: str) -> None:
     elif decision.subject == "elicitation":
         _decide_elicitation(host, decision, args, kind)
     elif (option := decision.first(kind)) is None and decision.question:
-        answers = [it.id for it in decision.options if it.kind == CHOICE]
+        answers = [choice.id for choice in decision.options if choice.kind == CHOICE]
         host.echo("warn", words.CHOOSE.format(options=" | ".join(answers)))
     elif option is None:
         what = wording.PART_KIND.format(kind=kind)

@@ -25,13 +25,13 @@ def quickfix(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
         text = f"deleted: {instead} is there now" if instead else "deleted"
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
     hunks = entry.hunks[:MAX_MARKED]
-    found = [_item(entry, *each) for each in zip(hunks, titles or [""] * len(hunks), strict=False)]
+    items = [_item(entry, *each) for each in zip(hunks, titles or [""] * len(hunks), strict=False)]
     noted = note(entry)
-    if noted or not found:
+    if noted or not items:
         empty = f"renamed from {entry.origin}" if entry.origin else "created, empty"
         text = noted or empty
-        found.insert(0, {"filename": entry.path, "lnum": 1, "text": text, "type": "I"})
-    return found
+        items.insert(0, {"filename": entry.path, "lnum": 1, "text": text, "type": "I"})
+    return items
 
 
 def _item(entry: Pending, hunk: Hunk, title: str) -> Table:
@@ -52,14 +52,14 @@ def parked_items(parked: ParkedEdits) -> list[Table]:
 
 def review(entry: Pending, loaded: bool, titles: Sequence[str] = ()) -> Table:
     """Return a file for the review. `live` is left out if a buffer has the file."""
-    found = summary(entry, titles)
-    found["base"] = _lines(entry.base)
-    found["base_eol"] = entry.base.eol if entry.base else True
+    table = summary(entry, titles)
+    table["base"] = _lines(entry.base)
+    table["base_eol"] = entry.base.eol if entry.base else True
     if not loaded:
-        found["live"] = _lines(entry.live)
+        table["live"] = _lines(entry.live)
     if entry.is_conflict:
-        found["theirs"] = _lines(entry.theirs)
-    return found
+        table["theirs"] = _lines(entry.theirs)
+    return table
 
 
 def _lines(text: Text | None) -> list[str]:

@@ -117,18 +117,18 @@ async def _confirm_reject(host: Host, args: Args) -> list[Pending]:
     spared, agreed = set[str](), set[str]()
     while True:
         entries = _entries(host, args)
-        unnamed = (it.path for it in entries if not it.is_named)
-        open_ = sorted(path for path in unnamed if path not in spared | agreed)
-        if not open_:
+        unnamed = (entry.path for entry in entries if not entry.is_named)
+        undecided = sorted(path for path in unnamed if path not in spared | agreed)
+        if not undecided:
             return [entry for entry in entries if entry.path not in spared]
         conversation = host.sessions.conversation(args.get("session") or None)
         cwd = conversation.session.cwd if conversation is not None else os.sep
         answers = (words.OPTION_REJECT_TOO, words.OPTION_LEAVE_PENDING)
-        question = wording.UNNAMED.format(files=list_names(open_, cwd, MAX_LINES))
+        question = wording.UNNAMED.format(files=list_names(undecided, cwd, MAX_LINES))
         answer = await host.choose(question, answers, "reject")
         if answer is None:
             return []
-        (spared if answer else agreed).update(open_)
+        (spared if answer else agreed).update(undecided)
 
 
 def _decided_message(verdict: Verdict, entries: Sequence[Pending]) -> str:
@@ -182,8 +182,10 @@ async def journal_changed(host: Host, args: Args) -> None:
 async def parked(host: Host, args: Args) -> None:
     """Put the parked edits, which are not in their files, into the quickfix list."""
     await host.workspace.sync_all()
-    found = host.workspace.files.ledger.parked.all().values()
-    items = [item for parked in found for one in parked for item in listed_edits.parked_items(one)]
+    by_file = host.workspace.files.ledger.parked.all().values()
+    items = [
+        item for edits in by_file for edit in edits for item in listed_edits.parked_items(edit)
+    ]
     if items:
         host.screen.push("quickfix", items, words.PARKED_TITLE)
     else:
@@ -207,9 +209,8 @@ def drop_parked(host: Host, args: Args) -> None:
 @verb("edits")
 async def edits(host: Host, args: Args) -> None:
     """Put the pending hunks of all files into the quickfix list."""
-    found = await _synchronized_edits(host)
-    titles = host.observers.titles
-    items = [item for it in found for item in listed_edits.quickfix(it, titles(it))]
+    entries, titles = await _synchronized_edits(host), host.observers.titles
+    items = [item for entry in entries for item in listed_edits.quickfix(entry, titles(entry))]
     host.screen.push("quickfix", items, words.EDITS_TITLE)
 
 
@@ -223,19 +224,19 @@ async def review(host: Host, args: Args) -> None:
     if args.get("permission") is not None:
         host.run("propose", {"id": args["permission"]})
         return
-    found = await _synchronized_edits(host)
+    entries = await _synchronized_edits(host)
     wanted = _real_path(host, args) if args.get("path") else None
-    if wanted is not None and all(entry.path != wanted for entry in found):
+    if wanted is not None and all(entry.path != wanted for entry in entries):
         host.echo("info", wording.NOTHING_IN.format(file=Path(wanted).name))
         return
-    if not found:
+    if not entries:
         host.run("propose", {})
         return
-    found.sort(key=lambda entry: entry.path != wanted)
+    entries.sort(key=lambda entry: entry.path != wanted)
     buffers, titles = host.workspace.files.buffers, host.observers.titles
     files = [
         listed_edits.review(entry, buffers.get(entry.path) is not None, titles(entry))
-        for entry in found
+        for entry in entries
     ]
     host.screen.push("review", files)
 
@@ -255,12 +256,12 @@ def comment(host: Host, args: Args) -> None:
     The next prompt contains it.
     """
     path = _real_path(host, args)
-    made = comment_from(args, path, host.workspace.files.ledger.get(path))
-    host.comments.add(made)
+    remark = comment_from(args, path, host.workspace.files.ledger.get(path))
+    host.comments.add(remark)
     conversation = host.sessions.conversation(args.get("session") or None)
     if conversation is not None:
         conversation.session.notice(
-            "info", words.COMMENTED_AS.format(place=made.place, text=made.text)
+            "info", words.COMMENTED_AS.format(place=remark.place, text=remark.text)
         )
     else:
-        host.echo("info", words.COMMENTED.format(place=made.place))
+        host.echo("info", words.COMMENTED.format(place=remark.place))

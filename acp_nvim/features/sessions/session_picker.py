@@ -44,8 +44,9 @@ Entry = Conversation | Stored
 
 def open_conversations(host: Host) -> list[Conversation]:
     """Return the open sessions, the most recently used first."""
-    found = [c for c in host.sessions.conversations.values() if c.session.status != "closed"]
-    return sorted(found, key=lambda c: c.used, reverse=True)
+    conversations = host.sessions.conversations.values()
+    is_open = (c for c in conversations if c.session.status != "closed")
+    return sorted(is_open, key=lambda c: c.used, reverse=True)
 
 
 async def stored_sessions(host: Host, cwd: str) -> list[Stored]:
@@ -56,11 +57,11 @@ async def stored_sessions(host: Host, cwd: str) -> list[Stored]:
             group.start_soon(_list_sessions_of, host, agent, lists)
     remembered = host.sessions.index.read().entries() if host.sessions.index is not None else []
     known = {(c.session.agent, _agent_id(c)) for c in open_conversations(host)}
-    found = merge_lists(lists, remembered, cwd)
+    merged = merge_lists(lists, remembered, cwd)
     _set_titles(host, lists)
     return [
         stored
-        for stored in found
+        for stored in merged
         if (stored.agent, stored.id) not in known and _is_configured(host, stored)
     ]
 
@@ -91,7 +92,7 @@ def _is_configured(host: Host, stored: Stored) -> bool:
 
 def _agents_to_ask(host: Host) -> list[str]:
     """Return the agents to ask: the running ones, and the default one, which is started."""
-    running = [name for name, it in host.agents.connections.items() if it.is_alive]
+    running = [name for name, agent in host.agents.connections.items() if agent.is_alive]
     return list(dict.fromkeys([host.sessions.agent_name(None), *running]))
 
 
@@ -116,10 +117,10 @@ async def _list_agent_sessions(host: Host, agent: str) -> list[Stored]:
     if not connection.agent.session_capabilities.list:
         return []
     try:
-        found = await list_stored(agent, connection.agent)
-        if len(found) >= SESSIONS:
+        sessions = await list_stored(agent, connection.agent)
+        if len(sessions) >= SESSIONS:
             host.echo("info", words.SESSIONS_MANY.format(agent=agent, count=SESSIONS))
-        return found
+        return sessions
     except RequestError as error:
         if not needs_login(error):
             raise
@@ -244,8 +245,8 @@ async def _model(connection: Connection, entry: Stored) -> str:
         return ""
     try:
         with anyio.move_on_after(STATUS_S):
-            found = await connection.agent.session_options(entry.cwd, entry.id)
-            return one_line(options.model_name_in(found.config_options or ()), 40)
+            response = await connection.agent.session_options(entry.cwd, entry.id)
+            return one_line(options.model_name_in(response.config_options or ()), 40)
     except (RequestError, RemoteProtocolError, ConnectionClosed) as error:
         connection.warnings.count("session/options failed", str(error))
     return ""

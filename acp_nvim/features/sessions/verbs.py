@@ -68,7 +68,7 @@ async def reopen(host: Host, args: Args) -> None:
         host.echo("warn", words.SESSION_NOT_REOPENED)
         return
     opened = session_picker.open_conversations(host)
-    same = (it for it in opened if (it.session.agent, it.session.id) == (info.agent, info.id))
+    same = (c for c in opened if (c.session.agent, c.session.id) == (info.agent, info.id))
     conversation = next(same, None)
     entry = conversation or Stored(info.agent, info.id, info.cwd, info.title)
     await _run_or_ask(host, entry, info.cwd, "open")

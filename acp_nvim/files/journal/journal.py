@@ -61,8 +61,7 @@ class JournalFile:
         self._is_damaged = False
         """Whether the next write replaces the file."""
 
-    # -- one writer at a time
-    # -------------------------------------------------------------------------
+    # -- one writer at a time ---------------------------------------------------------------------
 
     def try_lock(self) -> bool:
         """Try to become the only writing process; return whether that succeeded."""
@@ -87,8 +86,7 @@ class JournalFile:
             os.close(self._lock)
             self._lock = -1
 
-    # -- reading
-    # --------------------------------------------------------------------------------------
+    # -- reading ----------------------------------------------------------------------------------
 
     def has_news(self) -> bool:
         """Return whether another process has written since the last `read`."""
@@ -132,8 +130,7 @@ class JournalFile:
             os.close(self._read_handle)
         self._read_handle, self._offset, self._is_damaged = -1, 0, False
 
-    # -- writing, with the lock held
-    # ------------------------------------------------------------------
+    # -- writing, with the lock held --------------------------------------------------------------
 
     @property
     def is_new(self) -> bool:

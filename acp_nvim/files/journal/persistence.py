@@ -102,8 +102,7 @@ class Persistence:
         self._watched = set[str]()
         self._is_closing = False
 
-    # -- begin and end
-    # -----------------------------------------------------------------------------------------
+    # -- begin and end ----------------------------------------------------------------------------
 
     def begin(self, data: Path, instance: str) -> None:
         """Start to use journals below `stdpath('data')/acp`; ``instance`` names this Neovim."""
@@ -240,8 +239,7 @@ class Persistence:
         for writes in self._writes_under_way.values():
             writes.abandon()
 
-    # -- exchange with others
-    # -------------------------------------------------------------------------
+    # -- exchange with others ---------------------------------------------------------------------
 
     async def exchange(self) -> None:
         """Apply the changes of other Neovims, and write those of this one."""

@@ -154,8 +154,7 @@ class Replica:
         self._reader = Reader()
         self._writer: Writer | None = None
 
-    # -- from the file
-    # --------------------------------------------------------------------------------
+    # -- from the file ----------------------------------------------------------------------------
 
     def read(self, *, locked: bool) -> list[Key]:
         """Read new records; return the keys whose values have changed. Raise NewerVersionError."""
@@ -256,8 +255,7 @@ class Replica:
             found.displaced,
         )
 
-    # -- to the file
-    # ----------------------------------------------------------------------------------
+    # -- to the file ------------------------------------------------------------------------------
 
     def differs(self, now: Mapping[Key, Any]) -> bool:
         """Return whether there are changes that other processes or the next host need."""

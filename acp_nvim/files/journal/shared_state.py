@@ -86,8 +86,7 @@ class SharedState:
             self._roots[directory] = roots.root_of(directory)
         return self._roots[directory]
 
-    # -- to the journal
-    # -------------------------------------------------------------------------------
+    # -- to the journal ---------------------------------------------------------------------------
 
     def root_of(self, path: str) -> str:
         """Return the root whose journal stores a file.
@@ -212,8 +211,7 @@ class SharedState:
             self._named[id(value)] = known
         return known[1]
 
-    # -- from the journal
-    # -----------------------------------------------------------------------------
+    # -- from the journal -------------------------------------------------------------------------
 
     def apply(self, replica: Replica, key: Key) -> None:
         """Apply a value that another process has changed."""

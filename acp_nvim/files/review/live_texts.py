@@ -225,5 +225,5 @@ class LiveTexts:
 
 
 def _is_replaced(path: str) -> bool:
-    """Return whether a folder, a link or a FIFO is in place of a file."""
+    """Return whether a directory, link or FIFO has replaced a file."""
     return obstacles.describe(path) != ""

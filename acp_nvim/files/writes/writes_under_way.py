@@ -63,8 +63,7 @@ class WritesUnderWay:
         self.unrecorded: dict[str, list[WriteNote]] = {}
         """Writes that no journal contains, by path. `adopt` is called once for each path."""
 
-    # -- under way
-    # ------------------------------------------------------------------------------------
+    # -- under way --------------------------------------------------------------------------------
 
     @contextmanager
     def note_write(self, session: AgentSession, path: str) -> Iterator[OnWrite]:
@@ -104,8 +103,7 @@ class WritesUnderWay:
         except OSError as error:
             self._on_failure(self._replica.root, error)
 
-    # -- in the journal
-    # -------------------------------------------------------------------------------
+    # -- in the journal ---------------------------------------------------------------------------
 
     def coverage(self) -> Coverage:
         """Return the notes whose writes are in the ledger now."""
@@ -134,8 +132,7 @@ class WritesUnderWay:
             self._old_notes = []
             self._replica.file.set_pending(pending=is_pending(values.values()))
 
-    # -- notes of dead processes
-    # ----------------------------------------------------------------------
+    # -- notes of dead processes ------------------------------------------------------------------
 
     def read_old_notes(self) -> None:
         """Take over the notes of dead processes and the names of their sessions."""
@@ -214,8 +211,7 @@ class WritesUnderWay:
                 text = before
         return writes[::-1]
 
-    # -- end
-    # ------------------------------------------------------------------------------------------
+    # -- end --------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Close the notes at the end of this process, after the last write."""

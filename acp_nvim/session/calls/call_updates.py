@@ -18,7 +18,7 @@ MAX_OUTPUT_BYTES: Final = 1 << 20
 
 
 def upsert(session: Session, update: CallUpdate, *, is_question: bool = False) -> ToolCall:
-    """Apply a message about a tool call and show it. `is_question`: the message is a question."""
+    """Apply a message about a tool call, which may be a question, and show the call."""
     upsert_all(session, (update,), is_question=is_question)
     call = session.tool_calls.get(update.tool_call_id)
     assert call is not None
@@ -30,8 +30,7 @@ def upsert_all(
 ) -> list[str]:
     """Apply a run of messages and show their calls. Return the ids of unknown calls.
 
-    `is_question`: the messages are questions. After an error, the calls so far are shown, and the
-    rest is left in the iterator.
+    After an error, the calls so far are shown, and the other messages are left in the iterator.
     """
     known, entries = session.tool_calls.by_id, session.entries
     dirty, unsaved = session.transcript.dirty, session.transcript.unsaved
@@ -82,9 +81,7 @@ def _add(session: Session, update: CallUpdate, *, is_question: bool) -> ToolEntr
 def _report_status(
     session: Session, entry: ToolEntry, statuses: list[str] | None, mark: int
 ) -> list[str] | None:
-    """Report a changed status in the event ``statuses``, or in a new one at ``mark``. Return the
-    event's list.
-    """
+    """Add a changed status to the event ``statuses``, or to a new one at ``mark``. Return it."""
     call = entry.call
     entry.reported = call.status
     call.record_end(session.root.turn)
@@ -111,22 +108,20 @@ def append_content(session: Session, update: updates.CallContent) -> None:
 def _renew_covering(session: Session, last: ToolCall) -> None:
     """Renew the questions that may now allow other calls. `last` is the call that changed last.
 
-    A call that exists only because of its question is not among those calls. The imports are late,
-    because few calls ask.
+    A call that exists only because of its question is not among those calls.
     """
     if not len(session.root.decisions):
         return
-    from acp_nvim.session.questions import renewal, requests
+    from acp_nvim.session.questions import renewal, requests  # few calls ask
 
     if not (last.asked_first and requests.is_without_content(last)):
         renewal.renew_if_covered_changed(session)
 
 
 def _merge(session: Session, entry: ToolEntry, update: CallUpdate) -> None:
-    """Apply a message to a known call. `renewal` is imported late because few calls need it."""
     session.tool_calls.merge(entry.call, update)
     if entry.decisions:
-        from acp_nvim.session.questions import renewal
+        from acp_nvim.session.questions import renewal  # few calls ask
 
         renewal.renew_if_changed(session, entry, update)
 
@@ -160,12 +155,12 @@ def show(session: Session, call: ToolCall) -> None:
         session.root.change(entry.open_question.listed)
 
 
-def close_open(session: Session, status: str, most: int | None = None) -> bool:
+def close_open(session: Session, status: str, limit: int | None = None) -> bool:
     """Close open calls, as required when a turn is cancelled (v1/prompt-turn).
 
-    Close at most `most` of them. Return False if none is open.
+    Close at most `limit` of them. Return False if none is open.
     """
-    calls = session.tool_calls.open()[:most]
+    calls = session.tool_calls.open()[:limit]
     close(session, calls, status)
     return bool(calls)
 

@@ -23,8 +23,8 @@ MAX_DIFFS: Final = 1000
 
 def named_files(call: ToolCall, cwd: str) -> list[str]:
     """Return the distinct real absolute paths in the order of their mention."""
-    whole = (os.path.realpath(path) for path in paths_as_spelled(call, cwd))
-    files = (path for path in islice(whole, 2 * MAX_NAMED) if not os.path.isdir(path))  # noqa: PTH112
+    real_paths = (os.path.realpath(path) for path in paths_as_spelled(call, cwd))
+    files = (path for path in islice(real_paths, 2 * MAX_NAMED) if not os.path.isdir(path))  # noqa: PTH112
     return list(dict.fromkeys(files))[:MAX_NAMED]
 
 
@@ -33,9 +33,9 @@ def paths_as_spelled(call: ToolCall, cwd: str) -> Iterator[str]:
 
     Text of several lines in `rawInput` is no path.
     """
-    given = {location.path for location in call.locations}.union(files_of_diffs(call))
+    declared = {location.path for location in call.locations}.union(files_of_diffs(call))
     for path in paths(call):
-        if "\0" not in path and ("\n" not in path or path in given):
+        if "\0" not in path and ("\n" not in path or path in declared):
             yield os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118
 
 

@@ -48,7 +48,7 @@ def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
 def _texts_of(call: ToolCall) -> Iterator[str]:
     yield from (text for text in (call.name, call.title) if text)
     meta = call.meta or {}
-    for table in (meta, *(it for it in meta.values() if isinstance(it, Mapping))):
+    for table in (meta, *(value for value in meta.values() if isinstance(value, Mapping))):
         yield from (text for key in _KEYS if isinstance(text := table.get(key), str))
 
 
@@ -82,8 +82,8 @@ def on_place(session: Session, path: str | None, line: int | None) -> None:
 def on_result(session: Session, call: ToolCall, title: str, summary: str) -> None:
     """Show the result of a tool in the call's title: `Diagnostics · 3 errors in app.py`."""
     if summary:
-        below = summary.replace(f"{session.cwd.rstrip('/')}/", "")
-        _set_shown_title(session, call, f"{title} · {below}")
+        shortened = summary.replace(f"{session.cwd.rstrip('/')}/", "")
+        _set_shown_title(session, call, f"{title} · {shortened}")
 
 
 def _set_shown_title(session: Session, call: ToolCall, words: str) -> None:

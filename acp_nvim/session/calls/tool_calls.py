@@ -39,9 +39,7 @@ class ToolCall(Struct, eq=False):
     own: str = ""
     """Title that the chat shows for a call of one of the editor's own tools."""
     user_tool: str = ""
-    """Name of the user's own tool that it calls. Only the editor sets it, never an agent's
-    message.
-    """
+    """Name of the user's own tool that it calls. Only the editor sets it."""
     shown_by: ToolCall | None = None
     """Call of an editor's tool that the chat shows instead of this one, with its question."""
     streamed: int = 0
@@ -75,9 +73,9 @@ class ToolCall(Struct, eq=False):
         """Show these words instead of the title."""
         self.own = words
 
-    def show_instead(self, ours: ToolCall) -> None:
+    def show_instead(self, own_call: ToolCall) -> None:
         """Show a call of an editor's tool instead of this one."""
-        self.shown_by = ours
+        self.shown_by = own_call
 
     def call_user_tool(self, name: str) -> None:
         """Mark it as a call of this tool of the user."""
@@ -130,7 +128,6 @@ class ToolCall(Struct, eq=False):
 
 
 def diffs_without_old_text(call: ToolCall) -> list[schema.Diff]:
-    """Return the diffs of a call without an old text."""
     diffs = (item for item in call.content if item.__class__ is schema.Diff)
     return [diff for diff in diffs if not isinstance(diff.old_text, str)]
 
@@ -232,7 +229,7 @@ class ToolCalls:
     def add(
         self, update: schema.ToolCall | schema.ToolCallUpdate, *, is_question: bool = False
     ) -> ToolCall:
-        """Add a call. Its id refers to it from now on. `is_question`: the message is a question."""
+        """Add a call, perhaps from a question. Its id refers to it from now on."""
         if isinstance(update, schema.ToolCall):
             call = first_call(update, len(self._calls))
         else:
@@ -284,9 +281,7 @@ class ToolCalls:
         self._earlier = []
 
     def forget_ids(self) -> None:
-        """Let an update with a title begin a new call if the earlier call of its id has
-        finished.
-        """
+        """Let an update with a title begin a new call if the earlier one has finished."""
         self.finished_earlier.update(call for call in self._earlier if call.is_finished)
         self._earlier = []
 

@@ -43,7 +43,7 @@ class Ansi:
         self._string_end: re.Pattern[str] | None = None
 
     def feed(self, text: str) -> str:
-        """Return the safe part of `text`. Hold an unfinished sequence."""
+        """Return the safe part of `text`, without an unfinished sequence, which is held back."""
         if not self._carry and not self._string_end and _SPECIAL.search(text) is None:
             return text
         if _HAS_C1.search(text):
@@ -53,7 +53,7 @@ class Ansi:
         return "".join(self._pieces(text))
 
     def _pieces(self, text: str) -> list[str]:
-        at, kept = 0, list[str]()
+        at, pieces = 0, list[str]()
         while at < len(text):
             if self._string_end:
                 at = self._skip_string(text, at, self._string_end)
@@ -64,8 +64,8 @@ class Ansi:
             found = _TOKEN.match(text, at)
             assert found is not None, "every beginning is some token"
             at = found.end()
-            kept.append(self._safe_part(found))
-        return kept
+            pieces.append(self._safe_part(found))
+        return pieces
 
     def _skip_string(self, text: str, at: int, ends: re.Pattern[str]) -> int:
         """Skip to the end of a string. An escape ends it and begins the next sequence, its ST."""
@@ -103,7 +103,7 @@ class Newlines:
         self._carry = ""
 
     def feed(self, text: str) -> str:
-        """Return `text` with plain newlines. Hold carriage returns at its end."""
+        """Return `text` with plain newlines. Carriage returns at its end are held back."""
         if "\r" not in text and not self._carry:
             return text
         text = self._carry + text

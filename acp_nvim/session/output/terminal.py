@@ -62,19 +62,17 @@ class Output:
         self._trim()
         return self._data.decode()
 
-    def since(self, offset: int, most: int) -> tuple[str, int]:
-        """Return about `most` bytes from `offset` on, and the offset after them."""
+    def since(self, offset: int, limit: int) -> tuple[str, int]:
+        """Return about `limit` bytes from `offset` on, and the offset after them."""
         start = self.start
         first = max(offset - start, 0)
-        last = min(first + most, len(self._data))
+        last = min(first + limit, len(self._data))
         while last < len(self._data) and self._data[last] & 0xC0 == 0x80:
             last += 1
         return self._data[first:last].decode("utf-8", "replace"), start + last
 
     def line_after(self, offset: int) -> int:
-        """Return the offset of the first line that begins at or after `offset`, or else
-        `offset`.
-        """
+        """Return the offset of the first line at or after `offset`, or else `offset`."""
         start = self.start
         first = max(offset - start, 0)
         at = self._data.find(b"\n", first)
@@ -124,9 +122,7 @@ class Terminal:
         outlives_call: bool = False,
         observer: TerminalObserver | None = None,
     ) -> None:
-        """`limit` is the number of output bytes for the agent. `ours`: the host started the
-        process.
-        """
+        """`limit` is in bytes of output for the agent. `ours`: the host started the process."""
         self.id = id
         self.launch = launch
         self.ours = ours
@@ -166,15 +162,15 @@ class Terminal:
         """Add bytes whose lines may end without a carriage return."""
         text = self._decoder.decode(data)
         parts = text.split("\n")
-        ends = [not part.endswith("\r") for part in parts[:-1]]
-        if ends and not parts[0] and self._ends_with_return:
-            ends[0] = False
+        bare = [not part.endswith("\r") for part in parts[:-1]]
+        if bare and not parts[0] and self._ends_with_return:
+            bare[0] = False
         if text:
             self._ends_with_return = text.endswith("\r")
-        exit_text = (
-            part + ("\r\n" if bare else "\n") for part, bare in zip(parts, ends, strict=False)
+        lines = (
+            part + ("\r\n" if is_bare else "\n") for part, is_bare in zip(parts, bare, strict=False)
         )
-        self._add_text("".join([*exit_text, parts[-1]]))
+        self._add_text("".join([*lines, parts[-1]]))
 
     def replace(self, data: bytes) -> None:
         """Replace the whole output."""

@@ -19,7 +19,7 @@ from acp_nvim.session.transcript.transcript import Transcript
 
 MAX_FULL_REPLAYS: Final = 50
 OLD_REPLAY: Final = 16 << 10
-"""Bytes stored for the buffer of a terminal that ended before the `MAX_FULL_REPLAYS` newest."""
+"""Bytes stored for the buffer of a terminal that ended before the newest ones."""
 
 
 class Terminals:
@@ -143,10 +143,10 @@ class Terminals:
 
     def _apply_reports(self, entry: ToolEntry, meta: Mapping[str, Any]) -> None:
         """Apply reported terminals. Those that the host started are ignored."""
-        found = {key: value for key in _REPORTS if isinstance(value := meta.get(key), dict)}
-        if not found:
+        reports = {key: value for key in _REPORTS if isinstance(value := meta.get(key), dict)}
+        if not reports:
             return
-        ids = [value.get("terminal_id") for value in found.values()]
+        ids = [value.get("terminal_id") for value in reports.values()]
         id = next((id for id in ids if isinstance(id, str) and id), entry.call.id)
         self._embed(entry, id)
         terminal = self._all.get(id)
@@ -155,12 +155,12 @@ class Terminals:
             self.add(terminal)
         if not terminal.ours:
             if (
-                "terminal_exit" in found
-                and not found.keys() & _OUTPUT_KEYS
+                "terminal_exit" in reports
+                and not reports.keys() & _OUTPUT_KEYS
                 and not terminal.line_count
             ):
                 terminal.feed_reported(output_of(entry.call.raw_output))
-            for key, value in found.items():
+            for key, value in reports.items():
                 _REPORTS[key](self, terminal, value)
 
     def apply_info(self, terminal: Terminal, value: Mapping[str, Any]) -> None:

@@ -57,29 +57,26 @@ def is_safe(url: str) -> bool:
 
 
 def warnings(url: str) -> list[str]:
-    """Return warnings about an address.
-
-    They are about punycode, letters of other scripts, a user name before the host, no TLS.
-    """
+    """Return warnings about an address: other scripts, punycode, a user name, no TLS."""
     parts = _split(url)
     if parts is None:
         return []
     host = _host(parts)
-    found: list[str] = []
+    lines: list[str] = []
     if not host.isascii():
-        found.append(wording.HOST_BEYOND_ASCII.format(host=_ascii(host)))
+        lines.append(wording.HOST_BEYOND_ASCII.format(host=_ascii(host)))
     if any(label.startswith("xn--") for label in host.lower().split(".")):
-        found.append(wording.HOST_PUNYCODE.format(host=_unicode(host)))
+        lines.append(wording.HOST_PUNYCODE.format(host=_unicode(host)))
     if parts.username is not None:
-        found.append(wording.HOST_AFTER_NAME.format(host=host))
+        lines.append(wording.HOST_AFTER_NAME.format(host=host))
     if parts.scheme == "http":
-        found.append(wording.NOT_ENCRYPTED)
+        lines.append(wording.NOT_ENCRYPTED)
     elif parts.scheme != "https":
-        found.append(wording.NO_WEB_ADDRESS.format(scheme=parts.scheme or "no scheme"))
+        lines.append(wording.NO_WEB_ADDRESS.format(scheme=parts.scheme or "no scheme"))
     if not is_safe(url) and parts.scheme in ("http", "https"):
         what = "a backslash" if "\\" in url else "characters that can't be seen"
-        found.append(wording.ADDRESS_HOLDS.format(what=what))
-    return found
+        lines.append(wording.ADDRESS_HOLDS.format(what=what))
+    return lines
 
 
 def _split(url: str) -> SplitResult | None:

@@ -41,8 +41,8 @@ class Question(Struct, frozen=True, rename="camel"):
     @property
     def title(self) -> str:
         """Return the question after its header."""
-        is_said = self.header.lower() in self.question.lower()
-        return self.question if is_said else f"{self.header}: {self.question}"
+        is_named = self.header.lower() in self.question.lower()
+        return self.question if is_named else f"{self.header}: {self.question}"
 
 
 class AnsweredResponse(schema.RequestPermissionResponse, frozen=True):
@@ -62,12 +62,12 @@ def questions_of(call: ToolCall, options: Sequence[schema.PermissionOption]) -> 
     if not any(option.kind.startswith("allow") for option in options):
         return []
     raw = call.raw_input
-    inside = raw.get("questions") if isinstance(raw, Mapping) else None
+    raw_questions = raw.get("questions") if isinstance(raw, Mapping) else None
     try:
-        found = msgspec.convert(meta.get("qwenQuestions") or inside, list[Question])
+        questions = msgspec.convert(meta.get("qwenQuestions") or raw_questions, list[Question])
     except msgspec.ValidationError:
         return []
-    return found if all(0 < len(one.options) <= OPTIONS for one in found) else []
+    return questions if all(0 < len(question.options) <= OPTIONS for question in questions) else []
 
 
 def is_simple(questions: Sequence[Question]) -> bool:
@@ -86,13 +86,13 @@ def make_decision(
     Its options are the choices, followed by the agent's options that refuse.
     """
     refusing = [option for option in request.options if option.kind.startswith("reject")]
-    taken = {it.option_id for it in refusing}
+    used = {option.option_id for option in refusing}
     options: list[Option] = []
     for number, choice in enumerate(question.options, 1):
-        id = f"{number}. {choice.label}" if choice.label in taken else choice.label
-        taken.add(id)
+        id = f"{number}. {choice.label}" if choice.label in used else choice.label
+        used.add(id)
         options.append(Option(id, choice.name, CHOICE))
-    options += [Option(it.option_id, it.name, it.kind) for it in refusing]
+    options += [Option(refusal.option_id, refusal.name, refusal.kind) for refusal in refusing]
     return Decision(
         decision_id,
         "permission",
@@ -108,7 +108,7 @@ def make_decision(
 
 def make_form(questions: Sequence[Question]) -> schema.ElicitationFormMode:
     """Return several questions, or one with several answers, as a form."""
-    fields = {str(number): _field(one) for number, one in enumerate(questions)}
+    fields = {str(number): _field(question) for number, question in enumerate(questions)}
     form = schema.ElicitationSchema(properties=fields)
     message = f"{len(questions)} questions" if len(questions) > 1 else questions[0].title
     return schema.ElicitationFormMode(message=message, requested_schema=form)

@@ -114,16 +114,16 @@ class _Reader:
             case "join":
                 self._joins.append(token[0])
                 return self._end_command()
-        good = self._follows_blank and bool(self._words) and not self._target
+        is_allowed = self._follows_blank and bool(self._words) and not self._target
         self._follows_blank, self._target = False, token.lastgroup == "write"
-        return good
+        return is_allowed
 
     def _add_word(self, text: str) -> bool:
         value = "".join(quoted or double or bare for quoted, double, bare in _PIECE.findall(text))
         if self._target:
             self._target = self._follows_blank = False
             return self._add_write(value)
-        good = (
+        is_allowed = (
             self._follows_blank
             and not _EQUALS.match(text)
             and (bool(self._words) or is_program(value))
@@ -131,7 +131,7 @@ class _Reader:
         self._words.append(value)
         self._text.append(text)
         self._follows_blank = False
-        return good
+        return is_allowed
 
     def _add_write(self, path: str) -> bool:
         if path != _NOWHERE:
@@ -139,10 +139,10 @@ class _Reader:
         return bool(path) and (path == _NOWHERE or not posixpath.normpath(path).startswith("/dev"))
 
     def _end_command(self) -> bool:
-        good = bool(self._words) and not self._target
+        is_allowed = bool(self._words) and not self._target
         self._commands.append(Simple(tuple(self._words), " ".join(self._text), tuple(self._writes)))
         self._begin_command()
-        return good
+        return is_allowed
 
     def end(self) -> Line | None:
         """Return the line after its last token."""

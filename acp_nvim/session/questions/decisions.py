@@ -47,9 +47,7 @@ class Option(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """Outcome of a decision: `selected` (with option), `accept` (with values), `decline`,
-    `cancelled`.
-    """
+    """Outcome of a decision. `selected` has an option, `accept` has values in `content`."""
 
     kind: Literal["selected", "accept", "decline", "cancelled"]
     option: Option | None = None
@@ -256,7 +254,7 @@ class Decisions:
     @property
     def listed(self) -> list[Decision]:
         """Return the decisions in the snapshot: the oldest ones, and all with cards."""
-        found: list[Decision] = []
+        listed: list[Decision] = []
         cards, others = len(self._front), max(MAX_LISTED - len(self._front), 0)
         for decision in self._pending.values():
             if not cards and not others:
@@ -267,8 +265,8 @@ class Decisions:
                 others -= 1
             else:
                 continue
-            found.append(decision)
-        return found
+            listed.append(decision)
+        return listed
 
     @property
     def unlisted(self) -> dict[str, int]:
@@ -336,10 +334,10 @@ class Decisions:
 
     def cancel_all(self, by: str) -> bool:
         """Resolve all pending decisions as cancelled. Return False if there were none."""
-        there = bool(self._pending)
+        had_any = bool(self._pending)
         for _ in self.cancelling(by):
             pass
-        return there
+        return had_any
 
     def cancelling(self, by: str) -> Iterator[None]:
         """Cancel all in steps of `CANCEL_STEP`: first answer all, then call all waiters.
@@ -351,10 +349,10 @@ class Decisions:
         self._front.clear()
         self._without_card.clear()
         self._counts.clear()
-        return _cancel_on_error(pending, by)
+        return _cancel_in_steps(pending, by)
 
 
-def _cancel_on_error(decisions: Sequence[Decision], by: str) -> Iterator[None]:
+def _cancel_in_steps(decisions: Sequence[Decision], by: str) -> Iterator[None]:
     steps = range(0, len(decisions), CANCEL_STEP)
     for first in steps:
         for decision in decisions[first : first + CANCEL_STEP]:

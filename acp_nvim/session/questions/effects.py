@@ -84,23 +84,23 @@ def effect(
     for opinion in opinions:
         base, proposed = _count_problems(opinion.base), _count_problems(opinion.proposed)
         room = base | _count_problems(known)
-        for one in opinion.proposed:
-            if one.severity in NAMES and room[one.key] <= 0 and not _mentions_any(one, elsewhere):
-                added.append(one)
-            room[one.key] -= 1
+        for new in opinion.proposed:
+            if new.severity in NAMES and room[new.key] <= 0 and not _mentions_any(new, elsewhere):
+                added.append(new)
+            room[new.key] -= 1
         for (severity, _), count in (base - proposed).items():
             fixed[severity] += count
     if not added and not fixed:
         return None
-    return Effect(path, sorted(added, key=lambda one: (one.row, one.severity)), dict(fixed))
+    return Effect(path, sorted(added, key=lambda new: (new.row, new.severity)), dict(fixed))
 
 
 def _count_problems(diagnostics: Iterable[Diagnostic]) -> Counter[tuple[int, str]]:
     return Counter(diagnostic.key for diagnostic in diagnostics if diagnostic.severity in NAMES)
 
 
-def _mentions_any(one: Diagnostic, words: Collection[str]) -> bool:
-    return bool(words) and any(word in words for word in _WORD.findall(one.message))
+def _mentions_any(diagnostic: Diagnostic, words: Collection[str]) -> bool:
+    return bool(words) and any(word in words for word in _WORD.findall(diagnostic.message))
 
 
 def new_words(base: Text | None, text: Text) -> set[str]:
@@ -114,10 +114,10 @@ def new_words(base: Text | None, text: Text) -> set[str]:
 
 def summary(effects: Sequence[Effect]) -> str:
     """Return one line: "This edit adds 2 errors"."""
-    added = Counter(one.severity for it in effects for one in it.added)
+    added = Counter(new.severity for effect in effects for new in effect.added)
     fixed: Counter[int] = Counter()
-    for it in effects:
-        fixed.update(it.fixed)
+    for effect in effects:
+        fixed.update(effect.fixed)
     if added and fixed:
         return wording.EDIT_ADDS_AND_FIXES.format(added=_counts(added), fixed=_counts(fixed))
     if added:
@@ -126,13 +126,13 @@ def summary(effects: Sequence[Effect]) -> str:
 
 
 def _counts(counts: Mapping[int, int]) -> str:
-    found = [(counts.get(severity, 0), name) for severity, name in NAMES.items()]
-    return ", ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in found if count)
+    named = [(counts.get(severity, 0), name) for severity, name in NAMES.items()]
+    return ", ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in named if count)
 
 
 def worst(effects: Sequence[Effect]) -> int:
     """Return the worst severity of the added diagnostics, or 0."""
-    return min((one.severity for it in effects for one in it.added), default=0)
+    return min((new.severity for effect in effects for new in effect.added), default=0)
 
 
 def marks(effect: Effect, base: Text | None, text: Text) -> list[Mark]:
@@ -140,12 +140,16 @@ def marks(effect: Effect, base: Text | None, text: Text) -> list[Mark]:
     hunks = diff(keys(base), keys(text))
     spans = [(hunk.new_start, hunk.new_start + max(len(hunk.lines), 1) - 1) for hunk in hunks]
     last = max(len(text.lines) - 1, 0)
-    return [_mark(one, spans, last) for one in effect.added]
+    return [_mark(diagnostic, spans, last) for diagnostic in effect.added]
 
 
-def _mark(one: Diagnostic, spans: Sequence[tuple[int, int]], last: int) -> Mark:
-    words = " ".join(one.message.split())
-    near = min(spans, key=lambda span: max(span[0] - one.row, one.row - span[1], 0), default=None)
-    if near is None or near[0] <= one.row <= near[1]:
-        return Mark(min(one.row, last), one.severity, words)
-    return Mark(min(near[1], last), one.severity, f"{one.row + 1}: {words}")
+def _mark(diagnostic: Diagnostic, spans: Sequence[tuple[int, int]], last: int) -> Mark:
+    words = " ".join(diagnostic.message.split())
+    near = min(
+        spans,
+        key=lambda span: max(span[0] - diagnostic.row, diagnostic.row - span[1], 0),
+        default=None,
+    )
+    if near is None or near[0] <= diagnostic.row <= near[1]:
+        return Mark(min(diagnostic.row, last), diagnostic.severity, words)
+    return Mark(min(near[1], last), diagnostic.severity, f"{diagnostic.row + 1}: {words}")

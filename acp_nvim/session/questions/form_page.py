@@ -100,18 +100,18 @@ def _unescape(line: str) -> str:
 
 def parse_page(form: Sequence[Field], page: Sequence[str]) -> Page:
     """Parse a page that the user has edited."""
-    found = Page()
-    blocks = _blocks(form, page, found.rows)
+    result = Page()
+    blocks = _blocks(form, page, result.rows)
     for it in form:
         body = blocks.get(it.name)
         if body is None:
             if it.kind != "unknown":
-                found.problems.append(
+                result.problems.append(
                     Problem(it.name, "its block is gone from the form (u undoes)")
                 )
             continue
-        _parse_value(it, body, found)
-    return found
+        _parse_value(it, body, result)
+    return result
 
 
 def _blocks(

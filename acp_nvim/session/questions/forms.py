@@ -71,8 +71,8 @@ class Problem(Struct, frozen=True):
 def fields(form: schema.ElicitationSchema) -> list[Field]:
     """Return the fields of a form, in order."""
     required = set(given(form.required) or ())
-    found = (given(form.properties) or {}).items()
-    return [_field(name, property_, name in required) for name, property_ in found]
+    properties = (given(form.properties) or {}).items()
+    return [_field(name, property_, name in required) for name, property_ in properties]
 
 
 def _field(name: str, property_: Any, required: bool) -> Field:
@@ -134,12 +134,12 @@ def _plain(value: Any) -> Any:
 def check(form: Sequence[Field], values: Mapping[str, Any]) -> list[Problem]:
     """Return the problems of these values, in the form's order."""
     names = [it.name for it in form]
-    strange = [
+    unknown = [
         Problem(name, f"no such field; there are: {', '.join(names) or 'none'}")
         for name in values
         if name not in names
     ]
-    return [*(problem for it in form for problem in _check(it, values)), *strange]
+    return [*(problem for it in form for problem in _check(it, values)), *unknown]
 
 
 def _check(it: Field, values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -154,16 +154,16 @@ def _text_problems(it: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, str):
         yield "a text is wanted"
         return
-    found = it.schema
-    least, most = given(found.min_length), given(found.max_length)
-    if least is not None and len(value) < least:
-        yield f"at least {_plural(least, 'character')}, not {len(value)}"
-    if most is not None and len(value) > most:
-        yield f"at most {_plural(most, 'character')}, not {len(value)}"
-    pattern = given(found.pattern)
+    schema_ = it.schema
+    minimum, maximum = given(schema_.min_length), given(schema_.max_length)
+    if minimum is not None and len(value) < minimum:
+        yield f"at least {_plural(minimum, 'character')}, not {len(value)}"
+    if maximum is not None and len(value) > maximum:
+        yield f"at most {_plural(maximum, 'character')}, not {len(value)}"
+    pattern = given(schema_.pattern)
     if pattern is not None and matches(pattern, value) is False:
         yield f"does not match {pattern}"
-    format_ = given(found.format)
+    format_ = given(schema_.format)
     if format_ in _FORMATS and not _FORMAT_TESTS[format_](value):
         yield f"is not {_FORMATS[format_]}"
 
@@ -174,16 +174,16 @@ def _choice_problems(it: Field, value: Any) -> Iterator[str]:
 
 
 def _number_problems(it: Field, value: Any) -> Iterator[str]:
-    whole = it.kind == "integer"
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or (whole and value != int(value)):
-        yield "a whole number is wanted" if whole else "a number is wanted"
+    is_integer = it.kind == "integer"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or (is_integer and value != int(value)):
+        yield "a whole number is wanted" if is_integer else "a number is wanted"
         return
-    least, most = given(it.schema.minimum), given(it.schema.maximum)
-    if least is not None and value < least:
-        yield f"at least {_format_number(least)}"
-    if most is not None and value > most:
-        yield f"at most {_format_number(most)}"
+    minimum, maximum = given(it.schema.minimum), given(it.schema.maximum)
+    if minimum is not None and value < minimum:
+        yield f"at least {_format_number(minimum)}"
+    if maximum is not None and value > maximum:
+        yield f"at most {_format_number(maximum)}"
 
 
 def _boolean_problems(_: Field, value: Any) -> Iterator[str]:
@@ -197,17 +197,17 @@ def _list_problems(it: Field, value: Any) -> Iterator[str]:
         return
     offered = [choice.value for choice in it.choices]
     yield from (f"{one!r} is none of {', '.join(offered)}" for one in value if one not in offered)
-    least, most = given(it.schema.min_items), given(it.schema.max_items)
-    if least is not None and len(value) < least:
-        yield f"at least {least} of them"
-    if most is not None and len(value) > most:
-        yield f"at most {most} of them"
+    minimum, maximum = given(it.schema.min_items), given(it.schema.max_items)
+    if minimum is not None and len(value) < minimum:
+        yield f"at least {minimum} of them"
+    if maximum is not None and len(value) > maximum:
+        yield f"at most {maximum} of them"
 
 
 def _unknown_problems(_: Field, value: Any) -> Iterator[str]:
-    simple = isinstance(value, str | bool | int | float)
-    many = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
-    if not simple and not many:
+    is_simple = isinstance(value, str | bool | int | float)
+    is_list = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+    if not is_simple and not is_list:
         yield "no value that a form can hold"
 
 
@@ -247,29 +247,29 @@ _WORDS: Final = {
 
 
 def _bounds(it: Field) -> Iterator[str]:
-    found = it.schema
+    schema_ = it.schema
     match it.kind:
         case "text":
-            if (format_ := given(found.format)) in _FORMATS:
+            if (format_ := given(schema_.format)) in _FORMATS:
                 yield _FORMATS[format_]
-            least = given(found.min_length)
-            implied = it.required and least == 1
-            yield from _range(None if implied else least, given(found.max_length), "character")
-            if (pattern := given(found.pattern)) is not None:
+            minimum = given(schema_.min_length)
+            implied = it.required and minimum == 1
+            yield from _range(None if implied else minimum, given(schema_.max_length), "character")
+            if (pattern := given(schema_.pattern)) is not None:
                 yield f"matches {pattern}"
         case "integer" | "number":
-            yield from _range(given(found.minimum), given(found.maximum), "")
+            yield from _range(given(schema_.minimum), given(schema_.maximum), "")
         case "choices":
-            yield from _range(given(found.min_items), given(found.max_items), "of them")
+            yield from _range(given(schema_.min_items), given(schema_.max_items), "of them")
         case _:
             return
 
 
-def _range(least: float | None, most: float | None, unit: str) -> Iterator[str]:
-    if least is not None:
-        yield f"at least {_amount(least, unit)}"
-    if most is not None:
-        yield f"at most {_amount(most, unit)}"
+def _range(minimum: float | None, maximum: float | None, unit: str) -> Iterator[str]:
+    if minimum is not None:
+        yield f"at least {_amount(minimum, unit)}"
+    if maximum is not None:
+        yield f"at most {_amount(maximum, unit)}"
 
 
 def _amount(number: float, unit: str) -> str:

@@ -22,12 +22,12 @@ def alternatives(glob: str) -> Sequence[str]:
     """
     waiting, plain = [glob], [glob]
     while waiting:
-        one = waiting.pop()
-        braces = _BRACES.search(one)
+        pattern = waiting.pop()
+        braces = _BRACES.search(pattern)
         if braces is None:
-            plain.append(one)
+            plain.append(pattern)
         else:
-            before, after = one[: braces.start()], one[braces.end() :]
+            before, after = pattern[: braces.start()], pattern[braces.end() :]
             waiting += [f"{before}{word}{after}" for word in braces[1].split(",")]
         if len(waiting) + len(plain) > MAX_ALTERNATIVES:
             return [glob]

@@ -29,11 +29,11 @@ def patches(raw_input: Any) -> Iterator[Patch | Edit]:
     if not may_hold_patch(raw_input):
         return
     if isinstance(raw_input, dict) and tool_input.is_changes(raw_input.get("changes")):
-        found = (
+        parts = (
             part for item in raw_input["changes"].items() for part in tool_input.change_parts(item)
         )
         raw_input = {key: value for key, value in raw_input.items() if key != "changes"}
-        yield from filter(_is_patch, found)  # includes those that a card leaves out
+        yield from filter(_is_patch, parts)  # includes those that a card leaves out
     yield from filter(_is_patch, tool_input.parts(raw_input))
 
 
@@ -42,9 +42,7 @@ def _is_patch(part: tool_input.Part) -> TypeGuard[Patch | Edit]:
 
 
 def may_hold_patch(raw: Any, depth: int = tool_input.MAX_DEPTH) -> bool:
-    """Return whether a raw input may contain a patch. It is cheap, because calls are drawn
-    often.
-    """
+    """Return whether a raw input may contain a patch. This is cheap: calls are drawn often."""
     if isinstance(raw, str):
         return bool(tool_input.PATCH.match(raw))
     if not isinstance(raw, dict) or not depth:
@@ -63,9 +61,7 @@ def may_hold_patch(raw: Any, depth: int = tool_input.MAX_DEPTH) -> bool:
 
 
 def may_hold_diff(text: str) -> bool:
-    """Return whether a Markdown text has a line that begins a diff, and is short enough to
-    parse.
-    """
+    """Return whether a Markdown text has the beginning of a diff and is short enough to parse."""
     marked = "```" in text or "~~~" in text
     return marked and len(text) <= patch.MAX_LENGTH and bool(_DIFF_FENCE.search(text))
 
@@ -75,15 +71,15 @@ def split_diffs(text: str, path: str | None = None) -> list[str | Patch]:
 
     `path` is the file of a diff without a file name.
     """
-    found: list[str | Patch] = []
+    parts: list[str | Patch] = []
     lines = text.split("\n")
     end = 0
     for first, last in _fences(lines) if may_hold_diff(text) else ():
-        one = Patch("\n".join((*lines[first + 1 : last], "")), path=path)
-        if _DIFF_FENCE.match(lines[first]) and one.files:
-            found += [*(["\n".join(lines[end:first])] if first > end else []), one]
+        diff = Patch("\n".join((*lines[first + 1 : last], "")), path=path)
+        if _DIFF_FENCE.match(lines[first]) and diff.files:
+            parts += [*(["\n".join(lines[end:first])] if first > end else []), diff]
             end = last + 1
-    return [*found, "\n".join(lines[end:])] if end < len(lines) else found
+    return [*parts, "\n".join(lines[end:])] if end < len(lines) else parts
 
 
 def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -110,12 +106,12 @@ def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
         call = msgspec.structs.replace(call, raw_input=asked.raw_input)
     if asked is not None and asked.content is not UNSET and asked.content:
         call = msgspec.structs.replace(call, content=asked.content)
-    found: list[FilePatch] = []
+    proposed: list[FilePatch] = []
     for part in patches(call.raw_input):
         files = part.files or () if isinstance(part, Patch) else (part.file,)
-        found += [one for one in files if one is not None]
-    if found:
-        return found  # diffs in the content repeat the same changes
+        proposed += [file for file in files if file is not None]
+    if proposed:
+        return proposed  # diffs in the content repeat the same changes
     path = call.locations[0].path if len(call.locations) == 1 else None
     pieces = (piece for text in texts(call) for piece in split_diffs(text, path))
     diffs = (piece.files or () for piece in pieces if isinstance(piece, Patch))

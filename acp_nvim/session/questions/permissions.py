@@ -1,5 +1,4 @@
-"""Subject of a permission: a tool call, or data in the request alone (v1/tool-calls,
-v2/tool-calls).
+"""Subject of a permission: a tool call or data of the request (v1/tool-calls, v2/tool-calls).
 
 Some agents request a permission for a separate call whose only text is "Confirm Agent Actions". The
 actions are in the other open calls of the turn, the covered ones.
@@ -35,9 +34,9 @@ def subject(session: Session, asked: Asked) -> ToolCall:
     about = asked.subject or updates.Subject("other")
     if about.command is None:
         return ToolCall(about.tool_call_id or "", title=asked.title, raw_input=about.raw)
-    given = {"command": about.command} | ({"cwd": about.cwd} if about.cwd else {})
+    raw = {"command": about.command} | ({"cwd": about.cwd} if about.cwd else {})
     id = about.tool_call_id or ""
-    return ToolCall(id, title=about.command, kind="execute", raw_input=given)
+    return ToolCall(id, title=about.command, kind="execute", raw_input=raw)
 
 
 def _let_begin_new_call(session: Session, asked: schema.ToolCallUpdate) -> None:

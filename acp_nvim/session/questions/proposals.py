@@ -68,9 +68,11 @@ class PlacedPatch(msgspec.Struct, frozen=True):
 
 def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[Change]:
     """Return the diffs of a permission request, else those of its tool call."""
-    given: Sequence[Any] = asked.content or () if asked and asked.content is not UNSET else ()
-    found = [item for item in given if isinstance(item, schema.Diff)]
-    found = found or [item for item in call.content if isinstance(item, schema.Diff)]
+    asked_content: Sequence[Any] = (
+        asked.content or () if asked and asked.content is not UNSET else ()
+    )
+    diffs = [item for item in asked_content if isinstance(item, schema.Diff)]
+    diffs = diffs or [item for item in call.content if isinstance(item, schema.Diff)]
     lines = {at.path: at.line for at in call.locations if isinstance(at.line, int)}
     raw = call.raw_input if isinstance(call.raw_input, dict) else {}
     whole = bool((call.meta or {}).get(WHOLE))
@@ -84,7 +86,7 @@ def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
             everywhere,
             whole,
         )
-        for item in found
+        for item in diffs
     ]
 
 
@@ -95,49 +97,49 @@ def propose_patches(
     now = dict(live)
     problems: dict[str, str] = {}
     origins: dict[str, str] = {}
-    for one in placed:
-        source = one.origin or one.path
+    for patched in placed:
+        source = patched.origin or patched.path
         try:
-            after = patch_apply.apply(_patch_without_cr(one.patch, now[source]), now[source])
+            after = patch_apply.apply(_patch_without_cr(patched.patch, now[source]), now[source])
         except PatchConflict as conflict:
-            problems.setdefault(one.path, str(conflict))
+            problems.setdefault(patched.path, str(conflict))
             continue
-        if one.origin is not None:
-            origins[one.path] = one.origin
-            if one.patch.kind == "moved":
-                now[one.origin] = None
-        now[one.path] = after
-    found: list[Proposal] = []
-    for path in dict.fromkeys(one.path for one in placed):
+        if patched.origin is not None:
+            origins[patched.path] = patched.origin
+            if patched.patch.kind == "moved":
+                now[patched.origin] = None
+        now[patched.path] = after
+    proposals: list[Proposal] = []
+    for path in dict.fromkeys(patched.path for patched in placed):
         if path in problems:
-            its = [one.patch for one in placed if one.path == path]
-            found.append(_hunks_only(path, its, problems[path]))
+            patches = [patched.patch for patched in placed if patched.path == path]
+            proposals.append(_hunks_only(path, patches, problems[path]))
             continue
         origin, text = origins.get(path), now[path]
         base = live[origin or path]
-        found.append(Proposal(path, base, text or EMPTY, gone=text is None, origin=origin))
-    return found
+        proposals.append(Proposal(path, base, text or EMPTY, gone=text is None, origin=origin))
+    return proposals
 
 
-def _hunks_only(path: str, its: Iterable[FilePatch], problem: str) -> Proposal:
-    hunks = [hunk for one in its for hunk in one.hunks]
+def _hunks_only(path: str, patches: Iterable[FilePatch], problem: str) -> Proposal:
+    hunks = [hunk for patch in patches for hunk in patch.hunks]
     old = from_lines(line for hunk in hunks for line in hunk.old)
     new = from_lines(line for hunk in hunks for line in hunk.new)
     return Proposal(path, old, new, whole=False, problem=problem)
 
 
-def _patch_without_cr(one: FilePatch, text: Text | None) -> FilePatch:
+def _patch_without_cr(patch: FilePatch, text: Text | None) -> FilePatch:
     """Return the patch without the `\\r` of line ends if the text has none."""
-    rows = [row for hunk in one.hunks for row in hunk.lines]
+    rows = [row for hunk in patch.hunks for row in hunk.lines]
     if not any(row.endswith("\r") for row in rows):
-        return one
+        return patch
     if text is None or any("\r" in line for line in text.lines):
-        return one
+        return patch
     bare = [
         msgspec.structs.replace(hunk, lines=tuple(row.removesuffix("\r") for row in hunk.lines))
-        for hunk in one.hunks
+        for hunk in patch.hunks
     ]
-    return msgspec.structs.replace(one, hunks=tuple(bare))
+    return msgspec.structs.replace(patch, hunks=tuple(bare))
 
 
 def propose(
@@ -181,8 +183,8 @@ def _apply_change(text: Text | None, change: Change, known: Sequence[Text]) -> T
     if change.whole or any(str(one) == old for one in known):
         merged = merge(parse(old), text, parse(new))
         return merged.text if isinstance(merged, Merged) else None
-    made = _replace_piece(content, old, new, change)
-    return None if made is None else parse(made)
+    replaced = _replace_piece(content, old, new, change)
+    return None if replaced is None else parse(replaced)
 
 
 def _without_cr(piece: str, text: Text | None) -> str:

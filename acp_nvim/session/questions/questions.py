@@ -50,19 +50,19 @@ def permission_decision(
 def _details(shown: ToolCall | None, asked: updates.PermissionRequest) -> list[str]:
     """Return the parts of a request beside its tool call: title, description, subject."""
     title = asked.title if shown is not None and asked.title != shown.title else ""
-    found = [title, asked.description or ""]
+    lines = [title, asked.description or ""]
     about = asked.subject
     if about is not None and about.command is not None:
-        found += [f"$ {about.command}", f"in {about.cwd}" if about.cwd else ""]
+        lines += [f"$ {about.command}", f"in {about.cwd}" if about.cwd else ""]
     elif about is not None:
-        found.append(f"{about.kind}: {msgspec.json.encode(about.raw).decode()}")
-    return [line for line in found if line]
+        lines.append(f"{about.kind}: {msgspec.json.encode(about.raw).decode()}")
+    return [line for line in lines if line]
 
 
 def _limit_options(options: Sequence[schema.PermissionOption]) -> list[schema.PermissionOption]:
     first = [next((option for option in options if option.kind == kind), None) for kind in KINDS]
     rest = options[: LISTED - len(KINDS)]
-    return [*rest, *(it for it in first if it is not None and it not in rest)]
+    return [*rest, *(option for option in first if option is not None and option not in rest)]
 
 
 @lru_cache(maxsize=256)
@@ -128,6 +128,6 @@ def _text_of(item: Any, headed: bool) -> str:
     text = block.get("text") if isinstance(block, dict) else block
     if isinstance(text, str):
         return text
-    found = output_of(item)
+    output = output_of(item)
     query = item.get("query") if isinstance(item, dict) else None
-    return f"{query}:\n{found}" if headed and found and isinstance(query, str) else found
+    return f"{query}:\n{output}" if headed and output and isinstance(query, str) else output

@@ -63,9 +63,9 @@ def fingerprint(call: ToolCall) -> tuple[Any, ...]:
 def _item(call: ToolCall, item: Any) -> Any:
     """Return a part of the content. The old text of a diff counts only if it is the agent's."""
     if isinstance(item, schema.Diff):
-        ours = (call.before or {}).get(item.path)
+        added = (call.before or {}).get(item.path)
         old = item.old_text if isinstance(item.old_text, str) else None
-        return item.path, item.new_text, None if old == ours else old
+        return item.path, item.new_text, None if old == added else old
     return item
 
 

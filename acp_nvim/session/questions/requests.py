@@ -103,14 +103,18 @@ class _Context(NamedTuple):
 
 def commands(call: ToolCall) -> tuple[Command, ...]:
     """Return the distinct commands of a tool call, in order."""
-    found: dict[tuple[object, ...], Command] = {}
+    distinct: dict[tuple[object, ...], Command] = {}
+    for command in _all_commands(call):
+        key = command.line, command.argv, command.cwd, command.env
+        distinct.setdefault(key, command)
+    return tuple(distinct.values())
+
+
+def _all_commands(call: ToolCall) -> Iterator[Command]:
     for items, beside in _maps(call):
-        for one in _commands_of_map(items, beside, executes=call.kind == "execute"):
-            found.setdefault((one.line, one.argv, one.cwd, one.env), one)
+        yield from _commands_of_map(items, beside, executes=call.kind == "execute")
     for at, item in enumerate(call.content):
-        for one in _shell_text(item, f"content[{at}]"):
-            found.setdefault((one.line, one.argv, one.cwd, one.env), one)
-    return tuple(found.values())
+        yield from _shell_text(item, f"content[{at}]")
 
 
 def command(
@@ -207,7 +211,7 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
             inner = [(item.value, item.found, beside) for item in items if item.key not in twice]
         else:
             continue
-        waiting += reversed([one for one in inner if isinstance(one[0], list | Mapping)])
+        waiting += reversed([item for item in inner if isinstance(item[0], list | Mapping)])
 
 
 def _unknown_content(call: ToolCall) -> list[tuple[Any, str]]:
@@ -249,9 +253,7 @@ def _commands_of_map(
 
 
 def _commands_of_value(value: Any, source: str, beside: _Context) -> Iterator[Command]:
-    """Yield several commands: a list, or a map from names to commands. A single text is a
-    script.
-    """
+    """Yield the commands of a list, of a map from names to commands, or of a script."""
     items = list(value.values()) if isinstance(value, Mapping) else value
     for item in items if isinstance(items, list) else [items]:
         yield from _commands_of_item(item, None, source, beside)
@@ -299,11 +301,11 @@ def _variables(items: Sequence[_Item]) -> tuple[tuple[str, str], ...]:
         if isinstance(given, Mapping):
             found += [(str(name), _word_text(value)) for name, value in given.items()]
             continue
-        for one in given if isinstance(given, list) else [given] if given else []:
-            if isinstance(one, Mapping):
-                found.append((_word_text(one.get("name", "")), _word_text(one.get("value", ""))))
+        for pair in given if isinstance(given, list) else [given] if given else []:
+            if isinstance(pair, Mapping):
+                found.append((_word_text(pair.get("name", "")), _word_text(pair.get("value", ""))))
             else:
-                name, _, value = _word_text(one).partition("=")
+                name, _, value = _word_text(pair).partition("=")
                 found.append((name, value))
     return tuple(found)
 
@@ -341,8 +343,8 @@ def files_of_input(raw: Any) -> Iterator[str]:
 def _paths_in(key: str, value: str) -> Iterator[str]:
     if "\n" in value and not (key.endswith("path") and "/" in value.partition("\n")[0]):
         if "*** Begin Patch" in value or "\n+++ " in value or value.startswith("+++ "):
-            found = (one[1] or one[2] for one in _PATCHED.finditer(value))
-            yield from (path for path in found if path != "/dev/null")
+            names = (match[1] or match[2] for match in _PATCHED.finditer(value))
+            yield from (name for name in names if name != "/dev/null")
     elif value.startswith("file://"):
         yield unquote(urlsplit(value).path)
     elif key in PATH_KEYS and not _ADDRESS.match(value):

@@ -127,12 +127,10 @@ def plain_line(command: Command) -> Line | None:
     return _line_in_shell(line.commands[0]) or line
 
 
-def _line_in_shell(one: Simple) -> Line | None:
-    """Return the line that a command passes to a shell (`bash -lc '…'`), if it does nothing
-    else.
-    """
-    inner = command(one.words)
-    return plain_line(inner) if inner.argv is None and not one.writes else None
+def _line_in_shell(outer: Simple) -> Line | None:
+    """Return the line of a shell (`bash -lc '…'`), if the command does nothing else."""
+    inner = command(outer.words)
+    return plain_line(inner) if inner.argv is None and not outer.writes else None
 
 
 class _Judgement:
@@ -145,9 +143,7 @@ class _Judgement:
         self._open = list(self._line.commands) if self._line else []
         """Commands of a plain line that no rule has allowed yet."""
         self._hidden: set[str] = set()
-        """Conditions (`command`, `path`) that could not be checked, because the request hides
-        them.
-        """
+        """Conditions (`command`, `path`) that the request hides, so they cannot be checked."""
         self._cwd = posixpath.join(case.cwd, (command.cwd if command else None) or "")
         self._rules: Sequence[Rule] = ()
 
@@ -229,9 +225,7 @@ class _Judgement:
         return True
 
     def _has_hidden(self, rule: Rule) -> bool:
-        """Return whether an earlier rule has a condition that the request hides, and this rule
-        has not.
-        """
+        """Return whether an earlier rule has a hidden condition that this rule lacks."""
         hidden = self._hidden - ({"path"} if rule.path is not None else set())
         return rule.command is None and bool(hidden)
 

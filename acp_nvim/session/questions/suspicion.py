@@ -79,28 +79,22 @@ def is_line_unclear(line: str) -> bool:
     """Return whether a line computes its commands, or passes them to a shell in a hidden way."""
     plain = command_line.parse(line)
     if plain is not None:
-        return any(_starts_shell(command.words) for command in plain.commands)
+        return any(is_unclear(command.words) for command in plain.commands)
     if len(line) > MAX_SEARCHED or _CONTROL.search(line):
         return True
     if any(_COMPUTED.search(head) or head == "." for head in _heads(line)):
         return True
-    found = words(line)
-    if any(programs.program_name(word) in programs.CODE for word in found - {"."}):
+    possible_words = words(line)
+    if any(programs.program_name(word) in programs.CODE for word in possible_words - {"."}):
         return True
     return (
-        programs.may_start_other_programs(list(found)) and re.search(r"[$`*?\[]", line) is not None
+        programs.may_start_other_programs(list(possible_words))
+        and re.search(r"[$`*?\[]", line) is not None
     )
 
 
 def is_unclear(argv: Sequence[str]) -> bool:
-    """Return whether it is unclear what a program with these arguments runs."""
-    return _starts_shell(argv)
-
-
-def _starts_shell(argv: Sequence[str]) -> bool:
-    """Return whether one of the words is a shell or similar. Code of `sh -c` in one word is
-    read.
-    """
+    """Return whether a word is a shell or similar, unless its `-c` code is a clear line."""
     wrapped = programs.program_name(argv[0]) in programs.WRAPPERS
     for at, word in enumerate(argv):
         if programs.program_name(word) in programs.CODE and (word != "." or at == 0 or wrapped):

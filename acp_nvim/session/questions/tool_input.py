@@ -104,19 +104,21 @@ class Patch(Struct, frozen=True):
         if self.path is None:
             return patch.parse_complete(self.text)
         if self.moved is None:
-            found = patch.parse_complete(self.text, self.path)
-            return found and tuple(self._with_root(one) for one in found)
-        one = FilePatch("moved", self.moved, self.path)
+            files = patch.parse_complete(self.text, self.path)
+            return files and tuple(self._with_root(file) for file in files)
+        moved = FilePatch("moved", self.moved, self.path)
         if not self.text.strip():
-            return (one,)
-        found = patch.parse_complete(self.text, self.path)
-        if found is None or len(found) != 1:
+            return (moved,)
+        files = patch.parse_complete(self.text, self.path)
+        if files is None or len(files) != 1:
             return None
-        return (msgspec.structs.replace(one, hunks=found[0].hunks),)
+        return (msgspec.structs.replace(moved, hunks=files[0].hunks),)
 
-    def _with_root(self, one: FilePatch) -> FilePatch:
+    def _with_root(self, file: FilePatch) -> FilePatch:
         """Return the patch with the slash that Git's prefix removed: `a/tmp/x` for `/tmp/x`."""
-        return msgspec.structs.replace(one, path=self.path) if self.path == f"/{one.path}" else one
+        return (
+            msgspec.structs.replace(file, path=self.path) if self.path == f"/{file.path}" else file
+        )
 
 
 class Edit(Struct, frozen=True):
@@ -228,7 +230,7 @@ def _parts_of_ends(
 
 
 def _are_all(items: Any, test: Callable[[Any], Any]) -> bool:
-    """Return whether there are items and those that `_ends` would read pass a test."""
+    """Return whether there are items, and those at both ends pass a test."""
     ends = (*islice(items, MAX_PARTS), *islice(reversed(items), MAX_PARTS)) if items else ()
     return bool(ends) and all(test(item) for item in ends)
 
@@ -451,8 +453,8 @@ def _is_question(value: Any) -> bool:
 def _one_question(item: _Table) -> Iterator[Part]:
     rest = dict(item)
     header = rest.pop("header", None) if _is_text(rest.get("header")) else ""
-    found = _question(rest)
-    yield Choice(f"{header}: {found.text}", found.answers) if header else found
+    question = _question(rest)
+    yield Choice(f"{header}: {question.text}", question.answers) if header else question
     others = {key: value for key, value in rest.items() if value not in (None, "", False)}
     if others:
         yield Data(others)

@@ -1,6 +1,4 @@
-"""Messages of both versions: streamed ones, and those of a given id (v1/prompt-turn,
-v2/prompt-lifecycle).
-"""
+"""Messages: streamed ones (v1/prompt-turn) and those with an id (v2/prompt-lifecycle)."""
 
 from __future__ import annotations
 
@@ -41,11 +39,11 @@ def parts_of(content: Any, known: schema.Annotations | None = None) -> list[Part
 
     Annotations precede their text, unless they are `known`, those of the text before it.
     """
-    it = part_of_block(content)
-    annotations = content.annotations if isinstance(it, str) else None
+    part = part_of_block(content)
+    annotations = content.annotations if isinstance(part, str) else None
     if not annotations or annotations == known:
-        return [it]
-    return [cast("Part", schema.TextContent("", annotations)), it]
+        return [part]
+    return [cast("Part", schema.TextContent("", annotations)), part]
 
 
 def stream_block(session: Session, role: Role, content: Any, message_id: str | None) -> Message:
@@ -53,8 +51,8 @@ def stream_block(session: Session, role: Role, content: Any, message_id: str | N
     last = session.transcript.last
     known = last.annotations if isinstance(last, Message) and last.role == role else None
     *before, text = parts_of(content, known)
-    for it in before:
-        session.transcript.stream(role, it, message_id)
+    for part in before:
+        session.transcript.stream(role, part, message_id)
     message = session.transcript.stream(role, text, message_id)
     message.annotations = getattr(content, "annotations", None) or None
     return message
@@ -90,8 +88,7 @@ def _user_block(session: Session, content: Any, message_id: str | None) -> None:
         if message_id and session.prompt_message is not None:
             session.transcript.set_message_id(session.prompt_message, message_id)
         return
-    role: Role = "user"
-    message = session.transcript.stream(role, text, message_id)
+    message = session.transcript.stream("user", text, message_id)
     message.author = session.user
     session.observer.on_change(session)
 
@@ -105,10 +102,10 @@ def join_chunks(updates: Sequence[Any]) -> schema.AgentMessageChunk | None:
     for update in updates:
         if update.__class__ is not schema.AgentMessageChunk or update.message_id != message_id:
             return None
-        replace_content = update.content
-        if replace_content.__class__ is not schema.TextContent or replace_content.annotations:
+        content = update.content
+        if content.__class__ is not schema.TextContent or content.annotations:
             return None
-        texts.append(replace_content.text)
+        texts.append(content.text)
     return schema.AgentMessageChunk(schema.TextContent("".join(texts)), message_id)
 
 
@@ -134,8 +131,8 @@ def append_chunk(session: Session, update: updates.MessageChunk) -> None:
     message = session.transcript.message_of(role, update.message_id)
     known = None if message is None else message.annotations
     blocks = blocks_as_sent(content) if role == "user" else [content]
-    for it in (it for block in blocks for it in parts_of(block, known)):
-        message = session.transcript.chunk(role, update.message_id, it)
+    for part in (part for block in blocks for part in parts_of(block, known)):
+        message = session.transcript.chunk(role, update.message_id, part)
     assert message is not None
     message.annotations = getattr(content, "annotations", None) or None
     _add(session, message)
@@ -144,8 +141,8 @@ def append_chunk(session: Session, update: updates.MessageChunk) -> None:
 def content(session: Session, update: updates.MessageContent) -> None:
     blocks: Iterable[Any] = update.content
     if update.role == "user":
-        blocks = [sent_prompt for block in update.content for sent_prompt in blocks_as_sent(block)]
-    parts = [it for block in blocks for it in parts_of(block)]
+        blocks = [sent for block in update.content for sent in blocks_as_sent(block)]
+    parts = [part for block in blocks for part in parts_of(block)]
     if update.role == "user" and _is_prompt(session, update.message_id, parts):
         return
     _add(session, session.transcript.rewrite(update.role, update.message_id, parts))

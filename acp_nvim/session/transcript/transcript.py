@@ -29,9 +29,7 @@ class Transcript:
         self.unsaved: dict[Entry, None] = {}
         """Entries that changed since the history stored them."""
         self.written = 0
-        """Number of characters ever added, for back-pressure and to place events after their
-        text.
-        """
+        """Number of characters ever added, for back-pressure and for the places of events."""
         self.dropped_text = 0
         """Number of these characters in entries that were dropped."""
         self.must_redraw = False
@@ -170,7 +168,6 @@ class Transcript:
     # -- messages by id (v2/prompt-lifecycle) -----------------------------------------------------
 
     def message_of(self, role: Role, message_id: str) -> Message | None:
-        """Return the message of that id and role."""
         return self._named.get((role, message_id))
 
     def set_message_id(self, message: Message, message_id: str) -> None:

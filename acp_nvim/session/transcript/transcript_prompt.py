@@ -136,9 +136,7 @@ def _entry(entry: Entry) -> tuple[str, list[str]]:
 
 
 def _quote_lines(text: str) -> list[str]:
-    """Return the quoted lines of a text. All line separators count, so none can imitate a
-    heading.
-    """
+    """Quote the lines of a text. All line separators count, so no line can imitate a heading."""
     return [_cut_line(f"> {line}".rstrip()) for line in text.strip().splitlines()]
 
 
