@@ -14,6 +14,8 @@ local read_stamps = {} ---@type table<integer, string> file stamp when the clean
 local fresh = {} ---@type table<integer, acp.Layout>
 local conflicts = {} ---@type table<integer, string> why buffer and file differ
 
+local CHANGED_BOTH = 'the file changed on disk while its buffer has unsaved changes'
+
 local on, group = require('acp.base.autocmds').group('acp.save')
 
 on('BufWipeout', function(args)
@@ -101,11 +103,11 @@ local function probe(bufnr, choice)
   local function check() return M.run(bufnr, 'silent checktime ' .. bufnr) end
   local needed = { user = true, filechangedshell = true }
   local values = { eventignore = require('acp.base.options').ignored_but(needed) }
-  local called, ok, err = with(vim.go, values, run_nested, check)
-  assert(called, ok)
+  local called, err = with(vim.go, values, run_nested, check)
+  assert(called, err)
   M.probing = false
   pcall(api.nvim_del_autocmd, id)
-  return found, ok, err
+  return found
 end
 
 --- Reload a clean buffer. If its file was created after the buffer, `:edit` is used because
@@ -193,9 +195,9 @@ local function mark_in_sync(bufnr, modified)
   end
   local id = on('BufWriteCmd', function() vim.bo[bufnr].modified = false end, { buffer = bufnr })
   local function write() return M.run(bufnr, 'silent keepalt lockmarks write!') end
-  local ok = with(vim.go, { eventignore = '' }, run_nested, write)
+  local _, is_written = with(vim.go, { eventignore = '' }, run_nested, write)
   api.nvim_del_autocmd(id)
-  if not ok then -- 'nowrite'
+  if not is_written then -- 'nowrite'
     probe(bufnr, '')
   end
   vim.bo[bufnr].modified = modified
@@ -218,10 +220,9 @@ end
 ---@param found? boolean called from FileChangedShell
 function M.mark_conflict(bufnr, found)
   if not found then mark_in_sync(bufnr, vim.bo[bufnr].modified) end
-  conflicts[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
+  conflicts[bufnr] = CHANGED_BOTH
 end
 
---- Return whether buffer and file conflict.
 function M.in_conflict(bufnr) return conflicts[bufnr] ~= nil end
 
 --- Return whether an error means that Neovim temporarily does not allow the operation.
@@ -302,9 +303,7 @@ end
 --- Detect a conflict for a modified buffer. Only Neovim knows which file it was read from.
 local function check_dirty(bufnr)
   local new, renamed = origin(bufnr)
-  if new or renamed or probe(bufnr, '') then
-    conflicts[bufnr] = 'the file changed on disk while its buffer has unsaved changes'
-  end
+  if new or renamed or probe(bufnr, '') then conflicts[bufnr] = CHANGED_BOTH end
 end
 
 local function check_disk(bufnr, stat, synced)

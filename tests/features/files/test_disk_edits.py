@@ -152,11 +152,14 @@ def test_neovim_does_not_prompt_during_a_turn(plain: Editor, autoread: bool) -> 
     assert "added" in (plain.work / "a.txt").read_text()
 
 
-def test_no_setting_of_the_plugin_remains_after_the_turn(plain: Editor) -> None:
+def test_no_setting_of_the_plugin_and_no_prompt_remain_after_the_turn(plain: Editor) -> None:
+    plain.cmd("set nowrite noautoread")
     plain.open("a.txt")
     plain.turn(shell("sed -i '2i added' a.txt"))
     wait_count(plain, 1)
     plain.wait("#vim.api.nvim_get_autocmds({ event = 'FileChangedShell' }) == 0")
+    plain.cmd("checktime")
+    assert not plain.rpc.mode()["blocking"]
 
 
 def test_undoing_an_agents_change_on_disk_leaves_the_buffer_modified(plain: Editor) -> None:
