@@ -114,17 +114,16 @@ NO_WAY_OUT = {
     **dict.fromkeys(("NOT_OPENED", "ADDRESS_REFUSED"), "it is not to be opened"),
     **dict.fromkeys(("AGENT_NOT_RUNNING", "PROMPT_EMPTY"), "writing a prompt is the way"),
     **dict.fromkeys(("no_file", "no_file_here", "FORM_VALUES"), "says what is missing"),
-    "attach_missing": "says what is missing",
+    **dict.fromkeys(("attach_missing", "mention_missing"), "says what is missing"),
+    "draft_newer": "nothing is lost, and the newer version restores them",
+    "not_a_path": "an agent's mistake",
     "UNKNOWN_VERB": "another version's; a restart of Neovim loads one",
 }
 """Errors and warnings that do not say how to continue, with the reason."""
 
 
-FIRST_NAMED = re.compile(
-    r"local \w+ = require\('acp\.base\.messages'\)\.(\w+)\n"
-    r"[^\n]*notify'\)\.(?:error\(|echo\('(?:error|warn)')"
-)
-"""A message that the next line shows as an error."""
+NAMED = re.compile(r"\b(?:notify'?\)?)\.show\(\s*'(\w+)',\s*'(\w+)'")
+"""Level and name of a message that is shown by its name."""
 
 
 def errors() -> set[str]:
@@ -134,7 +133,8 @@ def errors() -> set[str]:
         for name, arguments in lua_calls(path):
             if name == "error" or re.match(r"\s*'(error|warn)'", arguments):
                 found |= set(re.findall(r"messages'?\)?\.(\w+)", arguments))
-        found |= set(FIRST_NAMED.findall(path.read_text(encoding="utf-8")))
+        named = NAMED.findall(path.read_text(encoding="utf-8"))
+        found |= {name for level, name in named if level in {"error", "warn"}}
     for path in PYTHON:
         for call in python_calls(path):
             level = call.args[0] if call.args else None
@@ -217,6 +217,7 @@ def test_every_message_is_used_and_every_used_name_exists() -> None:
     lua = "\n".join(path.read_text(encoding="utf-8") for path in LUA)
     python = "\n".join(path.read_text(encoding="utf-8") for path in PYTHON)
     used = set(re.findall(r"\bmessages'?\)?\.(\w+)", lua)) - {"lua"}
+    used |= {name for _, name in NAMED.findall(lua)}
     by_name = set(re.findall(r"'(\w+)'", lua))  # `when_running('no_edits', …)`
     assert used <= LUA_MESSAGES.keys()
     assert LUA_MESSAGES.keys() <= used | by_name

@@ -16,7 +16,9 @@ local function check_kind(kind)
   return function(value) return type(value) == kind end
 end
 
----@param name string of the function
+---@param name string function
+---@param what string argument or option
+---@param should string kind that it should have
 local function describe_mistake(name, what, should, value)
   return require('acp.base.messages').wrong_argument:format(name, what, should, describe(value))
 end
@@ -81,7 +83,6 @@ local function mistake_in_options(opts)
   end
 end
 
---- Check the arguments of `prompt()`.
 ---@param words any
 ---@param opts any
 ---@return string|nil mistake
@@ -96,7 +97,6 @@ function M.prompt(words, opts)
   return mistake_in_options(opts or {})
 end
 
---- Check the argument of `cancel()`.
 ---@param session any
 ---@return string|nil mistake
 function M.cancel(session)
@@ -107,7 +107,6 @@ function M.cancel(session)
   end
 end
 
---- Check the arguments of `answer()`.
 ---@param id any
 ---@param choice any
 ---@param content any
@@ -124,10 +123,10 @@ function M.answer(id, choice, content)
   end
 end
 
---- Check the arguments of a public function. Report a mistake and return whether there is none.
+--- Return whether the arguments of a public function are valid. If not, show the mistake.
 ---@param name 'prompt'|'cancel'|'answer'
 ---@param ... any
----@return boolean good
+---@return boolean
 function M.check(name, ...)
   local mistake = M[name](...)
   if mistake then require('acp.base.notify').error(mistake) end

@@ -37,11 +37,7 @@ end
 ---@return table
 function M.whole_env(env)
   if is_011 then return env end
-  local list = {}
-  for name, value in pairs(env) do
-    list[#list + 1] = name .. '=' .. value
-  end
-  return list
+  return vim.iter(env):map(function(name, value) return name .. '=' .. value end):totable()
 end
 
 --- Write to the terminal in which Neovim runs (0.12).

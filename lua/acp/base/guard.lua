@@ -4,7 +4,7 @@
 return function(fn, ...)
   local ok, why = pcall(fn, ...)
   if not ok then
-    local line = tostring(why):gsub('^[^\n]-:%d+: ', ''):match('^[^\n]*')
-    require('acp.base.notify').error(line)
+    local message = require('acp.base.text.error_message')(why)
+    require('acp.base.notify').error(message:match('^[^\n]*'))
   end
 end

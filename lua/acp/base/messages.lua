@@ -200,7 +200,6 @@ return {
   -- The host and its Python
   host_failed = 'The host did not start. See :checkhealth acp (%s)',
   host_slow = 'The host is still starting after %g s. See :checkhealth acp',
-  host_cannot_start = 'The host cannot be started. See :checkhealth acp',
   host_ended = 'The host ended (%s). The next command restarts it%s',
   host_refused = 'The host rejected %s: %s',
   classic_failed = 'The remote plugin host did not start: %s',

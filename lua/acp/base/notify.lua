@@ -104,7 +104,7 @@ local function pass_to_notify(level, message)
   if not ok then error(why, 0) end
 end
 
-local function show(level, message)
+local function show_now(level, message)
   -- After a redraw, the next message overwrites the last one instead of causing a prompt.
   vim.cmd.redraw()
   if not is_builtin() or message_cells() < NARROW then
@@ -120,7 +120,7 @@ local function flush()
   local list = waiting
   waiting = {}
   for _, one in ipairs(list) do
-    show(one.level, one.message)
+    show_now(one.level, one.message)
   end
 end
 
@@ -142,7 +142,7 @@ local function show_or_queue(level, text)
   if is_prompting() then
     notify_later(level, text)
   else
-    show(level, text)
+    show_now(level, text)
   end
 end
 
@@ -180,7 +180,12 @@ function M.echo(level, message)
   show_line(number(level), 'acp: ' .. M.one_line(message))
 end
 
---- Show an error of one line.
+--- Show a message of `acp.base.messages`.
+---@param level 'info'|'warn'|'error'
+---@param name string
+---@param ... any values of its placeholders
+function M.show(level, name, ...) M.echo(level, require('acp.base.messages')[name]:format(...)) end
+
 function M.error(message) M.echo('error', message) end
 
 --- Show several lines. They go to |:messages|, with a summary of one line on the screen, or whole
@@ -189,7 +194,7 @@ function M.error(message) M.echo('error', message) end
 ---@param summary string
 function M.list(level, summary, lines)
   if not is_builtin() then
-    return show(number(level), 'acp: ' .. summary .. '\n' .. table.concat(lines, '\n'))
+    return show_now(number(level), 'acp: ' .. summary .. '\n' .. table.concat(lines, '\n'))
   end
   -- Each line is overwritten at once but stays in the history.
   for _, line in ipairs(lines) do

@@ -21,6 +21,19 @@ function M.with(scope, values, action, ...)
   return unpack(result, 1, 4)
 end
 
+--- Call a function without the autocommands of some events.
+---@param events string names separated by commas
+---@param action function
+---@param ... any its arguments
+---@return any result
+function M.without_events(events, action, ...)
+  local ignored = vim.go.eventignore
+  local value = (ignored == '' and '' or ignored .. ',') .. events
+  local ok, result = M.with(vim.go, { eventignore = value }, action, ...)
+  if not ok then error(result, 0) end
+  return result
+end
+
 --- Return the value of 'eventignore' without the events that the plugin itself waits for.
 ---@param needed table<string, true> by name in lower case
 ---@return string

@@ -18,6 +18,22 @@ function M.absolute(path, cwd)
   return vim.fs.normalize(path, { expand_env = false })
 end
 
+--- Return the absolute path of a name that may begin with `~`. Nothing else in it is expanded.
+---@param cwd? string
+---@return string
+function M.expand_home(name, cwd)
+  return M.absolute(vim.fs.normalize(name, { expand_env = false }), cwd)
+end
+
+--- Return whether a path is below one of these directories.
+---@param roots string[]
+---@return boolean
+function M.is_below(path, roots)
+  return vim
+    .iter(roots)
+    :any(function(root) return vim.startswith(path, (root:gsub('/*$', '/'))) end)
+end
+
 --- Return a path on one line: each control or invisible character is spelled out.
 ---@return string
 function M.on_one_line(path)

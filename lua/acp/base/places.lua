@@ -13,7 +13,7 @@ end
 function M.cwd_or_error()
   local cwd = M.cwd()
   if cwd ~= '' then return cwd end
-  require('acp.base.notify').echo('error', require('acp.base.messages').directory_gone)
+  require('acp.base.notify').show('error', 'directory_gone')
 end
 
 --- Return the absolute path of a buffer's file, '' if it has none.
@@ -22,6 +22,13 @@ function M.path(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
   local file = name ~= '' and vim.bo[bufnr].buftype == '' and not name:match('^%a[%w+.-]+://')
   return file and require('acp.base.paths').absolute(name) or ''
+end
+
+--- Return the path of a buffer's file with links resolved, nil if there is no such file.
+---@return string|nil
+function M.real_path(bufnr)
+  local name = vim.api.nvim_buf_get_name(bufnr)
+  return name ~= '' and vim.bo[bufnr].buftype == '' and vim.uv.fs_realpath(name) or nil
 end
 
 ---@class acp.Range

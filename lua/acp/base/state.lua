@@ -8,7 +8,6 @@ local state = { host = 'stopped', agents = {}, sessions = {}, elicitations = {} 
 local version = 0
 -- Number of old tool calls removed from the list, by session.
 local forgotten = {} ---@type table<integer, integer>
-local copy, copied_version
 local announced_at = 0
 local GAP_MS = 30
 local timer
@@ -17,14 +16,9 @@ local timer
 ---@return acp.State
 function M.get() return state end
 
---- Return a copy for users. The state itself is copied once per change.
+--- Return a copy for users.
 ---@return acp.State
-function M.snapshot()
-  if copied_version ~= version then
-    copy, copied_version = vim.deepcopy(state), version
-  end
-  return vim.deepcopy(copy)
-end
+function M.snapshot() return vim.deepcopy(state) end
 
 ---@param n? integer session number; nil means the current session
 ---@return table? session

@@ -48,8 +48,7 @@ function M.presets() return sorted_keys(require('acp.config').get().presets) end
 --- Return the names with which a session can start: those of agents and presets.
 ---@return string[]
 function M.agents_and_presets()
-  local names = require('acp.config').get().presets
-  local found = vim.list_extend(M.agents(), vim.tbl_keys(names))
+  local found = vim.list_extend(M.agents(), M.presets())
   table.sort(found)
   return vim.fn.uniq(found)
 end
@@ -110,8 +109,9 @@ function M.options_and_provider()
   local found = M.option_ids()
   local session, state = M.session(), require('acp.base.state').get()
   local agent = (state.agents or {})[session and session.agent or M.agent()]
-  if agent and agent.capabilities and agent.capabilities.providers then
-    if not vim.tbl_contains(found, 'provider') then found[#found + 1] = 'provider' end
+  local has_providers = vim.tbl_get(agent or {}, 'capabilities', 'providers')
+  if has_providers and not vim.tbl_contains(found, 'provider') then
+    found[#found + 1] = 'provider'
   end
   return found
 end
@@ -162,11 +162,8 @@ end
 ---@return string[]
 function M.checkpoints()
   local session = M.session()
-  local numbers = {}
-  for _, checkpoint in ipairs(session and session.checkpoints or {}) do
-    table.insert(numbers, 1, tostring(checkpoint.n))
-  end
-  return numbers
+  local checkpoints = vim.iter(session and session.checkpoints or {}):rev()
+  return checkpoints:map(function(one) return tostring(one.n) end):totable()
 end
 
 --- Return completions of a typed path.

@@ -190,7 +190,6 @@ local function restore_view(hunks, view)
   end
 end
 
---- Apply hunks to a buffer.
 ---@param hunks any[][] `{first, last, lines}`, ascending; rows [first, last) of the old text
 function M.apply_hunks(bufnr, hunks)
   local windows = fn.win_findbuf(bufnr)

@@ -19,8 +19,8 @@ local MAPPED = '<[Cc][Mm][Dd]>(.-)<[Cc][Rr]>'
 local entered ---@type string|nil the command line that is being executed
 local last, before = '', '' -- the last two keys or mappings, as typed
 
---- Record keys and command lines. Only a `<Cmd>` mapping enters no command line.
-local listen = require('acp.base.once')(function()
+--- Record keys and command lines from now on. Only a `<Cmd>` mapping enters no command line.
+M.listen = require('acp.base.once')(function()
   vim.on_key(function(_, typed)
     entered = nil
     if typed and typed ~= '' then
@@ -74,7 +74,5 @@ function M.is_automatic()
   local by_neovim = vim.bo.modified and (vim.o.autowrite or vim.o.autowriteall)
   return by_neovim and not is_requested()
 end
-
-M.listen = listen
 
 return M

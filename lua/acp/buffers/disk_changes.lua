@@ -18,9 +18,9 @@ local fresh = {} ---@type table<integer, boolean> whether the stamp may hide a c
 --- after the buffer was read.
 local assumed = {} ---@type table<integer, true>
 local checking = {} ---@type table<string, integer> files that the host is checking: their buffers
--- Autocommands while turns run.
-local on, answers = require('acp.base.autocmds').group('acp.disk_changes')
-local before, writes = require('acp.base.autocmds').group('acp.user_writes')
+-- Autocommands while turns run: for changes on disk, and for writes of the user.
+local on_change, changes = require('acp.base.autocmds').group('acp.disk_changes')
+local on_write, writes = require('acp.base.autocmds').group('acp.user_writes')
 
 local function record_stamp(bufnr)
   stamps[bufnr], fresh[bufnr] = file_stamp.of_buffer(bufnr)
@@ -82,11 +82,11 @@ function M.is_settled() return next(checking) == nil end
 
 --- Merge a file that an agent has changed into its buffer before the user saves the buffer. If both
 --- conflict, this save does not resolve the conflict.
----@param args { buf: integer, match: string }
-local function merge_before_save(args)
-  local bufnr, name = args.buf, api.nvim_buf_get_name(args.buf)
+---@param match string the path to write
+local function merge_before_save(bufnr, match)
+  local name = api.nvim_buf_get_name(bufnr)
   local path, now = uv.fs_realpath(name), file_stamp.of_path(name)
-  local own = args.match == name or (path ~= nil and uv.fs_realpath(args.match) == path)
+  local own = match == name or (path ~= nil and uv.fs_realpath(match) == path)
   if not own or watch.is_held(bufnr) or not now or not stamps[bufnr] then return end
   local known = save.in_conflict(bufnr)
   if now ~= stamps[bufnr] or fresh[bufnr] then request_check(bufnr) end
@@ -94,8 +94,7 @@ local function merge_before_save(args)
   vim.wait(MAX_WAIT_MS, function() return not checking[path] end, 5)
   if save.in_conflict(bufnr) and not known then
     watch.unaware(bufnr)
-    local message = require('acp.base.messages').changed_on_disk
-    require('acp.base.notify').echo('warn', message:format(vim.fs.basename(name)))
+    require('acp.base.notify').show('warn', 'changed_on_disk', vim.fs.basename(name))
   end
 end
 
@@ -110,7 +109,7 @@ local REFUSE = "if v:lua.require'acp.buffers.disk_changes'"
 ---@param match string the path to write
 ---@return boolean
 function M.refuses(bufnr, match)
-  merge_before_save({ buf = bufnr, match = match })
+  merge_before_save(bufnr, match)
   local stat = uv.fs_stat(match)
   local own = match == api.nvim_buf_get_name(bufnr) and not watch.is_held(bufnr)
   if not own or not stat or stat.type == 'file' then return false end
@@ -134,7 +133,7 @@ end
 local function watch_writes(bufnr)
   unwatch_writes(bufnr)
   if #api.nvim_get_autocmds({ group = writes, buffer = bufnr }) > 0 then return end
-  before('BufWritePre', REFUSE, { buffer = bufnr, nested = true })
+  on_write('BufWritePre', REFUSE, { buffer = bufnr, nested = true })
 end
 
 --- Merge a change of a file into its buffer, which must be at `tick`. `stamp` is that of the file
@@ -268,14 +267,14 @@ local function handle_buffer(bufnr, read)
   local real = uv.fs_realpath(name)
   if vim.bo[bufnr].buftype ~= '' or name == '' or not watch.at_work(real) then return end
   real = watch.path(bufnr) or real
-  api.nvim_clear_autocmds({ group = answers, buffer = bufnr })
+  api.nvim_clear_autocmds({ group = changes, buffer = bufnr })
   local known = stamps[bufnr]
   record_stamp(bufnr)
   if read and not known then fresh[bufnr] = nil end -- users are slower than a tick
   if read and known and known ~= stamps[bufnr] then request_check(bufnr, true) end
   watch_writes(bufnr)
-  on('FileChangedShell', function(args) on_file_changed(args, real) end, { buffer = bufnr })
-  on('FileChangedShellPost', function()
+  on_change('FileChangedShell', function(args) on_file_changed(args, real) end, { buffer = bufnr })
+  on_change('FileChangedShellPost', function()
     if not save.probing and not vim.bo[bufnr].modified then
       record_stamp(bufnr)
       request_check(bufnr, true)
@@ -316,7 +315,7 @@ end
 --- Suppress Neovim's prompts about buffers in directories where turns run, or stop doing so.
 ---@param active boolean
 function M.quiet(active)
-  api.nvim_clear_autocmds({ group = answers })
+  api.nvim_clear_autocmds({ group = changes })
   unwatch_writes()
   require('acp.buffers.autoread').release()
   if not active then
@@ -338,10 +337,10 @@ function M.quiet(active)
     end
   end
   local events = { 'BufReadPost', 'BufWritePost', 'BufFilePost' }
-  on(events, function(args) handle_buffer(args.buf, args.event == 'BufReadPost') end)
+  on_change(events, function(args) handle_buffer(args.buf, args.event == 'BufReadPost') end)
   local function is_handled(bufnr) return stamps[bufnr] ~= nil end
   local function update_autoread() require('acp.buffers.autoread').changed(is_handled) end
-  on('ModeChanged', update_autoread)
+  on_change('ModeChanged', update_autoread)
   update_autoread()
 end
 

@@ -20,7 +20,6 @@ function M.is_fresh(stat)
   return age <= GRAIN_NS
 end
 
---- Return the stamp of a file.
 ---@return string|nil stamp nil if the file does not exist
 ---@return boolean|nil is_fresh see `is_fresh`
 function M.of_path(name)
@@ -28,7 +27,6 @@ function M.of_path(name)
   if stat then return M.from_stat(stat), M.is_fresh(stat) end
 end
 
---- Return the stamp of a buffer's file.
 ---@return string|nil stamp
 ---@return boolean|nil is_fresh
 function M.of_buffer(bufnr) return M.of_path(vim.api.nvim_buf_get_name(bufnr)) end

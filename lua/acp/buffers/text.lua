@@ -42,9 +42,7 @@ end
 ---@return boolean
 function M.is_of_file(bufnr, layout)
   local options = layout or M.layout(bufnr)
-  local file = io.open(vim.api.nvim_buf_get_name(bufnr), 'rb')
-  local bytes = file and file:read('*a')
-  if file then file:close() end
+  local bytes = require('acp.base.read_file')(vim.api.nvim_buf_get_name(bufnr))
   local line_break = BREAKS[options.fileformat]
   local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, true)
   local own = table.concat(lines, line_break) .. (M.ends_with_newline(bufnr) and line_break or '')

@@ -5,6 +5,7 @@ local M = {}
 
 local api, uv = vim.api, vim.uv
 local silent_saves = require('acp.buffers.silent_saves')
+local real_path = require('acp.base.places').real_path
 
 ---@class acp.WatchedBuffer
 ---@field path string real path of the file
@@ -24,10 +25,9 @@ local changed = {} ---@type table<integer, true> buffers with changes that were 
 local pending = {} ---@type table<string, true> files with pending edits
 local roots = {} ---@type string[] directories in which turns run or are about to run
 local running = {} ---@type string[] directories in which turns run according to the host
-local homes = {} ---@type table<integer, string[]> directories of sessions that have had a turn
+local session_roots = {} ---@type table<integer, string[]> of sessions that have had a turn
 local expected = {} ---@type integer[][] prompts on their way: prompt number, session number
 local prompts = 0
-local is_refresh_due = false
 local unaware = {} ---@type table<integer, true> buffers whose save does not resolve a conflict
 
 local function send(verb, args)
@@ -35,17 +35,9 @@ local function send(verb, args)
   if host.is_running() then host.notify(verb, args) end
 end
 
----@return string|nil real path
-local function path_of(bufnr)
-  local name = api.nvim_buf_get_name(bufnr)
-  return name ~= '' and vim.bo[bufnr].buftype == '' and uv.fs_realpath(name) or nil
-end
-
 --- Return whether a turn runs in a directory that contains the file.
 ---@param path string|nil
-function M.at_work(path)
-  return path ~= nil and vim.iter(roots):any(function(root) return vim.startswith(path, root) end)
-end
+function M.at_work(path) return path ~= nil and require('acp.base.paths').is_below(path, roots) end
 
 --- Return the number of the change that a buffer is at. Undo goes back to lower ones.
 local function change_of(bufnr) return api.nvim_buf_call(bufnr, vim.fn.changenr) end
@@ -188,15 +180,11 @@ function M.release(bufnr)
   end
 end
 
+local send_refresh = require('acp.base.schedule_once')(function() send('refresh') end)
+
 --- Ask the host to check files with pending edits, which another program may have changed.
 local function request_refresh()
-  if next(pending) and not is_refresh_due then
-    is_refresh_due = true
-    vim.schedule(function()
-      is_refresh_due = false
-      send('refresh', vim.empty_dict())
-    end)
-  end
+  if next(pending) then send_refresh() end
 end
 
 --- Return whether the file ends with a newline after a save of the buffer.
@@ -237,7 +225,7 @@ end
 ---@param args { buf: integer, match: string, silent?: boolean }
 local function on_saved(args)
   local watch = watched[args.buf]
-  local path = watch and watch.path or path_of(args.buf)
+  local path = watch and watch.path or real_path(args.buf)
   local own = uv.fs_realpath(args.match) == path
   local held = watch and watch.held
   local other = not own and uv.fs_realpath(args.match)
@@ -266,7 +254,7 @@ local function on_saved(args)
 end
 
 local function on_read(args)
-  local path = path_of(args.buf)
+  local path = real_path(args.buf)
   if path and pending[path] then send('opened', { path = path, bufnr = args.buf }) end
 end
 
@@ -286,7 +274,7 @@ on('OptionSet', function() report_unknown_change(api.nvim_get_current_buf()) end
 })
 on({ 'BufReadPost', 'BufNewFile', 'BufFilePost' }, function(args)
   -- Another buffer may have become the file's.
-  local path = path_of(args.buf)
+  local path = real_path(args.buf)
   for bufnr, watch in pairs(watched) do
     if bufnr == args.buf or watch.path == path then report_unknown_change(bufnr) end
   end
@@ -302,11 +290,10 @@ function M.set_pending(paths)
 end
 
 local function update_roots()
-  local all = vim.list_extend({}, running)
+  roots = vim.list_slice(running)
   for _, prompt in ipairs(expected) do
-    vim.list_extend(all, homes[prompt[2]])
+    vim.list_extend(roots, session_roots[prompt[2]])
   end
-  roots = vim.tbl_map(function(root) return (root:gsub('/+$', '')) .. '/' end, all)
 end
 
 --- Set the directories in which turns run. Saves of files there are reported.
@@ -324,14 +311,14 @@ end
 --- Set the directories of a session, in which its next turn will run.
 ---@param n integer
 ---@param list string[]
-function M.set_session_roots(n, list) homes[n] = list end
+function M.set_session_roots(n, list) session_roots[n] = list end
 
 --- Expect a turn of session `n`, whose prompt is about to be sent. All earlier saves are reported
 --- now and all later ones will be, so the host need not ask. Call `after_prompt` after the prompt.
 ---@param n integer
 ---@return integer|nil number of the prompt, nil if the host must ask
 function M.expect(n)
-  if not homes[n] then return nil end
+  if not session_roots[n] then return nil end
   prompts = prompts + 1
   expected[#expected + 1] = { prompts, n }
   update_roots()
@@ -345,7 +332,7 @@ function M.after_prompt() silent_saves.come_last() end
 --- Forget all watched buffers and turns after the host has exited.
 function M.on_host_exit()
   watched, unaware, changed = {}, {}, {}
-  homes, expected = {}, {}
+  session_roots, expected = {}, {}
   M.set_turns({})
 end
 

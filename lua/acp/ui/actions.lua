@@ -7,7 +7,7 @@ function M.close() require('acp.ui.window').leave() end
 --- Close a window that the user writes in, unless that would discard changes.
 function M.close_written(bufnr)
   if vim.bo[bufnr].modified and vim.bo[bufnr].bufhidden == 'wipe' then
-    require('acp.base.notify').echo('warn', require('acp.base.messages').not_applied)
+    require('acp.base.notify').show('warn', 'not_applied')
   else
     M.close()
   end
@@ -17,6 +17,16 @@ end
 function M.write()
   vim.cmd.stopinsert()
   vim.cmd.write()
+end
+
+--- Return an action that calls a function of a module with fixed arguments.
+---@param module string
+---@param name string
+---@param ... any
+---@return fun()
+function M.call(module, name, ...)
+  local args = { ... }
+  return function() require(module)[name](unpack(args)) end
 end
 
 ---@param at_line boolean

@@ -107,6 +107,15 @@ function M.agent(name)
   return require('acp.base.notify').one_line(title or (name:sub(1, 1):upper() .. name:sub(2)))
 end
 
+--- Return the name of the current mode.
+---@param modes { current: string, available: acp.Mode[] }|nil
+---@return string|nil
+function M.mode(modes)
+  local available = vim.iter(modes and modes.available or {})
+  local current = available:find(function(mode) return mode.id == modes.current end)
+  return current and current.name
+end
+
 --- Measure the wait for the user, which does not count as the agent's time.
 ---@param turn acp.Turn
 local function measure(turn, waits)

@@ -16,8 +16,7 @@ local function line(choice) return (choice.current and '* ' or '  ') .. choice.l
 ---@param on_value fun(value: any)
 function M.choose(prompt, kind, choices, on_value)
   if #choices == 0 then
-    local message = require('acp.base.messages').nothing_to_choose
-    return require('acp.base.notify').echo('info', message:format(kind))
+    return require('acp.base.notify').show('info', 'nothing_to_choose', kind)
   end
   local function on_choice(index) on_value(choices[index].value) end
   require('acp.ui.pick').choose(prompt, kind, vim.tbl_map(line, choices), on_choice)

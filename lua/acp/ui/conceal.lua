@@ -18,17 +18,17 @@ local function heading(text)
   return marks and { { 0, #marks } } or {}
 end
 
+---@param bytes integer at both ends
+local function ends(bytes)
+  return function(text) return { { 0, bytes }, { #text - bytes, #text } } end
+end
+
 --- Conceal the marks of strong text, and those of code directly inside them.
 ---@param text string
 ---@return acp.Concealed
 local function strong(text)
   local bytes = text:match('^..`[^`]*`..$') and 3 or 2
-  return { { 0, bytes }, { #text - bytes, #text } }
-end
-
----@param bytes integer at both ends
-local function ends(bytes)
-  return function(text) return { { 0, bytes }, { #text - bytes, #text } } end
+  return ends(bytes)(text)
 end
 
 ---@param text string
@@ -59,9 +59,8 @@ local function item(text)
   return text:match('^[-*+]$') and { { 0, 1, '•' } } or {}
 end
 
----@param text string
 ---@return acp.Concealed
-local function quote(text) return { { 0, 1, '▎' } } end -- luacheck: ignore 212
+local function quote() return { { 0, 1, '▎' } } end
 
 ---@param text string
 ---@return acp.Concealed

@@ -4,17 +4,16 @@ local M = {}
 local api = vim.api
 
 --- Return the file named under the cursor, and the line number after its name.
+---@param n integer? session whose directory the name is relative to
 ---@return string? path
 ---@return integer? line
----@param n integer? session whose directory the name is relative to
 local function under_cursor(n)
   local session = n and require('acp.base.state').session(n)
   local cwd = session and session.cwd or vim.fn.getcwd()
   local line, col = api.nvim_get_current_line(), api.nvim_win_get_cursor(0)[2] + 1
   local mention = require('acp.base.text.mentions').at(line, col, cwd)
   local name = mention and mention.name or vim.fn.expand('<cfile>')
-  local path = mention and mention.path
-    or require('acp.base.paths').absolute(vim.fs.normalize(name, { expand_env = false }), cwd)
+  local path = mention and mention.path or require('acp.base.paths').expand_home(name, cwd)
   local stat = name ~= '' and vim.uv.fs_stat(path)
   if not stat or stat.type ~= 'file' then return nil end
   local lines = mention and mention.lines
@@ -29,7 +28,7 @@ function M.open(at_line, n)
   if path then
     require('acp.ui.jump').to(path, at_line and line or nil, n)
   else
-    require('acp.base.notify').error(require('acp.base.messages').no_file_here)
+    require('acp.base.notify').show('error', 'no_file_here')
   end
 end
 

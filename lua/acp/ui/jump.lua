@@ -56,8 +56,7 @@ end
 function M.to(path, line, session)
   local file = M.file(path, session)
   if not file then
-    local message = require('acp.base.messages').not_a_path:format(vim.inspect(path))
-    return require('acp.base.notify').echo('warn', message)
+    return require('acp.base.notify').show('warn', 'not_a_path', vim.inspect(path))
   end
   local win = find_window()
   if win then
@@ -77,12 +76,7 @@ end
 function M.browse(url)
   vim.schedule(function()
     local ok, _, why = pcall(vim.ui.open, url)
-    if not ok or why then
-      require('acp.base.notify').echo(
-        'error',
-        require('acp.base.messages').could_not_open:format(url)
-      )
-    end
+    if not ok or why then require('acp.base.notify').show('error', 'could_not_open', url) end
   end)
 end
 

@@ -15,7 +15,6 @@ for action in ORDER:gmatch('%S+') do
   rank[action] = count
 end
 
---- Return the rank of an action.
 ---@param action string
 ---@return integer
 function M.rank(action) return LAST[action] or rank[action] or 1000 end

@@ -62,7 +62,7 @@ end
 ---@field n? integer session
 ---@field on_card? fun(): any
 ---@field keys { mode: string, key: string, desc: string }[]
----@field on? fun(bufnr: integer): boolean|nil see `attach_over`
+---@field is_active? fun(bufnr: integer): boolean|nil see `attach_over`
 ---@field kept? { mode: string, key: string, map: table }[] the user's mappings of the same keys
 
 --- Keys that were set, by buffer and kind of window.
@@ -107,14 +107,14 @@ end
 --- Run a key with its usual meaning, including the user's own mapping. Remove the keys, feed the
 --- key and set the keys again afterwards; fed keys are processed before scheduled functions.
 ---@param key acp.Key
----@param on fun(bufnr: integer): boolean|nil
-local function pass_on(kind, bufnr, key, on)
+---@param is_active fun(bufnr: integer): boolean|nil
+local function pass_on(kind, bufnr, key, is_active)
   M.detach(kind, bufnr)
   local count = vim.v.count > 0 and vim.v.count or ''
   vim.api.nvim_feedkeys(count .. vim.keycode(key.key), 'mi', false)
   vim.schedule(function()
-    if vim.api.nvim_buf_is_loaded(bufnr) and on(bufnr) ~= nil then
-      M.attach_over(kind, bufnr, on)
+    if vim.api.nvim_buf_is_loaded(bufnr) and is_active(bufnr) ~= nil then
+      M.attach_over(kind, bufnr, is_active)
     end
   end)
 end
@@ -123,28 +123,28 @@ end
 ---@param n? integer session
 ---@param on_card? fun(): any whether the cursor is on a pending permission; if given, the keys of
 ---  permissions are set as well
----@param on? fun(bufnr: integer): boolean|nil see `attach_over`
-function M.attach(kind, bufnr, n, on_card, on)
+---@param is_active? fun(bufnr: integer): boolean|nil see `attach_over`
+function M.attach(kind, bufnr, n, on_card, is_active)
   M.detach(kind, bufnr)
-  local it = { n = n, on_card = on_card, on = on, keys = {} }
+  local it = { n = n, on_card = on_card, is_active = is_active, keys = {} }
   attached[bufnr] = attached[bufnr] or {}
   attached[bufnr][kind] = it
-  local function note(key)
+  local function record(key)
     for _, mode in ipairs(key.modes) do
       table.insert(it.keys, { mode = mode, key = key.key, desc = 'acp: ' .. key.desc })
     end
   end
   for _, key in ipairs(M.list(kind)) do
     local function act()
-      if on and not on(bufnr) then return pass_on(kind, bufnr, key, on) end
+      if is_active and not is_active(bufnr) then return pass_on(kind, bufnr, key, is_active) end
       signals.emit('key_pressed', kind, key.action, bufnr, n)
     end
     set_key(bufnr, key.modes, key, { callback = act, silent = true })
-    note(key)
+    record(key)
   end
   for _, key in ipairs(on_card and M.on_card() or {}) do
     map_on_card(key, bufnr, on_card)
-    note(key)
+    record(key)
   end
 end
 
@@ -161,9 +161,9 @@ end
 --- `detach` restores.
 ---@param kind string as in option 'keymaps'
 ---@param bufnr integer
----@param on? fun(bufnr: integer): boolean|nil whether the keys act at the cursor; if false, they
----  keep their usual meaning; nil removes them
-function M.attach_over(kind, bufnr, on)
+---@param is_active? fun(bufnr: integer): boolean|nil whether the keys act at the cursor; if false,
+---  they keep their usual meaning; nil removes them
+function M.attach_over(kind, bufnr, is_active)
   local it = (attached[bufnr] or {})[kind]
   if it and it.keys[1] and not buffer_mapping(bufnr, it.keys[1]) then
     attached[bufnr][kind] = nil -- `:bdelete` has removed all mappings
@@ -178,7 +178,7 @@ function M.attach_over(kind, bufnr, on)
       end
     end
   end
-  M.attach(kind, bufnr, nil, nil, on)
+  M.attach(kind, bufnr, nil, nil, is_active)
   attached[bufnr][kind].kept = kept
 end
 
@@ -208,7 +208,7 @@ function M.refresh()
     else
       for kind, it in pairs(windows_of) do
         if it.kept then
-          M.attach_over(kind, bufnr, it.on)
+          M.attach_over(kind, bufnr, it.is_active)
         else
           M.attach(kind, bufnr, it.n, it.on_card)
         end

@@ -52,7 +52,7 @@ advance = function()
   -- An uncaught error would end in a hit-enter prompt, which blocks Neovim.
   local ok, why = pcall(question.put, done)
   if not ok then
-    require('acp.base.notify').error(require('acp.base.messages').dialog_failed:format(why))
+    require('acp.base.notify').show('error', 'dialog_failed', why)
     question.drop()
     done()
   end

@@ -57,13 +57,8 @@ local function winbar(bufnr)
   if vim.bo[bufnr].filetype == 'acprules' then return bar('Rules', 'rules', RULES) end
   if not list_of(name) then return nil end
   local n, prompt = name:match('^acp://%a+/(%d+)/?(%d*)$')
-  local title = prompt == '' and ('Checkpoints · session %s'):format(n)
-    or ('Changes since prompt %s · session %s'):format(prompt, n)
-  local window, words = 'view', BACK
-  if prompt == '' then
-    window, words = 'checkpoints', LIST
-  end
-  return bar(title, window, words)
+  if prompt == '' then return bar(('Checkpoints · session %s'):format(n), 'checkpoints', LIST) end
+  return bar(('Changes since prompt %s · session %s'):format(prompt, n), 'view', BACK)
 end
 
 local function attach(bufnr, filetype)

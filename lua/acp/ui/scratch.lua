@@ -40,6 +40,29 @@ function M.set_writable(bufnr, more)
   M.set_options(bufnr, more or {})
 end
 
+--- Return a buffer with this name that the user writes into, creating it if needed. It is wiped out
+--- with its last window.
+---@return integer bufnr
+---@return boolean created
+function M.ensure_writable(name)
+  local bufnr = vim.fn.bufadd(name)
+  if vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == 'acwrite' then
+    return bufnr, false
+  end
+  vim.fn.bufload(bufnr)
+  M.set_writable(bufnr, { bufhidden = 'wipe' })
+  return bufnr, true
+end
+
+--- Call `fn` when the user writes a plugin buffer. Automatic writes, as with 'autowrite', have no
+--- effect.
+---@param fn fun()
+function M.on_write(bufnr, fn)
+  require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
+    if not require('acp.buffers.automatic_saves').is_automatic() then fn() end
+  end)
+end
+
 --- Return an empty scratch buffer with this name. Reuse an existing one, which a session file
 --- (|:mksession|) may have created together with its windows.
 ---@return integer bufnr

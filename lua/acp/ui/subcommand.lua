@@ -10,12 +10,9 @@ local M = {}
 ---@field paths? boolean whether its arguments are paths; these and its `values` stay quoted
 ---@field max? integer maximum number of arguments, 0 by default; -1 for any
 
---- Send a verb. An empty table is sent as an empty dict, since msgpack would encode it as a list.
+--- Send a verb to the host.
 ---@param args? table
-function M.notify(verb, args)
-  local empty = args == nil or next(args) == nil
-  require('acp.base.host').notify(verb, empty and vim.empty_dict() or args)
-end
+function M.notify(verb, args) require('acp.base.host').notify(verb, args) end
 
 --- Return a subcommand with one argument, which is one of a list of `acp.base.valid_names`.
 ---@param names string name of the list
@@ -45,6 +42,7 @@ end
 function M.absolute(word) return word and require('acp.base.paths').resolve_typed(word) or nil end
 
 --- Wrap a subcommand so that it shows a message if the host does not run, instead of starting it.
+---@param message string name of the message
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.when_running(message, fn)
@@ -52,7 +50,7 @@ function M.when_running(message, fn)
     if require('acp.base.host').is_running() then
       fn(args, opts)
     else
-      require('acp.base.notify').echo('info', require('acp.base.messages')[message])
+      require('acp.base.notify').show('info', message)
     end
   end
 end

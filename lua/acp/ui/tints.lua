@@ -74,8 +74,8 @@ local function hue_in(groups, default)
   for _, group in ipairs(groups) do
     local hl = highlight_of(group)
     local colours = hl.reverse and { hl.fg, hl.bg } or { hl.bg, hl.fg }
-    for _, name in ipairs({ 1, 2 }) do
-      local colour = colours[name]
+    for i = 1, 2 do
+      local colour = colours[i]
       local hue, saturation = hue_of(colour or 0)
       if colour and saturation >= COLOURED then return hue end
     end
@@ -108,8 +108,7 @@ local function background(tint)
   local hue = tint.groups and hue_in(tint.groups, tint.hue)
   if hue and tint.hue == GREEN and hue > YELLOW and hue < OLIVE then hue = OLIVE end
   local colour = hue and pure(hue) or parts(highlight_of('Normal').fg or (light and DARK or LIGHT))
-  local bg = blend(parts(ground), colour, tint.distance)
-  return { bg = bg }
+  return { bg = blend(parts(ground), colour, tint.distance) }
 end
 
 local defined = {} ---@type table<string, vim.api.keyset.get_hl_info>

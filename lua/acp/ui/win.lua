@@ -48,6 +48,14 @@ function M.set(win, name, value)
   api.nvim_set_option_value(name, value, { scope = 'local', win = win })
 end
 
+--- Set 'winbar' if it has changed since the last call.
+---@param bar string
+function M.set_bar(win, bar)
+  if vim.w[win].acp_bar == bar then return end
+  vim.w[win].acp_bar = bar
+  M.set(win, 'winbar', bar)
+end
+
 --- Return the previous window of the tab page.
 ---@return integer|nil
 function M.previous()

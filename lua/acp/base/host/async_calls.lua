@@ -31,13 +31,12 @@ function M.begin(id, module, name, ...)
   local reply = vim.schedule_wrap(function(value, err) answer(id, call, value, err) end)
   local ok, cancel = pcall(require(module)[name], reply, ...)
   if not ok then
-    answer(id, call, nil, (tostring(cancel):gsub('^[^\n]-:%d+: ', '')))
+    answer(id, call, nil, require('acp.base.text.error_message')(cancel))
   elseif vim.is_callable(cancel) then
     call.cancel = cancel
   end
 end
 
---- Cancel a call.
 ---@param id integer
 function M.cancel(id)
   local call = calls[id]
@@ -46,10 +45,6 @@ function M.cancel(id)
 end
 
 --- Cancel all calls after the host has exited, because the next host reuses their ids.
-function M.on_host_exit()
-  for _, id in ipairs(vim.tbl_keys(calls)) do
-    M.cancel(id)
-  end
-end
+function M.on_host_exit() vim.iter(vim.tbl_keys(calls)):each(M.cancel) end
 
 return M

@@ -7,18 +7,17 @@ local MAX_BYTES = 100000
 
 --- Escape a line for `acp_nvim/agent/child/early.py`.
 ---@return string
-local function line(text) return (text:gsub('%%', '%%25'):gsub('\n', '%%0A')) end
+local function escape(text) return (text:gsub('%%', '%%25'):gsub('\n', '%%0A')) end
 
 --- Verbs that start an agent.
 local STARTS = { prompt = true, begin = true, edit = true }
 
---- Return the first queued verb that starts an agent.
+--- Return the arguments of the first verb that starts an agent.
 ---@param verbs { [1]: string, [2]: table|nil }[]
----@return table? args of its verb
-local function first(verbs)
-  for _, verb in ipairs(verbs) do
-    if STARTS[verb[1]] then return verb[2] end
-  end
+---@return table?
+local function first_args(verbs)
+  local verb = vim.iter(verbs):find(function(one) return STARTS[one[1]] end)
+  return verb and verb[2]
 end
 
 --- Return the agent that these arguments name, if its command is in the options.
@@ -36,17 +35,17 @@ end
 ---@param verbs { [1]: string, [2]: table|nil }[]
 ---@return table<string, string>?
 function M.env(verbs)
-  local args = first(verbs)
+  local args = first_args(verbs)
   local agent = args and agent_of(args)
   local fresh = next(require('acp.base.state').get().sessions) == nil
   local cwd = agent and (agent.cwd or args.cwd)
   if not agent or not fresh or not cwd or cwd == '' then return nil end
-  local lines = { line(cwd), tostring(#agent.command) }
+  local lines = { escape(cwd), tostring(#agent.command) }
   for _, word in ipairs(agent.command) do
-    lines[#lines + 1] = line(word)
+    lines[#lines + 1] = escape(word)
   end
   for name, value in pairs(agent.env or {}) do
-    lines[#lines + 1] = line(name .. '=' .. tostring(value))
+    lines[#lines + 1] = escape(name .. '=' .. tostring(value))
   end
   local text = table.concat(lines, '\n')
   local is_whole = #text < MAX_BYTES and not text:find('\0', 1, true)

@@ -66,12 +66,8 @@ end
 
 --- Describe the pending edits that the next host will restore.
 local function edits_part()
-  local files, count = {}, 0
-  for _, edit in ipairs(require('acp.base.state').edits()) do
-    count = count + (files[edit.path] and 0 or 1)
-    files[edit.path] = true
-  end
   local messages = require('acp.base.messages')
+  local count = #require('acp.base.valid_names').pending_paths()
   if count == 0 then return '' end
   return count == 1 and messages.part_edits_of_file or messages.part_edits_of_files:format(count)
 end
@@ -179,14 +175,13 @@ local function check_later(id)
     -- Only a use of the channel shows whether Neovim has closed it.
     local ok = pcall(vim.rpcnotify, id, 'acp', 'setup', setup_args())
     if not ok and not is_classic then return give_up() end
-    local message = require('acp.base.messages').host_slow
-    require('acp.base.notify').echo('warn', message:format(M.patience_ms / 1000))
+    require('acp.base.notify').show('warn', 'host_slow', M.patience_ms / 1000)
   end, M.patience_ms)
 end
 
 --- Start the host unless it runs.
----@return integer? channel
----@return string? reason why it could not be started
+---@return integer|nil channel nil if it could not be started
+---@return string|nil reason
 function M.start()
   if channel then return channel end
   local id, reason = (wants_classic() and start_classic or start_own)()
@@ -204,14 +199,15 @@ function M.start()
 end
 
 local function deliver(verb, args)
-  local ok, err = pcall(vim.rpcnotify, channel, 'acp', verb, args or vim.empty_dict())
+  -- MessagePack would encode an empty table as a list.
+  local data = next(args or {}) ~= nil and args or vim.empty_dict()
+  local ok, err = pcall(vim.rpcnotify, channel, 'acp', verb, data)
   if not ok and is_classic then
     is_classic, is_lost, stderr = false, true, { require('acp.base.messages').why_shared_host_gone }
     on_exit_code(0)
     return M.notify(verb, args) -- starts a host of the plugin's own
   elseif not ok then
-    local message = require('acp.base.messages').host_refused
-    require('acp.base.notify').echo('error', message:format(verb, err))
+    require('acp.base.notify').show('error', 'host_refused', verb, err)
     if tostring(err):find('Invalid channel', 1, true) then give_up() end
   end
   return ok
@@ -229,12 +225,9 @@ local function launch()
   local verbs = waiting or {}
   local id, reason = M.start()
   waiting = nil
-  if not id then
-    reason = reason or require('acp.base.messages').host_cannot_start
-    require('acp.base.notify').echo('error', reason)
-  end
+  if not id then return require('acp.base.notify').error(reason) end
   for _, verb in ipairs(verbs) do
-    if id then deliver(verb[1], verb[2]) end
+    deliver(verb[1], verb[2])
   end
 end
 

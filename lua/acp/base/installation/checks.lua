@@ -335,7 +335,6 @@ local function worktrees()
   end
 end
 
---- Run all checks.
 ---@param reporter table functions as in `vim.health` that take the lines
 function M.run(reporter)
   health = reporter

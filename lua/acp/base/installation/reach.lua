@@ -6,10 +6,8 @@ M.patience_ms = 20000
 
 ---@return boolean
 local function has_remote_agents()
-  for _, agent in pairs(require('acp.config').get().agents) do
-    if agent.via or agent.url then return true end
-  end
-  return false
+  local agents = vim.iter(require('acp.config').get().agents)
+  return agents:any(function(_, agent) return agent.via or agent.url end)
 end
 
 --- Return the options, with the words of functions in option `via`.
@@ -32,16 +30,17 @@ local function options()
   return { agents = kept, stdpath = args.stdpath }, problems
 end
 
---- Run the program that tries to reach them. Return a line for each agent, or a problem.
+--- Run the program that tries to reach the agents. Return its result for each agent, or a problem.
+---@param options_of_agents table
 ---@return table<string, { ok: boolean, text: string }>?
 ---@return string? problem
-local function run_program(options_json)
+local function run_program(options_of_agents)
   local python = require('acp.base.host.python')
   -- With -P, Python imports nothing from the current directory.
   local argv = python.argv((python.find()), '-P', '-m', 'acp_nvim.features.agents.reach')
   local env = { PYTHONPATH = python.root() }
   local opts =
-    { text = true, stdin = vim.json.encode(options_json), cwd = vim.fn.getcwd(), env = env }
+    { text = true, stdin = vim.json.encode(options_of_agents), cwd = vim.fn.getcwd(), env = env }
   local ok, job = pcall(vim.system, argv, opts)
   if not ok then return nil, tostring(job) end
   local result = job:wait(M.patience_ms)
@@ -56,12 +55,12 @@ end
 function M.run(health)
   if not has_remote_agents() then return end
   health.start('acp: agents elsewhere')
-  local options_json, problems = options()
+  local remote, problems = options()
   for name, problem in pairs(problems) do
     health.warn(('%s: %s'):format(name, problem))
   end
-  if not next(options_json.agents) then return end
-  local found, problem = run_program(options_json)
+  if not next(remote.agents) then return end
+  local found, problem = run_program(remote)
   if not found then
     health.error('They cannot be tried: ' .. problem)
     return

@@ -52,10 +52,7 @@ end
 --- Return whether any of these agents has an address.
 ---@param agents table<string, acp.AgentConfig>
 function M.has_any(agents)
-  for _, agent in pairs(agents) do
-    if agent.url then return true end
-  end
-  return false
+  return vim.iter(agents):any(function(_, agent) return agent.url ~= nil end)
 end
 
 ---@type acp.Check
@@ -71,8 +68,7 @@ end
 
 ---@type acp.Check
 function M.headers(value)
-  local is_map = type(value) == 'table' and not (vim.islist(value) and #value > 0)
-  if not is_map then return 'a table of headers by name' end
+  if not require('acp.base.settings.is_map')(value) then return 'a table of headers by name' end
   for _, name in ipairs(sorted_keys(value)) do
     local text = value[name]
     if type(name) ~= 'string' or not name:find("^[%w!#$%%&'*+.^_`|~-]+$") then

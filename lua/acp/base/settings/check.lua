@@ -2,9 +2,10 @@
 --- valid name.
 local M = {}
 
+local is_map = require('acp.base.settings.is_map')
 local sorted_keys = require('acp.base.sorted_keys')
 
---- Return the module that describes mistakes, which is not needed without one.
+--- Return the module that describes mistakes. It is loaded for the first mistake.
 local function nearest() return require('acp.base.text.nearest') end
 
 ---@alias acp.Check fun(value: any): string|nil  a description of valid values, nil if it is valid
@@ -13,7 +14,7 @@ local function check_kind(kind)
   return function(value) return type(value) ~= kind and ('a ' .. kind) or nil end
 end
 
----@param path string of an option
+---@param path string full name of an option
 ---@param what string
 local function should_be(path, what)
   return require('acp.base.messages').option_should:format(path, what)
@@ -50,10 +51,6 @@ local function list_of(check)
       if should then return ('a list in which item %d is %s'):format(i, should) end
     end
   end
-end
-
-local function is_map(value)
-  return type(value) == 'table' and not (vim.islist(value) and #value > 0)
 end
 
 ---@param check_of fun(name: any): acp.Check|nil, string|nil check, or a description of valid tables
@@ -112,7 +109,7 @@ local function non_empty(value)
   return (texts(value) or #value == 0) and 'a list of strings, the program first' or nil
 end
 
---- Ways to notify the user.
+--- Check option `notify`.
 local function check_ways(value)
   local function is_way(way)
     return type(way) == 'function' or vim.tbl_contains({ 'vim', 'osc', 'bell' }, way)
@@ -265,7 +262,7 @@ local checks = {
   ['log.level'] = one_of('debug', 'info', 'warn', 'error', 'off'),
   ['log.bytes'] = number(0, true),
   ['log.redact'] = flag,
-  ['history.enabled'] = check_kind('boolean'),
+  ['history.enabled'] = flag,
   ['history.days'] = number(0),
   ['history.bytes'] = number(1024 * 1024, true),
   ['limits.message_bytes'] = number(1, true),
@@ -374,8 +371,10 @@ local function presets(value, report)
   return result
 end
 
+--- Merge a table of options over its defaults.
+---@param prefix string full name of the table with a dot, '' for all options
 ---@param report fun(message: string)
-local function level(base, given, prefix, report)
+local function merge_level(base, given, prefix, report)
   local result = vim.deepcopy(base)
   for name, value in pairs(given) do
     local path = prefix .. tostring(name)
@@ -393,41 +392,35 @@ local function level(base, given, prefix, report)
         result[name] = vim.deepcopy(value)
       end
     elseif type(base[name]) ~= 'table' then
-      report(
-        nearest().message(
-          'option',
-          path,
-          names_at(prefix),
-          require('acp.base.messages').see_options
-        )
-      )
+      local where = require('acp.base.messages').see_options
+      report(nearest().message('option', path, names_at(prefix), where))
     elseif type(value) ~= 'table' then
       report(should_be(path, 'a table'))
     else
-      result[name] = level(base[name], value, path .. '.', report)
+      result[name] = merge_level(base[name], value, path .. '.', report)
     end
   end
   return result
 end
 
---- Report the presets whose agent does not exist, and the prompts whose preset does not exist, and
---- remove them.
+--- Report and remove the presets whose agent does not exist, and the prompts whose preset does not
+--- exist.
 ---@param config acp.Config
 ---@param report fun(message: string)
 local function drop_dangling(config, report)
   for name, preset in pairs(config.presets) do
     local is_known = not preset.agent or config.agents[preset.agent] or config.agents_file
     if not is_known then
-      local of = ("agent of preset '%s':"):format(name)
-      report(nearest().message(of, preset.agent, sorted_keys(config.agents)))
+      local what = ("agent of preset '%s':"):format(name)
+      report(nearest().message(what, preset.agent, sorted_keys(config.agents)))
       config.presets[name] = nil
     end
   end
   for name, prompt in pairs(config.prompts) do
     local preset = type(prompt) == 'table' and prompt.preset
     if preset and not config.presets[preset] then
-      local of = ("preset of prompt '%s':"):format(name)
-      report(nearest().message(of, preset, sorted_keys(config.presets)))
+      local what = ("preset of prompt '%s':"):format(name)
+      report(nearest().message(what, preset, sorted_keys(config.presets)))
       config.prompts[name] = nil
     end
   end
@@ -445,7 +438,7 @@ function M.merge(defaults, opts)
     report(require('acp.base.messages').setup_takes_table)
     opts = {}
   end
-  local result = level(defaults, opts, '', report)
+  local result = merge_level(defaults, opts, '', report)
   if not result.agents[result.agent] and not result.agents_file then
     local names = sorted_keys(result.agents)
     report(nearest().message('agent', result.agent, names, require('acp.base.messages').all_agents))

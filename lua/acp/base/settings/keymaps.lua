@@ -4,12 +4,13 @@ local M = {}
 local sorted_keys = require('acp.base.sorted_keys')
 local message = require('acp.base.text.nearest').message
 
----@param path string of an option
+---@param path string full name of an option
 ---@param what string
 local function should_be(path, what)
   return require('acp.base.messages').option_should:format(path, what)
 end
 
+--- Return the action of a key and its modes.
 ---@param value any
 ---@return string|false|nil action nil if `value` is invalid
 ---@return string[] modes
@@ -23,7 +24,7 @@ function M.parts(value)
   return value[1], type(mode) == 'table' and mode or { mode }
 end
 
---- Return the actions of a window: those of its default keys, and the list of its keys.
+--- Return the actions of a window: those of its default keys, and `help`.
 ---@param keys table<string, any>
 ---@return table<string, true>
 local function actions_of(keys)

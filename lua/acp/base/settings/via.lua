@@ -1,5 +1,5 @@
---- Options `agents.*.via` and `agents.*.paths`: agents that are reached through
---- another program, such as ssh or docker.
+--- Options `agents.*.via` and `agents.*.paths`: agents that are reached through another program,
+--- such as ssh or docker.
 local M = {}
 
 local ways = { 'ssh', 'devcontainer', 'docker', 'kubectl' }
@@ -16,7 +16,7 @@ end
 
 ---@type acp.Check
 function M.paths(value)
-  if type(value) ~= 'table' or (vim.islist(value) and #value > 0) then
+  if not require('acp.base.settings.is_map')(value) then
     return 'a table of directories there by directories here'
   end
   for here, there in pairs(value) do

@@ -4,7 +4,8 @@
 local M = {}
 
 local api = vim.api
-local slices, spoken = require('acp.base.slices'), require('acp.buffers.language.publications')
+local is_below, slices = require('acp.base.paths').is_below, require('acp.base.slices')
+local publications = require('acp.buffers.language.publications')
 local raw_diagnostics = require('acp.buffers.language.raw_diagnostics')
 
 local SEVERITIES = { 'error', 'warning', 'info', 'hint' }
@@ -32,12 +33,6 @@ local function path_of(bufnr)
   return name ~= '' and vim.bo[bufnr].buftype == '' and (vim.uv.fs_realpath(name) or name) or nil
 end
 
-local function is_inside(path, roots)
-  return vim
-    .iter(roots)
-    :any(function(root) return vim.startswith(path, root == '/' and root or root .. '/') end)
-end
-
 --- Return the files that have diagnostics, sorted by path: path, buffer, and count of each
 --- severity.
 ---@param question acp.DiagnosticsQuestion
@@ -49,7 +44,7 @@ local function files(question)
     if next(counts) ~= nil then
       local path = path_of(bufnr)
       local wanted = path and (question.path == path or not question.path)
-      if wanted and (question.path or is_inside(path, question.roots)) then
+      if wanted and (question.path or is_below(path, question.roots)) then
         found[#found + 1] = { path, bufnr, counts }
       end
       slices.check()
@@ -59,9 +54,9 @@ local function files(question)
   return found
 end
 
+--- Return a key that equal diagnostics share. It does not contain the position, which edits change.
 local function key(item)
-  local parts = { item.severity, item.source or '', item.message }
-  return table.concat(parts, '\0')
+  return table.concat({ item.severity, item.source or '', item.message }, '\0')
 end
 
 --- Convert a byte column to a 1-based column in characters.
@@ -126,7 +121,7 @@ end
 --- Record the diagnostics at the start of a turn.
 ---@param session integer
 function M.turn_begins(session)
-  spoken.watch()
+  publications.watch()
   local start = { counts = {}, open = {}, done = false } ---@type acp.TurnStart
   starts[session] = start
   slices.run(function() record_start(start) end, function()
@@ -195,7 +190,7 @@ local function changes_in_turn(question, start)
     add_removed(path, counts)
   end
   for path in pairs(start.counts) do
-    local wanted = question.path == path or not question.path and is_inside(path, question.roots)
+    local wanted = question.path == path or not question.path and is_below(path, question.roots)
     if wanted and not seen[path] then add_removed(path, {}) end
   end
   return answer
@@ -207,7 +202,7 @@ local function buffers_with_servers(question)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) and #vim.lsp.get_clients({ bufnr = bufnr }) > 0 then
       local path = path_of(bufnr)
-      if path and is_inside(path, question.roots) then
+      if path and is_below(path, question.roots) then
         found[#found + 1] = require('acp.buffers.live').buffer(path)
       end
     end
@@ -215,24 +210,25 @@ local function buffers_with_servers(question)
   return found
 end
 
-local function names(bufnrs)
+--- Return the names of the servers that have not published diagnostics for the last change.
+local function silent_servers(bufnrs)
   local found = {}
   for _, bufnr in ipairs(bufnrs) do
-    for _, client in ipairs(api.nvim_buf_is_loaded(bufnr) and spoken.silent(bufnr) or {}) do
+    for _, client in ipairs(api.nvim_buf_is_loaded(bufnr) and publications.silent(bufnr) or {}) do
       found[client.name] = true
     end
   end
   return require('acp.base.sorted_keys')(found)
 end
 
---- Wait for the servers of these buffers, then answer.
+--- Wait for the servers of these buffers, then reply.
 ---@param question acp.DiagnosticsQuestion
 ---@return fun() cancel
 local function answer(reply, question, bufnrs, wait_ms)
   local reads
   local function finish(result, err)
     if not err then
-      result.silent = names(bufnrs)
+      result.silent = silent_servers(bufnrs)
       result.has_server = vim.iter(bufnrs):any(
         function(bufnr) return #vim.lsp.get_clients({ bufnr = bufnr }) > 0 end
       )
@@ -252,7 +248,7 @@ local function answer(reply, question, bufnrs, wait_ms)
     end
     reads = slices.run(work, finish)
   end
-  local waits = spoken.wait(bufnrs, wait_ms, read)
+  local waits = publications.wait(bufnrs, wait_ms, read)
   return function()
     waits()
     if reads then reads() end
@@ -267,7 +263,7 @@ end
 ---@param question acp.DiagnosticsQuestion
 ---@return fun()|nil cancel
 function M.read(reply, question)
-  spoken.watch()
+  publications.watch()
   if not question.path then
     return answer(reply, question, buffers_with_servers(question), question.wait_ms)
   end

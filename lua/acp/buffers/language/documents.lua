@@ -1,14 +1,8 @@
 --- Loaded files with their language server state, and their formatters.
 local M = {}
 
-local api, uv = vim.api, vim.uv
+local api = vim.api
 local hidden = require('acp.buffers.language.hidden')
-
-local function path_of(bufnr)
-  local name = api.nvim_buf_get_name(bufnr)
-  if name == '' or not api.nvim_buf_is_loaded(bufnr) or vim.bo[bufnr].buftype ~= '' then return end
-  return uv.fs_realpath(name)
-end
 
 --- Return all loaded files by real path: changedtick, the version last sent to servers, and the ids
 --- of those servers.
@@ -16,7 +10,7 @@ end
 function M.loaded()
   local found = vim.empty_dict()
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
-    local path = path_of(bufnr)
+    local path = api.nvim_buf_is_loaded(bufnr) and require('acp.base.places').real_path(bufnr)
     if path then
       local clients = vim.lsp.get_clients({ bufnr = bufnr })
       found[path] = {

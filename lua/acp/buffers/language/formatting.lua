@@ -43,8 +43,8 @@ local function by_expression(bufnr, question)
   expressions[scratch] = nil
   api.nvim_buf_delete(scratch, { force = true })
   if not ok then
-    local why = tostring(err):gsub('^[^\n]-:%d+: ', ''):match('^[^\n]*') -- without a traceback
-    error('formatexpr: ' .. why, 0)
+    local message = require('acp.base.text.error_message')(err)
+    error('formatexpr: ' .. message:match('^[^\n]*'), 0) -- without a traceback
   end
   return lines
 end

@@ -55,8 +55,7 @@ function M.buffer(real, session)
   local bufnr, why = require('acp.buffers.live').buffer(real)
   if not bufnr and (why or not session) then return nil, why or 'the file is not open' end
   if not bufnr then
-    local stat = vim.uv.fs_stat(real)
-    if not stat then return nil, 'no such file' end
+    if not vim.uv.fs_stat(real) then return nil, 'no such file' end
     bufnr, why = load(real)
   end
   if bufnr and session and hidden_files[bufnr] then hidden_files[bufnr].sessions[session] = true end
@@ -71,8 +70,8 @@ local function release(bufnr, file)
     options.buflisted = true
     return keep(bufnr)
   end
-  if options.modified or options.buflisted and not file.known then return keep(bufnr) end
-  if #vim.fn.win_findbuf(bufnr) > 0 then return keep(bufnr) end
+  local is_users = options.modified or options.buflisted and not file.known
+  if is_users or #vim.fn.win_findbuf(bufnr) > 0 then return keep(bufnr) end
   hidden_files[bufnr] = nil
   pcall(api.nvim_buf_delete, bufnr, { unload = file.known })
 end

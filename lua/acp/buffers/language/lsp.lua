@@ -64,11 +64,10 @@ end
 
 ---@param client vim.lsp.Client
 local function answer(client, tick, result)
-  local encoding = client.offset_encoding
   return {
     client = client.id,
     name = client.name,
-    encoding = encoding,
+    encoding = client.offset_encoding,
     result = result,
     version = tick,
   }
@@ -116,8 +115,7 @@ local function servers_for(roots, method)
   local found, seen = {}, {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local path = api.nvim_buf_is_loaded(bufnr) and vim.uv.fs_realpath(api.nvim_buf_get_name(bufnr))
-    local inside = path
-      and vim.iter(roots):any(function(root) return vim.startswith(path, root .. '/') end)
+    local inside = path and require('acp.base.paths').is_below(path, roots)
     for _, client in ipairs(inside and clients.supporting(bufnr, method) or {}) do
       if not seen[client.id] then
         seen[client.id] = true

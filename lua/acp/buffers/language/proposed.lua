@@ -87,8 +87,6 @@ local function to_host_format(item)
   }
 end
 
-local function plain_all(list) return vim.tbl_map(to_host_format, list) end
-
 --- Return whether the buffer has too many diagnostics to compare.
 local function has_many(bufnr)
   local counts = bufnr and vim.diagnostic.count(bufnr) or {}
@@ -258,7 +256,10 @@ function M.check(reply, file)
     timeouts[check.client.id] = not proposed and (timeouts[check.client.id] or 0) + 1 or nil
     if proposed and left > 0 then vim.defer_fn(finish, OTHERS_MS) end
     if proposed and math.max(#proposed, #(base or {})) <= MAX_DIAGNOSTICS then
-      opinions[#opinions + 1] = { base = plain_all(base or {}), proposed = plain_all(proposed) }
+      opinions[#opinions + 1] = {
+        base = vim.tbl_map(to_host_format, base or {}),
+        proposed = vim.tbl_map(to_host_format, proposed),
+      }
     end
     if left == 0 then finish() end
   end

@@ -74,7 +74,7 @@ end
 local hook = require('acp.base.once')(function()
   record_versions()
   -- `hide` receives the namespace, even if it has no diagnostics any more.
-  rawset(vim.diagnostic.handlers, 'acp/spoken', {
+  rawset(vim.diagnostic.handlers, 'acp/publications', {
     hide = function(namespace, bufnr)
       hidden[bufnr] = hidden[bufnr] or {}
       hidden[bufnr][namespace] = true
@@ -109,13 +109,14 @@ local function record_running()
   end
 end
 
---- Start watching. Until Neovim has loaded `vim.lsp`, which takes 10 ms, no server runs.
-local watch = require('acp.base.once')(function()
+--- Watch the diagnostics of servers from now on. Until Neovim has loaded `vim.lsp`, which takes 10
+--- ms, no server runs.
+M.watch = require('acp.base.once')(function()
   if package.loaded['vim.lsp'] then
     record_running()
     hook()
   end
-  local on = require('acp.base.autocmds').group('acp.spoken')
+  local on = require('acp.base.autocmds').group('acp.publications')
   on('LspNotify', on_notify)
   -- A command, because a function would receive a copy of all diagnostics.
   on(
@@ -129,9 +130,6 @@ local watch = require('acp.base.once')(function()
     vim.schedule(check_waiting)
   end)
 end)
-
---- Start watching the diagnostics of servers.
-function M.watch() watch() end
 
 --- Return the servers of a buffer that have not published diagnostics for a version, by default the
 --- last one.

@@ -6,20 +6,22 @@ local M = {}
 
 local api = vim.api
 
-local floats, splits = require('acp.ui.win').is_float, require('acp.ui.win').splits
+local win_of = require('acp.ui.win')
+local is_float, splits = win_of.is_float, win_of.splits
 
 --- Make an ordinary window the previous one. Called before the user leaves the current tab page.
 local function fix_previous()
   local here = api.nvim_get_current_win()
-  local previous = require('acp.ui.win').previous()
-  if not floats(here) or (previous and previous ~= here and not floats(previous)) then return end
+  local previous = win_of.previous()
+  if not is_float(here) or (previous and previous ~= here and not is_float(previous)) then
+    return
+  end
   require('acp.base.options').with(vim.go, { eventignore = 'all' }, function()
     pcall(api.nvim_set_current_win, splits(0)[1])
     pcall(api.nvim_set_current_win, here)
   end)
 end
 
---- Watch the tab pages from now on.
 M.watch = require('acp.base.once')(
   function() require('acp.base.autocmds').group('acp.float_exit')('TabLeave', fix_previous) end
 )
@@ -29,7 +31,7 @@ M.watch = require('acp.base.once')(
 function M.before_close(win)
   local tab = api.nvim_win_get_tabpage(win)
   local elsewhere = tab ~= api.nvim_get_current_tabpage()
-  if elsewhere and floats(win) and api.nvim_tabpage_get_win(tab) == win then
+  if elsewhere and is_float(win) and api.nvim_tabpage_get_win(tab) == win then
     api.nvim_tabpage_set_win(tab, splits(tab)[1])
   end
 end

@@ -174,10 +174,7 @@ local ENTERING = 'BufEnter,BufLeave,WinEnter,WinLeave'
 --- not enter another window.
 ---@param fn function
 local function without_entering(fn, ...)
-  local ignored = vim.go.eventignore
-  local quiet = { eventignore = (ignored == '' and '' or ignored .. ',') .. ENTERING }
-  local ok, why = require('acp.base.options').with(vim.go, quiet, fn, ...)
-  if not ok then error(why, 0) end
+  require('acp.base.options').without_events(ENTERING, fn, ...)
 end
 
 --- Show `bufnr` in an acp window in place of the window's buffer, which stays loaded.
@@ -220,16 +217,15 @@ local function open(bufnr, opts)
     ok, win = pcall(vim.api.nvim_open_win, bufnr, opts.enter or false, placement(float))
   end
   if not ok then error(win, 0) end
-  set_up(win --[[@as integer]], bufnr, opts)
-  if config.relative then
-    require('acp.ui.window.float_room').keep(win --[[@as integer]])
-  end
+  ---@cast win integer
+  set_up(win, bufnr, opts)
+  if config.relative then require('acp.ui.window.float_room').keep(win) end
   if config.split and config.height then -- 'equalalways' may have changed it
-    vim.api.nvim_win_set_height(win --[[@as integer]], config.height)
-    require('acp.ui.window.rows').keep(win --[[@as integer]])
+    vim.api.nvim_win_set_height(win, config.height)
+    require('acp.ui.window.rows').keep(win)
   end
   room.distribute_columns()
-  return win --[[@as integer]]
+  return win
 end
 
 --- Open a window for `bufnr` at an edge of the screen. The focus does not move unless `opts.enter`

@@ -5,9 +5,9 @@ local M = {}
 local api = vim.api
 
 local EACH = { row = 25, col = 8 } -- minimum columns or rows of each window in a row or column
-local OWN = 80 -- columns that the user's windows keep, or half of a narrower screen
+local OWN = 80 -- columns that the user's windows keep; half of the screen if that is less
 local STACKED = 10 -- rows of each of two windows in a column
-local MIN_COLUMNS = 20 -- columns
+local MIN_COLUMNS = 20 -- of a window
 
 local order, count = {}, 0 ---@type table<integer, integer>, integer
 

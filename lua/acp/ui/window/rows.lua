@@ -4,7 +4,8 @@
 local M = {}
 
 local api = vim.api
-local floats, splits = require('acp.ui.win').is_float, require('acp.ui.win').splits
+local win_of = require('acp.ui.win')
+local is_float, splits = win_of.is_float, win_of.splits
 
 ---@class acp.Rows
 ---@field windows string ids of the tab page's windows without floats
@@ -66,7 +67,7 @@ end
 --- Forget the set of windows when one closes, so that opening and closing one counts as a change.
 local function on_closed(win)
   local page = pages[api.nvim_win_get_tabpage(win)]
-  if page and not floats(win) then page.windows = '' end
+  if page and not is_float(win) then page.windows = '' end
 end
 
 --- Restore the heights now, and again with the next `WinResized`. Two changes of the screen may
@@ -90,7 +91,7 @@ end)
 --- Keep the height of `win`, which has just been opened, from the next `WinResized` on, and restore
 --- the heights of the others then.
 function M.keep(win)
-  if not floats(win) then
+  if not is_float(win) then
     local tab = api.nvim_win_get_tabpage(win)
     pages[tab] = pages[tab] or { windows = '', wanted = {} }
     pages[tab].windows, pages[tab].wanted[win] = '', nil

@@ -41,7 +41,6 @@ local function on_buffer(bufnr)
   end
 end
 
---- Watch the windows from now on.
 M.watch = require('acp.base.once')(function()
   local on = require('acp.base.autocmds').group('acp.sole_window')
   local update_soon = vim.schedule_wrap(update)

@@ -18,7 +18,7 @@ local OF_SESSION = {
   terminal = true,
 }
 
---- Return whether several sessions take prompts, so that titles need their numbers.
+--- Return whether several sessions take prompts. If so, titles contain their numbers.
 ---@return boolean
 function M.several()
   local open = 0
