@@ -21,7 +21,7 @@ for _, verb in ipairs({ 'restart', 'stop' }) do
     if can_reopen or require('acp.base.host').is_running() then
       notify(verb, { agent = args[1] })
     else
-      require('acp.base.notify').echo('info', require('acp.base.messages').no_agent)
+      require('acp.base.notify').show('info', 'no_agent')
     end
   end)
 end
@@ -42,7 +42,7 @@ M.log = {
   run = with_report(function(args)
     if args[1] == 'save' then
       if not args[2] then
-        require('acp.base.notify').error(require('acp.base.messages').log_save_needs_file)
+        require('acp.base.notify').show('error', 'log_save_needs_file')
       else
         notify('log_save', { file = subcommand.absolute(args[2]) })
       end

@@ -16,7 +16,7 @@ M.blame = {
   run = subcommand.with_report(function(args)
     local view, bufnr = require('acp.features.blame.view'), vim.api.nvim_get_current_buf()
     if not require('acp.config').get().blame and not view.is_shown(bufnr) then
-      require('acp.base.notify').echo('info', require('acp.base.messages').blame_off)
+      require('acp.base.notify').show('info', 'blame_off')
     elseif not args[1] then
       view.toggle(bufnr)
     elseif args[1] == 'export' then

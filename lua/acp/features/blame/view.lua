@@ -136,8 +136,7 @@ function M.toggle(bufnr)
   if shown[bufnr] then return M.hide(bufnr) end
   local name = api.nvim_buf_get_name(bufnr)
   if name == '' or vim.bo[bufnr].buftype ~= '' then
-    local messages = require('acp.base.messages')
-    return require('acp.base.notify').echo('info', messages.no_file)
+    return require('acp.base.notify').show('info', 'no_file')
   end
   require('acp.ui.highlights').define()
   shown[bufnr] = { path = vim.uv.fs_realpath(name) or name, authors = {}, lines = {} }
@@ -146,7 +145,6 @@ function M.toggle(bufnr)
   ask(bufnr)
 end
 
---- Hide blame in a buffer.
 function M.hide(bufnr)
   if not shown[bufnr] then return end
   shown[bufnr] = nil
@@ -158,7 +156,6 @@ function M.hide(bufnr)
   end
 end
 
---- Return whether the buffer shows blame.
 function M.is_shown(bufnr) return shown[bufnr] ~= nil end
 
 --- Frame operation: the authors of a buffer's lines at `tick`.
@@ -182,7 +179,7 @@ function M.set(bufnr, tick, ranges, authors)
     end
   end
   if #ranges == 0 and not file.answered then
-    require('acp.base.notify').echo('info', require('acp.base.messages').blame_nothing)
+    require('acp.base.notify').show('info', 'blame_nothing')
   end
   file.answered = true
   draw(bufnr)

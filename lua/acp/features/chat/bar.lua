@@ -2,7 +2,7 @@
 local M = {}
 
 local api = vim.api
-local literal, set = require('acp.ui.win').literal, require('acp.ui.win').set
+local literal, set_bar = require('acp.ui.win').literal, require('acp.ui.win').set_bar
 
 local activity, notify = require('acp.ui.activity'), require('acp.base.notify')
 
@@ -12,15 +12,6 @@ local TITLE, TOKENS, MODEL, MODE, COST, CONTEXT = 1, 2, 3, 4, 5, 6 -- parts of t
 local FULL = 85 -- percent of the context above which its use is a warning
 
 local timer ---@type uv.uv_timer_t|nil
-local is_due = false
-
---- Return the name of the current mode.
-local function mode(modes)
-  local current = vim
-    .iter(modes and modes.available or {})
-    :find(function(one) return one.id == modes.current end)
-  return current and current.name
-end
 
 ---@param parts (string|nil)[] with gaps
 local function join(parts)
@@ -46,9 +37,7 @@ end
 local function tokens(usage)
   local total = usage and usage.total
   if not total or total == 0 then return nil end
-  return (total < 1000 and '%d tokens' or '%.1fk tokens'):format(
-    total < 1000 and total or total / 1000
-  )
+  return total < 1000 and ('%d tokens'):format(total) or ('%.1fk tokens'):format(total / 1000)
 end
 
 --- Join as many parts as fit. The title is shortened or left out first, the mode last, since it
@@ -81,10 +70,10 @@ end
 local function right_of(session, room)
   local used, full = context(session.usage)
   local title = session.title and notify.one_line(session.title)
-  local turn = session.turn_usage
   local model = session.model and notify.one_line(session.model.name)
   local cost = session.usage and activity.cost(session.usage.cost)
-  local parts = { title, tokens(turn), model, mode(session.modes), cost, used }
+  local mode = activity.mode(session.modes)
+  local parts = { title, tokens(session.turn_usage), model, mode, cost, used }
   local text = join_within(parts, room, full)
   if used and full and vim.endswith(text, used) then
     local before = literal(text:sub(1, #text - #used))
@@ -128,11 +117,7 @@ local function update()
   for _, win in ipairs(api.nvim_list_wins()) do
     local n = require('acp.ui.chats').number(api.nvim_win_get_buf(win))
     if n then
-      local value = shown and text(n, api.nvim_win_get_width(win)) or ''
-      if vim.w[win].acp_bar ~= value then
-        vim.w[win].acp_bar = value
-        set(win, 'winbar', value)
-      end
+      set_bar(win, shown and text(n, api.nvim_win_get_width(win)) or '')
       local session = shown and require('acp.base.state').get().sessions[n]
       is_busy = is_busy or session and activity.is_ticking(session) or false
     end
@@ -152,15 +137,7 @@ function M.update()
 end
 
 --- Schedule an update, so that several changes at a time cause only one.
-function M.schedule()
-  if not is_due then
-    is_due = true
-    vim.schedule(function()
-      is_due = false
-      M.update()
-    end)
-  end
-end
+M.schedule = require('acp.base.schedule_once')(M.update)
 
 --- Keep the winbars of all chats up to date.
 M.watch = require('acp.base.once')(function()

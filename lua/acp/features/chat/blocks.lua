@@ -26,7 +26,7 @@ local NONE = {} ---@type integer[] colours of a row without colours, or of a dec
 ---@class acp.Block
 ---@field first integer row
 ---@field last integer row
----@field done fun(chat: acp.Chat, block: acp.Block, lines: string[]): acp.Colours?
+---@field decorate fun(chat: acp.Chat, block: acp.Block, lines: string[]): acp.Colours?
 
 local CODE, FENCE, TABLE = 'AcpCodeBlock', 'AcpFence', 'AcpTable'
 local TOOL_CODE = 'AcpToolCode'
@@ -101,7 +101,7 @@ local function tool_code(chat, row, source)
     end
     return found
   end
-  return { first = first, last = last, done = colours }
+  return { first = first, last = last, decorate = colours }
 end
 
 ---@param chat acp.Chat
@@ -122,7 +122,7 @@ local function fence_block(chat, row)
     local filetype = languages.of_fence(fence:match('^%s*[`~]*(.*)'))
     return filetype and languages.colours(lines, filetype)
   end
-  return { first = first, last = last, done = colours }
+  return { first = first, last = last, decorate = colours }
 end
 
 ---@param chat acp.Chat
@@ -216,7 +216,7 @@ local function diff_block(chat, row)
     mark_words(found, rows)
     return found
   end
-  return { first = first, last = last, done = colours }
+  return { first = first, last = last, decorate = colours }
 end
 
 --- Return the table around a row. New rows of a growing table cause it to be measured again.
@@ -231,7 +231,7 @@ local function table_block(chat, row)
   if not first then return end
   local tables = require('acp.features.chat.tables')
   local function pad(_, block, lines) tables.pad(chat, block.first, lines) end
-  return { first = first, last = last, done = pad }
+  return { first = first, last = last, decorate = pad }
 end
 
 --- Return the block around a row, nil if it is not complete.
@@ -244,7 +244,6 @@ local function block_of(chat, row)
   return DIFF[group] and diff_block(chat, row) or nil
 end
 
---- Redraw rows.
 local function redraw(bufnr, first, last)
   local id = api.nvim_buf_set_extmark(bufnr, ns, first, 0, {
     end_row = last + 1,
@@ -263,7 +262,7 @@ local function decorate_block(chat, block)
   if not api.nvim_buf_is_loaded(bufnr) then return end
   local lines = api.nvim_buf_get_lines(bufnr, block.first, block.last + 1, false)
   local mark = api.nvim_buf_set_extmark(bufnr, ns, block.first, 0, {})
-  local found = block.done(chat, block, lines)
+  local found = block.decorate(chat, block, lines)
   if not api.nvim_buf_is_loaded(bufnr) then return end
   local first = api.nvim_buf_get_extmark_by_id(bufnr, ns, mark, {})[1]
   if not first then return end

@@ -60,6 +60,7 @@ local function run(win, commands)
   end
 end
 
+--- Scroll a window that follows the end until its last rows have text.
 local function fill(win)
   local last = vim.fn.line('$', win)
   if vim.fn.line('.', win) < last then return end

@@ -1,15 +1,10 @@
 --- Keys of a chat.
 local actions = require('acp.ui.actions')
 
----@param name string
----@param ... any arguments
-local function at_cursor(name, ...)
-  local args = { ... }
-  return function() require('acp.features.chat.cursor_target')[name](unpack(args)) end
-end
+local function at_cursor(...) return actions.call('acp.features.chat.cursor_target', ...) end
 
 --- Return an action that another feature has.
----@param name string of a signal
+---@param name string signal
 local function signal(name)
   return function(_, n) require('acp.base.signals').emit(name, n) end
 end

@@ -44,7 +44,6 @@ function M.of_fence(name)
   return known[word] ~= '' and known[word] or nil
 end
 
---- Return the filetype of a file.
 ---@param path string
 ---@return string? filetype
 function M.of_path(path)

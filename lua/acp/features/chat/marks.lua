@@ -13,7 +13,7 @@ local concealment, margin = require('acp.ui.conceal'), require('acp.features.cha
 local chats = {} ---@type table<integer, acp.Chat> by buffer
 local drawn ---@type acp.Chat chat of the window that is being drawn
 local window, columns = 0, nil ---@type integer, integer? window being drawn, cells of its text
-local others = nil ---@type integer? namespace of another plugin that draws its Markdown
+local others ---@type integer? namespace of another plugin that draws its Markdown
 local cursor, conceallevel = -1, 0 -- row whose marks are shown, and 'conceallevel' of the window
 
 --- Cached ids of highlight groups by name.

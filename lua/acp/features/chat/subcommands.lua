@@ -11,7 +11,7 @@ M.chat = {
     if n then
       require('acp.features.chat.view').toggle(n)
     elseif not signals.emit('chat_missing') then
-      require('acp.base.notify').echo('info', require('acp.base.messages').no_session)
+      require('acp.base.notify').show('info', 'no_session')
     end
   end,
 }

@@ -18,12 +18,11 @@ local function notify_here(verb, bufnr, args)
   if args.n then
     notify_host(verb, bufnr, args)
   else
-    require('acp.base.notify').echo('info', require('acp.base.messages').no_checkpoint_here)
+    require('acp.base.notify').show('info', 'no_checkpoint_here')
   end
   return args.n ~= nil
 end
 
---- Show the changes since the checkpoint.
 function M.changes(bufnr)
   if notify_here('changes', bufnr, {}) then require('acp.ui.report').allow_focus() end
 end
@@ -34,7 +33,6 @@ function M.restore(bufnr) notify_here('restore', bufnr, { list = true }) end
 --- Restore all files, including those that only the user changed.
 function M.restore_all(bufnr) notify_here('restore', bufnr, { every = true, list = true }) end
 
---- Undo the last restore.
 function M.undo(bufnr) notify_host('restore', bufnr, { list = true }) end
 
 --- Compare the checkpoints with the present files again.

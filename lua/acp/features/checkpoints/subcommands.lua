@@ -18,8 +18,7 @@ local function prompt_number(name, typed)
   if not typed or (n and n >= 1 and n % 1 == 0) then return n, true end
   local numbers = require('acp.base.valid_names').checkpoints()
   local hint = require('acp.base.text.nearest').hint(typed, numbers)
-  local message = require('acp.base.messages').takes_prompt_number
-  require('acp.base.notify').error(message:format(name, typed, hint))
+  require('acp.base.notify').show('error', 'takes_prompt_number', name, typed, hint)
   return nil, false
 end
 

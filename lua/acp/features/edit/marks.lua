@@ -80,17 +80,8 @@ local function draw_all()
   end
 end
 
-local is_due = false
-
 --- Draw all marks as soon as Neovim allows it.
-local function draw_soon()
-  if is_due then return end
-  is_due = true
-  vim.schedule(function()
-    is_due = false
-    draw_all()
-  end)
-end
+local draw_soon = require('acp.base.schedule_once')(draw_all)
 
 --- Draw the marks of a buffer that has changed. Their extmarks may have left the lines.
 local function redraw(bufnr)

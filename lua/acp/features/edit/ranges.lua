@@ -54,7 +54,6 @@ local function attach(bufnr, on_change)
   })
 end
 
---- Create a range.
 ---@param first integer 0-based
 ---@param last integer exclusive
 ---@param on_change fun() called after each change of the buffer, even while text is locked

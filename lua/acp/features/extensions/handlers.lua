@@ -25,7 +25,7 @@ function M.names() return require('acp.base.sorted_keys')(handlers) end
 ---@return { error: acp.ExtensionError }
 local function refusal(err)
   if type(err) ~= 'table' then err = { message = tostring(err) } end
-  local message = (tostring(err.message or 'refused'):gsub('^[^\n]-:%d+: ', ''))
+  local message = require('acp.base.text.error_message')(err.message or 'refused')
   return {
     error = { code = err.code or -32603, message = message:match('^[^\n]*'), data = err.data },
   }
@@ -78,12 +78,7 @@ function M.on_notification(params, context)
   local handler = handlers[context.method]
   if not handler then return end
   local ok, err = pcall(handler, params, context)
-  if not ok then
-    require('acp.base.notify').echo(
-      'error',
-      require('acp.base.messages').handler_failed:format(context.method, err)
-    )
-  end
+  if not ok then require('acp.base.notify').show('error', 'handler_failed', context.method, err) end
 end
 
 return M

@@ -19,10 +19,7 @@ local function finish(id, result, err)
   waiting[id] = nil
   if not it then return end
   local ok, why = pcall(it.answer, result, err)
-  if not ok then
-    local message = require('acp.base.messages').handler_failed:format(it.method, why)
-    require('acp.base.notify').echo('error', message)
-  end
+  if not ok then require('acp.base.notify').show('error', 'handler_failed', it.method, why) end
 end
 
 --- Fail a request because the host does not run.

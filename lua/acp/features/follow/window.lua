@@ -36,7 +36,6 @@ end
 
 local function set_winbar(win, value) require('acp.ui.win').set(win, 'winbar', value) end
 
---- Return a winbar without the label.
 local function without_label(value) return (value:gsub('%%#AcpFollow%a*#.-%%%*', '')) end
 
 --- Remove the label from a window that does not follow. Neovim remembers window options by buffer
@@ -49,9 +48,8 @@ end
 
 --- Return the name of the followed agent: that of the current session or of the next one.
 local function agent()
-  local session = require('acp.base.state').current()
-  local name = session and (require('acp.base.state').session(session) or {}).agent
-  return require('acp.ui.activity').agent(name or require('acp.base.valid_names').agent())
+  local session = require('acp.base.state').session() or {}
+  return require('acp.ui.activity').agent(session.agent or require('acp.base.valid_names').agent())
 end
 
 ---@param state acp.FollowedWindow
@@ -131,11 +129,11 @@ end)
 
 --- Return whether a file is in one of these directories, with links resolved.
 local function is_within(path, roots)
-  local real = vim.uv.fs_realpath(path)
-  return vim.iter(roots):any(function(root)
-    local own = vim.uv.fs_realpath(root)
-    return real ~= nil and own ~= nil and vim.startswith(real, (own:gsub('/*$', '/')))
-  end)
+  local real, real_roots = vim.uv.fs_realpath(path), {}
+  for _, root in ipairs(roots) do
+    real_roots[#real_roots + 1] = vim.uv.fs_realpath(root)
+  end
+  return real ~= nil and require('acp.base.paths').is_below(real, real_roots)
 end
 
 --- Return whether Neovim can show the file at once and the agent may read it. A file that is
@@ -153,7 +151,6 @@ local function can_show(location)
   return (is_allowed or is_within(path, location.roots)) and vim.uv.fs_access(path, 'R') == true
 end
 
---- Highlight the line briefly.
 local function flash(bufnr, line)
   local options = { line_hl_group = 'AcpFlash', priority = 200 }
   local id = api.nvim_buf_set_extmark(bufnr, ns, line - 1, 0, options)
@@ -259,16 +256,13 @@ function M.stop()
   end
 end
 
----@return string|nil why the window cannot follow
-local function obstacle(win)
-  local messages = require('acp.base.messages')
-  if vim.w[win].acp or vim.w[win].acp_review then
-    return messages.follow_elsewhere
-  elseif require('acp.ui.win').is_float(win) then
-    return messages.follow_elsewhere
-  elseif vim.wo[win].winfixbuf or vim.bo[api.nvim_win_get_buf(win)].buftype ~= '' then
-    return messages.follow_elsewhere
-  end
+--- Return whether a window can follow: no float, window of the plugin, fixed or special window.
+local function can_follow(win)
+  local is_own = vim.w[win].acp or vim.w[win].acp_review
+  return not is_own
+    and not require('acp.ui.win').is_float(win)
+    and not vim.wo[win].winfixbuf
+    and vim.bo[api.nvim_win_get_buf(win)].buftype == ''
 end
 
 local function start(win)
@@ -297,17 +291,15 @@ function M.toggle()
   if followed and followed.active then
     local elsewhere = followed.win ~= win
     M.stop()
-    if elsewhere then
-      require('acp.base.notify').echo('info', require('acp.base.messages').following_off)
-    end
+    if elsewhere then require('acp.base.notify').show('info', 'following_off') end
     return
   end
-  local why = obstacle(win)
-  if followed and (followed.win == win or why) then return resume(followed) end
-  if why then
-    require('acp.base.notify').error(why)
-  else
+  local is_possible = can_follow(win)
+  if followed and (followed.win == win or not is_possible) then return resume(followed) end
+  if is_possible then
     start(win)
+  else
+    require('acp.base.notify').show('error', 'follow_elsewhere')
   end
 end
 
@@ -317,7 +309,7 @@ function M.begin()
   if has_begun or followed then return end
   has_begun = true
   local windows = vim.iter({ api.nvim_get_current_win(), require('acp.ui.win').previous() })
-  local win = windows:find(function(one) return not obstacle(one) end)
+  local win = windows:find(can_follow)
   if win then start(win) end
 end
 

@@ -44,15 +44,12 @@ local function forget(bufnr)
 end
 
 local function watch(id, bufnr)
-  local on = require('acp.base.autocmds').in_buffer
-  on(bufnr, 'BufWriteCmd', function()
-    if not require('acp.buffers.automatic_saves').is_automatic() then
-      local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
-      require('acp.base.host').notify('form_write', { id = id, lines = lines })
-      vim.bo[bufnr].modified = false
-    end
+  require('acp.ui.scratch').on_write(bufnr, function()
+    local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
+    require('acp.base.host').notify('form_write', { id = id, lines = lines })
+    vim.bo[bufnr].modified = false
   end)
-  on(bufnr, { 'TextChanged', 'TextChangedI' }, function()
+  require('acp.base.autocmds').in_buffer(bufnr, { 'TextChanged', 'TextChangedI' }, function()
     forget(bufnr)
     paint(bufnr)
   end)

@@ -129,8 +129,8 @@ function M.run(on_end)
       notify.error(why)
     else
       local python, source = require('acp.base.host.python').find()
-      local done_ = source == 'option' and messages.install_unused or messages.install_done
-      notify.echo('info', done_:format(python))
+      local message = source == 'option' and messages.install_unused or messages.install_done
+      notify.echo('info', message:format(python))
     end
     if on_end then on_end(why) end
   end

@@ -16,7 +16,6 @@ local prompts = require('acp.features.library.prompts')
 ---@param message string
 local function fail(message, ...) require('acp.base.notify').error(message:format(...)) end
 
---- Return the context of a command.
 ---@param range { bufnr: integer, first: integer, last: integer }|nil
 ---@return acp.PromptContext
 local function context(range)
@@ -103,8 +102,7 @@ local function from_project(prompt, cwd, lines)
     if answer == true then
       send(prompt, prompt.text, prompt.preset, lines)
     else
-      local message = require('acp.base.messages').prompt_declined
-      require('acp.base.notify').echo('info', message:format(prompt.name))
+      require('acp.base.notify').show('info', 'prompt_declined', prompt.name)
     end
   end
   local id = require('acp.base.host.replies').expect(answered)

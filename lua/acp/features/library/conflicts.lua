@@ -40,10 +40,7 @@ return function(prompt, ctx, on_text)
   local last = ctx.range and ctx.range.last or -1
   local lines = vim.api.nvim_buf_get_lines(ctx.bufnr, first - 1, last, false)
   local conflicts, with_base = find_conflicts(lines, first)
-  if #conflicts == 0 then
-    local message = require('acp.base.messages').no_conflicts
-    return require('acp.base.notify').echo('info', message)
-  end
+  if #conflicts == 0 then return require('acp.base.notify').show('info', 'no_conflicts') end
   local name = ctx.path ~= '' and require('acp.base.paths').display(ctx.path) or 'the buffer'
   local parts = { prompt.text }
   for i, one in ipairs(conflicts) do

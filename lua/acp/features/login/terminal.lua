@@ -40,17 +40,13 @@ function M.open(id, login)
   win = require('acp.ui.window').open_beside(bufnr, { layout = 'bottom', enter = enter })
   local started, why = run(bufnr, login, done)
   if not started then
-    local message = require('acp.base.messages').cannot_start
-    require('acp.base.notify').error(message:format(login.cmd[1], why))
+    require('acp.base.notify').show('error', 'cannot_start', login.cmd[1], why)
     require('acp.ui.window').close(win)
     done(-1)
   elseif enter and win == vim.api.nvim_get_current_win() then
     vim.cmd.startinsert()
   else
-    require('acp.base.notify').echo(
-      'info',
-      require('acp.base.messages').log_in_below:format(login.title)
-    )
+    require('acp.base.notify').show('info', 'log_in_below', login.title)
   end
 end
 

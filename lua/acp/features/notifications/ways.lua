@@ -21,10 +21,7 @@ end
 ---@param way function of the user
 local function call(way, event)
   local ok, reason = pcall(way, event)
-  if not ok then
-    local message = require('acp.base.messages').notify_failed:format(reason)
-    require('acp.base.notify').echo('warn', message)
-  end
+  if not ok then require('acp.base.notify').show('warn', 'notify_failed', reason) end
 end
 
 --- Maximum number of cells of a notification.

@@ -11,9 +11,9 @@ local function own_session()
   local block = view.at_cursor()
   local session = block and block.session
   if not session then
-    notify.echo('info', messages.no_session_here)
+    notify.show('info', 'no_session_here')
   elseif session.pid then
-    notify.echo('info', messages.session_elsewhere:format(session.pid))
+    notify.show('info', 'session_elsewhere', session.pid)
   else
     return session
   end
@@ -24,7 +24,7 @@ end
 local function open_session()
   local session = own_session()
   if not session or session.state ~= 'closed' then return session end
-  notify.echo('info', messages.session_over)
+  notify.show('info', 'session_over')
 end
 
 ---@param args? table
@@ -46,7 +46,7 @@ end
 local function session_to_prompt()
   local session = open_session()
   if session and session.is_closed_to_prompts then
-    return notify.echo('info', messages.session_takes_no_prompts)
+    return notify.show('info', 'session_takes_no_prompts')
   end
   return session
 end
@@ -72,10 +72,9 @@ function M.cancel()
   if session then emit('cancel_pressed', session.n) end
 end
 
---- Close the session.
 function M.close()
   local session = open_session()
-  if session and session.child then return notify.echo('info', messages.subagent_ends) end
+  if session and session.child then return notify.show('info', 'subagent_ends') end
   if session then notify_host('close', { session = session.n }) end
 end
 

@@ -1,12 +1,7 @@
 --- Keys of the overview.
 local actions = require('acp.ui.actions')
 
----@param name string
----@param ... any arguments
-local function act(name, ...)
-  local args = { ... }
-  return function() require('acp.features.overview.actions')[name](unpack(args)) end
-end
+local function act(...) return actions.call('acp.features.overview.actions', ...) end
 
 return {
   overview = {

@@ -134,7 +134,6 @@ function M.watch(on_change)
   watch:start(directory(), {}, vim.schedule_wrap(changed))
 end
 
---- Stop watching.
 function M.stop()
   if watch then
     watch:stop()

@@ -20,7 +20,7 @@ local EMPTY = { lines = { '' }, spans = { {} }, blocks = {}, cards = {} }
 local page = EMPTY
 local drawn = {} ---@type acp.OverviewSession[] sessions of the page
 local folded = {} ---@type table<string, true>
-local is_due, is_forced = false, false
+local is_forced = false -- whether to draw even if no session has changed
 local timer ---@type uv.uv_timer_t|nil
 local is_awake = false -- whether changes are watched, since a window shows the overview
 
@@ -266,16 +266,13 @@ local function draw()
   tick()
 end
 
+local draw_soon = require('acp.base.schedule_once')(draw)
+
 --- Draw after the present event, if a session has changed.
 ---@param force? boolean draw even if none has
 function M.schedule_draw(force)
   is_forced = is_forced or force or false
-  if is_due then return end
-  is_due = true
-  vim.schedule(function()
-    is_due = false
-    draw()
-  end)
+  draw_soon()
 end
 
 --- Read the files of the other Neovims and the branches again, and draw the overview.
@@ -316,8 +313,9 @@ local function is_on_question()
   if not session or not session.pid or session.questions == 0 then
     return session and session.question
   end
-  local message = require('acp.base.messages').session_elsewhere:format(session.pid)
-  vim.schedule(function() require('acp.base.notify').echo('info', message) end)
+  vim.schedule(
+    function() require('acp.base.notify').show('info', 'session_elsewhere', session.pid) end
+  )
   return true
 end
 

@@ -167,10 +167,10 @@ function M.annotate(snapshot)
   return snapshot
 end
 
----@param name string of a message
+---@param name string message
 local function show_message(level, name)
   local notify = require('acp.base.notify')
-  notify.defer_messages(notify.echo, level, require('acp.base.messages')[name])
+  notify.defer_messages(notify.show, level, name)
 end
 
 --- Restart the time of all questions on the screen. Otherwise a key held down would repeat and

@@ -45,8 +45,7 @@ local function choose_kind(id, kind)
   if choice then
     choose(id, choice)
   elseif not always then
-    local message = require('acp.base.messages').no_option_of_kind
-    require('acp.base.notify').error(message:format(kind, names(options)))
+    require('acp.base.notify').show('error', 'no_option_of_kind', kind, names(options))
   end
 end
 
@@ -104,8 +103,7 @@ function M.answer_with_option(i)
   if id and options[i] then
     choose(id, options[i].id)
   elseif id then
-    local message = require('acp.base.messages').no_option
-    require('acp.base.notify').error(message:format(i, names(options)))
+    require('acp.base.notify').show('error', 'no_option', i, names(options))
   end
 end
 

@@ -71,7 +71,7 @@ end
 
 function M.options(id) return (M.card(id) or {}).options end
 
-local function sessions()
+local function count_sessions()
   local found = {}
   for _, card in ipairs(cards) do
     found[card.session] = true
@@ -109,7 +109,7 @@ local function more_line() return ('… and %d more'):format(count_without_card(
 ---@return acp.Span[] spans
 local function page(limit)
   local lines, spans = {}, {}
-  local several = sessions() > 1
+  local several = count_sessions() > 1
   rows = {}
   for i, card in ipairs(in_float()) do
     if i > 1 then lines[#lines + 1] = '' end
@@ -194,7 +194,7 @@ local function measure(lines)
   end
   local room = math.min(WIDTH, extent.widest)
   local width = text_width(footer(0, room))
-  extent.title = sessions() > 1 and 2 or 1
+  extent.title = count_sessions() > 1 and 2 or 1
   width = math.max(width, text_width(legend.footer_inside(cards, room)))
   width = math.max(width, text_width(title()))
   for _, line in ipairs(lines) do
@@ -374,9 +374,7 @@ end
 --- Ask the host for the cards of all questions while the cursor is in the float.
 local function ask_for_more()
   local host = require('acp.base.host')
-  if M.is_current() and count_without_card() > 0 and host.is_running() then
-    host.notify('cards', vim.empty_dict())
-  end
+  if M.is_current() and count_without_card() > 0 and host.is_running() then host.notify('cards') end
 end
 
 local function adjust_size()

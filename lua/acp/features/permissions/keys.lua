@@ -1,11 +1,7 @@
 --- Keys of a pending question, in its float and on its card in the chat.
 local actions = require('acp.ui.actions')
 
----@param ... any arguments
-local function decide(name, ...)
-  local args = { ... }
-  return function() require('acp.features.permissions.decide')[name](unpack(args)) end
-end
+local function decide(...) return actions.call('acp.features.permissions.decide', ...) end
 
 local M = {
   permission = {

@@ -163,7 +163,6 @@ local function with_hint(parts, cards, room)
   return line
 end
 
---- Update the questions.
 ---@param cards acp.Card[] oldest first
 function M.update(cards)
   known, answers, oldest = {}, nil, (cards[1] or {}).id

@@ -107,7 +107,6 @@ end
 --- Queue of transmissions. The chunks of two images must not be mixed.
 local add_job = require('acp.base.slices').queue(PAUSE_MS)
 
---- Send an image to the terminal.
 ---@param image acp.KittyImage
 ---@param data string
 local function transmit(image, data)

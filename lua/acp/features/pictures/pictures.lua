@@ -151,7 +151,6 @@ local function fit()
   end
 end
 
---- Draw all pictures again.
 local function redraw() vim.iter(drawn):each(show) end
 
 ---@param bufnr integer

@@ -7,7 +7,7 @@ return {
       if n then
         require('acp.features.plan.view').toggle(n)
       else
-        require('acp.base.notify').echo('info', require('acp.base.messages').no_session)
+        require('acp.base.notify').show('info', 'no_session')
       end
     end,
   },

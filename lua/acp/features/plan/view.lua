@@ -8,7 +8,7 @@ local ns = vim.api.nvim_create_namespace('acp.plan')
 ---@field spans acp.Span[]
 
 local plans = {} ---@type table<integer, acp.PlanPage>
-local MIN_ROWS, MAX_ROWS = 3, 12 -- rows
+local MIN_ROWS, MAX_ROWS = 3, 12
 
 local OPTIONS = {
   breakindentopt = 'list:-1',
@@ -89,12 +89,7 @@ local function place(n)
   if require('acp.ui.window.below').is_wanted(chat) then
     size = math.max(math.min(plans[n] and #plans[n].lines or MIN_ROWS, MAX_ROWS), MIN_ROWS)
   end
-  return {
-    layout = 'top',
-    size = size,
-    under = chat,
-    options = OPTIONS,
-  }
+  return { layout = 'top', size = size, under = chat, options = OPTIONS }
 end
 
 --- Show the plan of session `n` above its chat or at the top. The focus does not move.

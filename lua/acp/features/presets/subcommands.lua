@@ -17,10 +17,9 @@ end
 ---@param preset acp.Preset
 ---@return string
 local function summary(preset)
-  local parts = { preset.agent, preset.model, preset.mode }
   local found = {}
-  for i = 1, 3 do
-    found[#found + 1] = parts[i]
+  for _, name in ipairs({ 'agent', 'model', 'mode' }) do
+    found[#found + 1] = preset[name]
   end
   for _, name in ipairs(require('acp.base.sorted_keys')(preset.options or {})) do
     found[#found + 1] = ('%s = %s'):format(name, preset.options[name])
@@ -44,7 +43,7 @@ local function choose()
     require('acp.base.valid_names').presets()
   )
   if #list == 0 then
-    require('acp.base.notify').echo('info', require('acp.base.messages').no_presets)
+    require('acp.base.notify').show('info', 'no_presets')
   else
     choices.choose('Preset', 'preset', list, apply)
   end

@@ -5,14 +5,10 @@ local M = {}
 
 local WAYS = { 'osc', 'message' }
 
----@return table<string, true>
+---@return string[]
 local function chosen()
   local option = require('acp.config').get().progress
-  local ways = option == true and WAYS or option or {} --[[@as string[] ]]
-  return vim.iter(ways):fold({}, function(set, way)
-    set[way] = true
-    return set
-  end)
+  return option == true and WAYS or option or {} --[[@as string[] ]]
 end
 
 --- Return the state to show: one session that waits for the user is enough.
@@ -58,7 +54,7 @@ local last = {} ---@type table<string, acp.Progress> by way
 local function update()
   local ways, state = chosen(), state_to_show()
   for _, way in ipairs(WAYS) do
-    local wanted = ways[way] and state or 'none'
+    local wanted = vim.tbl_contains(ways, way) and state or 'none'
     if wanted ~= (last[way] or 'none') then
       last[way] = wanted
       show[way](wanted)

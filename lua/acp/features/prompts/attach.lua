@@ -24,8 +24,7 @@ function M.attach(items)
   local paths, chips, missing = {}, {}, {}
   local chips_of = require('acp.features.prompts.chips')
   for _, item in ipairs(vim.tbl_map(as_table, items)) do
-    local path =
-      require('acp.base.paths').absolute(vim.fs.normalize(item.path, { expand_env = false }))
+    local path = require('acp.base.paths').expand_home(item.path)
     local found = vim.uv.fs_stat(path) ~= nil
     local lines = found
       and item.first
@@ -38,10 +37,9 @@ function M.attach(items)
       paths[#paths + 1] = path
     end
   end
-  local messages = require('acp.base.messages')
   if #missing > 0 then
     local names = table.concat(vim.tbl_map(require('acp.base.paths').on_one_line, missing), ', ')
-    require('acp.base.notify').echo('warn', messages.attach_missing:format(names))
+    require('acp.base.notify').show('warn', 'attach_missing', names)
   end
   if paths[1] or chips[1] then
     require('acp.features.prompts.attachments').add(nil, paths, chips)
@@ -58,8 +56,7 @@ function M.from_list(first, last)
   if items[1] then
     M.attach(items)
   else
-    local messages = require('acp.base.messages')
-    require('acp.base.notify').echo('info', messages.attach_none)
+    require('acp.base.notify').show('info', 'attach_none')
   end
   return true
 end

@@ -45,8 +45,8 @@ function M.restore(n, paths, ranges)
   on_changed(n)
 end
 
---- Attach files, each once, and ranges to the next prompt. Also the frame operation that attaches
---- the image of the clipboard.
+--- Attach files, each once, and ranges to the next prompt, and show a message. Also a frame
+--- operation, for the image of the clipboard.
 ---@param n integer|nil composer; that of the current session by default
 ---@param paths string[] absolute
 ---@param ranges? acp.Chip[]
@@ -54,11 +54,9 @@ function M.add(n, paths, ranges)
   M.restore(n or require('acp.base.state').default_session(), paths, ranges)
   local names = vim.tbl_map(M.label, paths)
   vim.list_extend(names, require('acp.features.prompts.chips').labels(ranges or {}))
-  local message = require('acp.base.messages').attached:format(table.concat(names, ', '))
-  require('acp.base.notify').echo('info', message)
+  require('acp.base.notify').show('info', 'attached', table.concat(names, ', '))
 end
 
---- Remove all attachments of composer `n`.
 function M.clear(n)
   if not pending[n] and not chips[n] then return end
   pending[n], chips[n] = nil, nil
@@ -73,9 +71,7 @@ function M.manage()
     vim.tbl_map(M.label, paths),
     require('acp.features.prompts.chips').labels(ranges)
   )
-  if #labels == 0 then
-    return require('acp.base.notify').error(require('acp.base.messages').attach_needs_file)
-  end
+  if #labels == 0 then return require('acp.base.notify').show('error', 'attach_needs_file') end
   local messages = require('acp.base.messages')
   require('acp.ui.pick').choose(
     messages.attach_remove,
@@ -104,14 +100,10 @@ end
 --- Return the text of a file's buffer if it has unsaved changes.
 ---@param path string absolute
 local function unsaved_text(path)
-  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-    local name = vim.api.nvim_buf_get_name(bufnr)
-    local live = vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].modified
-    if live and name ~= '' and (name == path or vim.uv.fs_realpath(name) == path) then
-      local text = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n')
-      return text .. (vim.bo[bufnr].endofline and '\n' or '')
-    end
-  end
+  local bufnr = require('acp.buffers.loaded').buffer(path)
+  if not bufnr or not vim.bo[bufnr].modified then return nil end
+  local text = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n')
+  return text .. (vim.bo[bufnr].endofline and '\n' or '')
 end
 
 --- Return files as the verb `prompt` takes them: the path, with the text if a buffer has unsaved
@@ -128,8 +120,7 @@ end
 --- Frame operation: open a file with |vim.ui.open()|.
 function M.open(path)
   local _, why = vim.ui.open(path)
-  local message = require('acp.base.messages').opens_not
-  if why then require('acp.base.notify').echo('warn', message:format(why, path)) end
+  if why then require('acp.base.notify').show('warn', 'opens_not', why, path) end
 end
 
 return M

@@ -63,12 +63,12 @@ local function cancel(opts)
   local dropped = opts.bang and require('acp.features.prompts.held_prompts').clear()
   local running = require('acp.base.host').is_running()
   if dropped and not (running and has_work(opts.session)) then
-    require('acp.base.notify').echo('info', require('acp.base.messages').queue_emptied)
+    require('acp.base.notify').show('info', 'queue_emptied')
   elseif running then
     local args = { session = opts.session, clear = opts.bang or false }
     require('acp.base.host').notify('cancel', args)
   else
-    require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_cancel)
+    require('acp.base.notify').show('info', 'nothing_to_cancel')
   end
 end
 

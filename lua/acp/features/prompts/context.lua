@@ -51,8 +51,7 @@ end
 ---@param missing string[]
 local function report_missing(missing)
   local names = table.concat(vim.tbl_map(require('acp.base.paths').on_one_line, missing), ', ')
-  local message = require('acp.base.messages').mention_missing:format(names)
-  require('acp.base.notify').echo('warn', message)
+  require('acp.base.notify').show('warn', 'mention_missing', names)
 end
 
 --- Add the mentioned lines to ranges that do not contain them. Lines that a file does not have

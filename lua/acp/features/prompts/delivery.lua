@@ -92,7 +92,6 @@ end
 ---@param file string|{ path: string } an entry of `attach` in the verb `prompt`
 local function path_of(file) return type(file) == 'table' and file.path or file end
 
---- Return the record of a prompt.
 ---@param n integer its composer
 ---@param args table of the verb `prompt`
 ---@return acp.TrackedPrompt
@@ -220,31 +219,31 @@ end
 ---@field lines? acp.Chip lines to attach
 ---@field foreign? string[] texts that the user did not write
 
+--- Return whether a preset needs a new session: session `n`, or else the current one, has another
+--- preset.
+---@param n integer|nil
+local function needs_session(preset, n)
+  local session = n and require('acp.base.state').session(n)
+    or require('acp.base.valid_names').session()
+  return not session or session.preset ~= preset
+end
+
 --- Send a text or ACP content blocks from the Lua API, or from another feature.
 ---@param text_or_blocks string|table[]
 ---@param opts acp.OwnPromptOpts
 function M.write(text_or_blocks, opts)
-  local context = require('acp.features.prompts.context')
   local n = opts.session or require('acp.base.state').default_session()
-  local blocks = type(text_or_blocks) == 'table'
-  local text = blocks and '' or text_or_blocks --[[@as string]]
-  local paths = vim.tbl_map(
-    function(path)
-      return require('acp.base.paths').absolute(vim.fs.normalize(path, { expand_env = false }))
-    end,
-    opts.attach or {}
-  )
+  local is_text = type(text_or_blocks) == 'string'
+  local text = is_text and text_or_blocks or '' --[[@as string]]
+  local paths = vim.tbl_map(require('acp.base.paths').expand_home, opts.attach or {})
+  local context = require('acp.features.prompts.context')
   local args = context.prompt(text, { opts.lines }, n, paths, opts.foreign)
-  args.session, args.new, args.agent, args.meta = opts.session, opts.new, opts.agent, opts.meta
-  if opts.preset then
-    local session = opts.session and require('acp.base.state').session(opts.session)
-      or require('acp.base.valid_names').session()
-    args.new = opts.new or not session or session.preset ~= opts.preset
-    args.preset = opts.preset
-  end
-  if blocks then
-    local list = vim.islist(text_or_blocks) and text_or_blocks or { text_or_blocks }
-    args.text, args.blocks = nil, list
+  args.session, args.agent, args.meta = opts.session, opts.agent, opts.meta
+  args.preset, args.new = opts.preset, opts.new
+  if opts.preset and needs_session(opts.preset, opts.session) then args.new = true end
+  if not is_text then
+    args.text = nil
+    args.blocks = vim.islist(text_or_blocks) and text_or_blocks or { text_or_blocks }
   end
   M.prompt(n, args)
 end

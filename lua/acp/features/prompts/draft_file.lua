@@ -41,12 +41,8 @@ local function own_name()
 end
 
 local function is_neovim(pid)
-  local ok, found = pcall(
-    function()
-      return vim.system({ 'ps', '-p', tostring(pid), '-o', 'comm=' }, { text = true }):wait(1000)
-    end
-  )
-  return not ok or (found.stdout or ''):find('nvim', 1, true) ~= nil
+  local ok, job = pcall(vim.system, { 'ps', '-p', tostring(pid), '-o', 'comm=' }, { text = true })
+  return not ok or (job:wait(1000).stdout or ''):find('nvim', 1, true) ~= nil
 end
 
 --- Return whether a Neovim with this process id and start time runs on this machine.

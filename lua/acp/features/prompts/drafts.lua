@@ -30,10 +30,7 @@ local last_problem ---@type string|nil last problem that was shown
 local function report_problem(why)
   if why ~= last_problem then
     last_problem = why
-    require('acp.base.notify').echo(
-      'warn',
-      require('acp.base.messages').drafts_not_kept:format(why)
-    )
+    require('acp.base.notify').show('warn', 'drafts_not_kept', why)
   end
 end
 
@@ -100,7 +97,6 @@ local function jobs()
   return list
 end
 
---- Record the results of jobs.
 ---@param done acp.FileJob[]
 local function record_results(done)
   local why
@@ -304,10 +300,7 @@ local function restore_files(cwd, n)
   for _, why in ipairs(problems) do
     report_problem(why)
   end
-  if newer then
-    local line = require('acp.base.messages').draft_newer:format(newer)
-    require('acp.base.notify').echo('warn', line)
-  end
+  if newer then require('acp.base.notify').show('warn', 'draft_newer', newer) end
   local words = summary(back, #drafts, #queue, #remarks)
   if words then require('acp.base.notify').echo('info', words) end
   return back

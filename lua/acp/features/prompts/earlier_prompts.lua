@@ -30,35 +30,35 @@ function M.when_complete(fn)
     return fn()
   end
   waiting[#waiting + 1] = fn
-  if #waiting == 1 then host.notify('prompts', vim.empty_dict()) end
+  if #waiting == 1 then host.notify('prompts') end
 end
 
---- Call the functions registered with `when_complete`.
 local function run_waiting() require('acp.features.prompts.call_all')(waiting) end
+
+--- Return the texts that are not among `others`.
+---@param texts string[]
+---@param others string[]
+---@return string[]
+local function without(texts, others)
+  local left_out = {} ---@type table<string, true>
+  for _, text in ipairs(others) do
+    left_out[text] = true
+  end
+  return vim.tbl_filter(function(text) return not left_out[text] end, texts)
+end
 
 --- Frame operation: add prompts of earlier Neovims, oldest first. Known prompts keep their
 --- position, which a walk may refer to.
 ---@param texts string[]
 function M.receive(texts)
   is_complete = true
-  local known = {} ---@type table<string, true>
-  for _, text in ipairs(sent) do
-    known[text] = true
-  end
-  local before = vim.tbl_filter(function(text) return not known[text] end, texts)
-  sent = vim.list_extend(before, sent)
+  sent = vim.list_extend(without(texts, sent), sent)
   run_waiting()
 end
 
 --- Frame operation: remove prompts that were sent only in a deleted session.
 ---@param texts string[]
-function M.forget(texts)
-  local deleted = {} ---@type table<string, true>
-  for _, text in ipairs(texts) do
-    deleted[text] = true
-  end
-  sent = vim.tbl_filter(function(text) return not deleted[text] end, sent)
-end
+function M.forget(texts) sent = without(sent, texts) end
 
 --- Stop waiting for an answer of the host, which has ended.
 M.on_host_exit = run_waiting

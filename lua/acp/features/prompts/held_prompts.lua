@@ -75,7 +75,6 @@ function M.move_to_sessions()
   end
 end
 
---- Add prompts.
 ---@param prompts acp.StoredPrompt[]
 function M.add(cwd, prompts)
   for _, prompt in ipairs(prompts) do

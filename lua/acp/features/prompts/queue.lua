@@ -1,20 +1,12 @@
 --- Queue of prompts as a buffer that the user can edit. `:w` applies the changes.
 local M = {}
 
-local RULE = ('─'):rep(24)
+local RULE = ('─'):rep(24) -- line between two texts
 local shown = {} ---@type table<integer, string[]> buffer -> texts it was filled with
 
-local function name_of(n) return 'acp://queue/' .. n end
-
---- Return the lines of a page: the texts, with a rule between them.
 ---@return string[] lines
 local function lines_of(texts)
-  local lines = {}
-  for i, text in ipairs(texts) do
-    if i > 1 then lines[#lines + 1] = RULE end
-    vim.list_extend(lines, vim.split(text, '\n', { plain = true }))
-  end
-  return lines
+  return vim.split(table.concat(texts, ('\n%s\n'):format(RULE)), '\n', { plain = true })
 end
 
 --- Return the texts of a page without blank ones.
@@ -27,8 +19,11 @@ local function texts_of(lines)
     part = {}
   end
   for _, line in ipairs(lines) do
-    if line == RULE then close() end
-    if line ~= RULE then part[#part + 1] = line end
+    if line == RULE then
+      close()
+    else
+      part[#part + 1] = line
+    end
   end
   close()
   return texts
@@ -120,18 +115,16 @@ end
 
 ---@return integer bufnr
 local function ensure(n)
-  local bufnr = vim.fn.bufadd(name_of(n))
-  if vim.api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == 'acwrite' then return bufnr end
-  vim.fn.bufload(bufnr)
-  require('acp.ui.scratch').set_writable(bufnr, { bufhidden = 'wipe' })
-  require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
-    if not require('acp.buffers.automatic_saves').is_automatic() then apply(n, bufnr) end
-  end)
-  require('acp.ui.keymaps').attach('queue', bufnr, n)
-  vim.bo[bufnr].filetype = 'acpqueue'
-  follow(n, bufnr)
-  require('acp.ui.scratch').on_read(bufnr, function() fill(n, bufnr) end)
-  fill(n, bufnr)
+  local scratch = require('acp.ui.scratch')
+  local bufnr, created = scratch.ensure_writable('acp://queue/' .. n)
+  if created then
+    scratch.on_write(bufnr, function() apply(n, bufnr) end)
+    require('acp.ui.keymaps').attach('queue', bufnr, n)
+    vim.bo[bufnr].filetype = 'acpqueue'
+    follow(n, bufnr)
+    scratch.on_read(bufnr, function() fill(n, bufnr) end)
+    fill(n, bufnr)
+  end
   return bufnr
 end
 
@@ -145,9 +138,7 @@ end
 
 --- Open the queue of a session for editing.
 local function open(n)
-  if #queued_texts(n) == 0 then
-    return require('acp.base.notify').echo('info', require('acp.base.messages').queue_empty)
-  end
+  if #queued_texts(n) == 0 then return require('acp.base.notify').show('info', 'queue_empty') end
   local options = { winbar = hint() }
   local where = { layout = 'bottom', size = 10, enter = true, options = options }
   require('acp.ui.window').show(ensure(n), where)
@@ -167,13 +158,11 @@ function M.run(action)
     edit()
   elseif held.any() and not has_queue(require('acp.base.state').current()) then
     held[action]()
-    if action == 'clear' then
-      require('acp.base.notify').echo('info', require('acp.base.messages').queue_emptied)
-    end
+    if action == 'clear' then require('acp.base.notify').show('info', 'queue_emptied') end
   elseif require('acp.base.host').is_running() then
     require('acp.base.host').notify('queue', { action = action })
   else
-    require('acp.base.notify').echo('info', require('acp.base.messages').queue_empty)
+    require('acp.base.notify').show('info', 'queue_empty')
   end
 end
 

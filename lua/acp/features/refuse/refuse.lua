@@ -27,7 +27,7 @@ local function refusable(id)
   if vim.iter(options):any(function(option) return option.kind == KIND end) then return card end
   local ids = vim.tbl_map(function(option) return option.id end, options)
   local names = #ids > 0 and table.concat(ids, ', ') or 'none'
-  require('acp.base.notify').error(messages.no_option_of_kind:format(KIND, names))
+  require('acp.base.notify').show('error', 'no_option_of_kind', KIND, names)
 end
 
 --- Ask for the reason and refuse. Without a reason nothing is answered.

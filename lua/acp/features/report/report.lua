@@ -18,8 +18,8 @@ local waiting ---@type string[]? lines to which the host has not added its part 
 ---@param problem string of libuv: code, reason, and the path
 local function report_problem(problem)
   local reason = problem:match('^%w+: ([^:]+)') or problem
-  local text = require('acp.base.messages').report_not_written:format(reason)
-  require('acp.base.notify').echo('warn', text) -- an error in an autocommand needs a key
+  -- An error in an autocommand would cause a hit-enter prompt.
+  require('acp.base.notify').show('warn', 'report_not_written', reason)
 end
 
 --- Write a text to an open file.
@@ -35,7 +35,6 @@ end
 
 --- Write the buffer to the file. Without `!`, keep a file that exists.
 local function write(bufnr)
-  local messages, notify = require('acp.base.messages'), require('acp.base.notify')
   local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
   pcall(vim.fn.mkdir, vim.fs.dirname(file), 'p') -- if this fails, the next line has the reason
   local handle, problem = vim.uv.fs_open(file, vim.v.cmdbang == 1 and 'w' or 'wx', MODE)
@@ -48,20 +47,18 @@ local function write(bufnr)
     return report_problem(why)
   end
   vim.bo[bufnr].modified = false
-  notify.echo('info', messages.report_written:format(vim.fn.fnamemodify(file, ':~')))
+  require('acp.base.notify').show('info', 'report_written', vim.fn.fnamemodify(file, ':~'))
 end
 
 ---@return integer bufnr
 local function ensure()
-  local bufnr = vim.fn.bufadd(NAME)
-  if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].buftype == 'acwrite' then return bufnr end
-  vim.fn.bufload(bufnr)
-  require('acp.ui.scratch').set_writable(bufnr, { bufhidden = 'wipe' })
-  require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
-    if not require('acp.buffers.automatic_saves').is_automatic() then write(bufnr) end
-  end)
-  require('acp.ui.keymaps').attach('report', bufnr)
-  require('acp.ui.scratch').set_filetype(bufnr, 'markdown')
+  local scratch = require('acp.ui.scratch')
+  local bufnr, created = scratch.ensure_writable(NAME)
+  if created then
+    scratch.on_write(bufnr, function() write(bufnr) end)
+    require('acp.ui.keymaps').attach('report', bufnr)
+    scratch.set_filetype(bufnr, 'markdown')
+  end
   return bufnr
 end
 

@@ -10,8 +10,6 @@ local request = require('acp.features.review.request')
 local requested = {} ---@type table<string, true> files requested while the review was open
 local refreshes = false -- whether the host has been asked for the bases of the files
 
-local function absent(value) return value == nil or value == vim.NIL end
-
 local function key(action)
   local found = vim
     .iter(require('acp.ui.keymaps').list('review'))
@@ -49,7 +47,7 @@ local edits = {
     for _, path in ipairs(new) do
       requested[path] = true
     end
-    if #new > 0 then require('acp.base.host').notify('review', vim.empty_dict()) end
+    if #new > 0 then require('acp.base.host').notify('review') end
   end,
 }
 
@@ -58,7 +56,7 @@ local edits = {
 ---@return acp.ReviewFile
 local function to_review_file(file)
   for _, name in ipairs({ 'live', 'theirs', 'base' }) do
-    file[name] = not absent(file[name]) and file[name] or nil
+    if file[name] == vim.NIL then file[name] = nil end
   end
   file.base = file.base or {}
   file.base_eol = file.base_eol ~= false
@@ -75,7 +73,7 @@ function M.ask(path)
     require('acp.features.review.proposal').ask(id)
   else
     request.expect(path)
-    require('acp.base.host').notify('review', path and { path = path } or vim.empty_dict())
+    require('acp.base.host').notify('review', { path = path })
   end
 end
 
@@ -89,7 +87,7 @@ function M.open(files)
       require('acp.features.review.base').set(file.path, file.base, file.base_eol)
     end
   elseif #files == 0 then
-    require('acp.base.notify').echo('info', require('acp.base.messages').no_edits)
+    require('acp.base.notify').show('info', 'no_edits')
   elseif request.may_open() then
     tab.present(vim.tbl_map(to_review_file, files), edits, request.path())
   end
@@ -111,7 +109,7 @@ end
 local function refresh()
   if refreshes then return end
   refreshes = true
-  require('acp.base.host').notify('review', vim.empty_dict())
+  require('acp.base.host').notify('review')
 end
 
 --- Update the left side of a file from its new hunks.
@@ -145,9 +143,7 @@ local function save(bufnr)
     local options = { autocmds = require('acp.config').get().files.autocmds }
     why = require('acp.buffers.write').write(bufnr, options).why
   end
-  if outcome or why then
-    require('acp.base.notify').echo('warn', require('acp.base.messages').not_saved:format(why))
-  end
+  if outcome or why then require('acp.base.notify').show('warn', 'not_saved', why) end
 end
 
 --- Remove lines at the end of the other window that this one does not have. `dp` on the last line
@@ -228,7 +224,6 @@ function M.decide(verb)
   if file and review then review.source.decide(verb, file) end
 end
 
---- Close the review.
 M.close = tab.close
 
 M.go = position.go

@@ -74,9 +74,7 @@ local function watch(base)
   })
   local on = require('acp.base.autocmds').in_buffer
   on(bufnr, { 'InsertLeave', 'BufLeave' }, function() M.flush(bufnr) end)
-  on(bufnr, 'BufWriteCmd', function()
-    if not require('acp.buffers.automatic_saves').is_automatic() then M.flush(bufnr) end
-  end)
+  require('acp.ui.scratch').on_write(bufnr, function() M.flush(bufnr) end)
   on(bufnr, 'BufWipeout', function() bases[bufnr] = nil end)
   -- Language servers cannot handle a name with a scheme and without a file.
   on(bufnr, 'LspAttach', function(args)

@@ -74,7 +74,6 @@ local function mark_options(text, bufnr, row)
   return { virt_lines = vim.tbl_map(chunks, wrap_words(text, width)) }
 end
 
---- Show a remark at a line.
 ---@param one acp.UnsentRemark
 local function show(one, bufnr, row)
   require('acp.ui.highlights').define()
@@ -102,7 +101,7 @@ end
 ---@param text string
 function M.add(text)
   local here, messages = require('acp.features.review.hunk').here(), require('acp.base.messages')
-  if here.path == '' then return require('acp.base.notify').error(messages.no_file) end
+  if here.path == '' then return require('acp.base.notify').show('error', 'no_file') end
   if text:match('%S') then return add_at(here, text) end
   local line = require('acp.base.paths').display(here.path) .. ':' .. here.line
   vim.ui.input({ prompt = messages.ask_comment:format(line) }, function(answer)

@@ -25,9 +25,7 @@ local source = {
   hint = function()
     return require('acp.ui.keymaps').words('review', { close = 'close', help = 'keys' }), ''
   end,
-  decide = function()
-    require('acp.base.notify').echo('info', require('acp.base.messages').comparison_only)
-  end,
+  decide = function() require('acp.base.notify').show('info', 'comparison_only') end,
   closed = function() end,
 }
 

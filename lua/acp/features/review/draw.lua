@@ -141,7 +141,6 @@ local function drop_words(bufnr, entry)
   entry.words, entry.tint = nil, nil
 end
 
---- Remove a hunk's extmarks.
 ---@param entry acp.Entry
 function M.remove(bufnr, entry)
   if entry.id then api.nvim_buf_del_extmark(bufnr, M.ns, entry.id) end

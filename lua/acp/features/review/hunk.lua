@@ -46,8 +46,7 @@ function M.visit(path, row)
   if position and position.visit(path, row) then return end
   local why_not = require('acp.buffers.nofollow').why_not_shown(path)
   if why_not then
-    local message = require('acp.base.messages').not_to_open
-    return require('acp.base.notify').echo('warn', message:format(vim.fs.basename(path), why_not))
+    return require('acp.base.notify').show('warn', 'not_to_open', vim.fs.basename(path), why_not)
   end
   edit(path)
   go(row)
@@ -85,9 +84,7 @@ function M.jump(count)
   local bufnr = api.nvim_get_current_buf()
   local list, paths = inline.rows(bufnr), inline.paths()
   local others = vim.tbl_filter(function(path) return path ~= inline.path(bufnr) end, paths)
-  if #list == 0 and #others == 0 then
-    return require('acp.base.notify').echo('info', require('acp.base.messages').no_hunk)
-  end
+  if #list == 0 and #others == 0 then return require('acp.base.notify').show('info', 'no_hunk') end
   local at = #list > 0 and index(list, api.nvim_win_get_cursor(0)[1] - 1, count) or 0
   if list[at] then
     go(list[at])
@@ -127,7 +124,7 @@ function M.decide(verb, scope)
   local args = M.here()
   args.scope = scope
   if scope ~= 'all' and args.path == '' then
-    return require('acp.base.notify').error(require('acp.base.messages').no_file)
+    return require('acp.base.notify').show('error', 'no_file')
   end
   M.remember()
   require('acp.base.host').notify(verb, args)

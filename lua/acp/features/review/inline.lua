@@ -229,8 +229,6 @@ local watch = require('acp.base.once')(function()
   api.nvim_set_decoration_provider(draw.ns, { on_win = on_win })
 end)
 
-local function absent(value) return value == nil or value == vim.NIL end
-
 --- Report the hunks to the review, which shows their base.
 ---@param hunks acp.Hunk[]
 ---@param partial? boolean
@@ -243,7 +241,7 @@ end
 ---@param hunks acp.Hunk[]
 ---@param meta? acp.HunksMeta
 function M.set(path, hunks, meta)
-  meta = absent(meta) and {} or meta --[[@as acp.HunksMeta]]
+  meta = type(meta) == 'table' and meta or {} --[[@as acp.HunksMeta]]
   if #hunks == 0 and not meta.conflict and not meta.note then
     clear(path)
     pass_on(path, live.buffer(path), hunks)
@@ -254,7 +252,7 @@ function M.set(path, hunks, meta)
   files[path] = file
   file.hunks, file.meta = hunks, meta
   local bufnr = live.buffer(path)
-  local tick = not absent(meta.tick) and meta.tick or nil
+  local tick = meta.tick ~= vim.NIL and meta.tick or nil
   if bufnr and (not tick or tick == api.nvim_buf_get_changedtick(bufnr)) then
     show(file, bufnr)
     pass_on(path, tick and not meta.conflict and bufnr or nil, hunks, meta.partial)

@@ -1,5 +1,7 @@
 --- Keys of pending hunks in a buffer, of the review tab and of its list of files.
 
+local call = require('acp.ui.actions').call
+
 --- Return an action with a number of steps, multiplied by the count of the key, as in `3]f`.
 ---@param module string
 ---@param steps 1|-1
@@ -7,14 +9,9 @@ local function step(module, name, steps)
   return function() require('acp.features.review.' .. module)[name](steps * vim.v.count1) end
 end
 
----@param arg? any
-local function act(name, arg)
-  return function() require('acp.features.review.actions')[name](arg) end
-end
+local function act(...) return call('acp.features.review.actions', ...) end
 
-local function decide(verb)
-  return function() require('acp.features.review.hunk').decide(verb, 'hunk') end
-end
+local function decide(verb) return call('acp.features.review.hunk', 'decide', verb, 'hunk') end
 
 --- Show the keys of the review, with the names of the compared texts.
 local function help(window)

@@ -12,9 +12,7 @@ function M.quickfix(items, title)
   -- Replace the current list if it is the plugin's own; other lists stay in the history.
   local is_own = vim.fn.getqflist({ title = 0 }).title == title
   vim.fn.setqflist({}, is_own and 'r' or ' ', { items = items, title = title })
-  if #items == 0 then
-    return require('acp.base.notify').echo('info', require('acp.base.messages').no_edits)
-  end
+  if #items == 0 then return require('acp.base.notify').show('info', 'no_edits') end
   require('acp.ui.window').when_free(function()
     local win = api.nvim_get_current_win()
     vim.cmd(('botright copen %d'):format(math.min(#items, 10)))
@@ -31,13 +29,13 @@ local function row(file, current)
   local sides = require('acp.features.review.sides')
   local path = require('acp.base.paths').display(file.path)
   local count = file.hunks == 1 and '1 hunk' or ('%d hunks'):format(file.hunks)
-  local tail = file.hunks > 0 and not file.label and ('  %s'):format(count) or ''
+  local tail = file.hunks > 0 and not file.label and '  ' .. count or ''
   local head = ('%s %s '):format(current and '▸' or ' ', signs[file.kind] or 'M')
   local notify, titles = require('acp.base.notify'), table.concat(file.instructions or {}, ' · ')
   tail = titles ~= '' and ('%s  %s'):format(tail, notify.one_line(titles)) or tail
   local line = ('%s%s  %s%s'):format(head, path, sides.counts(file), tail)
   local group = file.conflict and 'AcpConflict'
-    or not require('acp.features.review.sides').is_undecided(file) and 'AcpMuted'
+    or not sides.is_undecided(file) and 'AcpMuted'
     or 'AcpPath'
   local at = #head + #path
   return line, { { 0, #head, at, group }, { 0, at, #line, 'AcpMuted' } }

@@ -33,7 +33,6 @@ function M.disable_diff(win)
   reset(win, RESET)
 end
 
---- Turn diff mode on.
 local function enable_diff(win)
   if not vim.list_contains(vim.opt.diffopt:get(), 'followwrap') then set(win, 'wrap', false) end
   set(win, 'foldcolumn', vim.o.diffopt:match('foldcolumn:(%d+)') or '2')

@@ -35,7 +35,7 @@ function M.visit(path, row)
   local i = tab.position(state.files, path)
   if state.files[i].path ~= path then
     require('acp.features.review.request').expect(path) -- pending since the review was opened
-    require('acp.base.host').notify('review', vim.empty_dict())
+    require('acp.base.host').notify('review')
     return true
   end
   tab.show(i, row)

@@ -85,10 +85,9 @@ local function right_page(file)
     file.bufnr = page('proposal', 'Proposed', file, file.proposal, true)
     local bufnr = file.bufnr
     -- `:w` only marks the text as finished; it is sent with the answer.
-    require('acp.base.autocmds').in_buffer(bufnr, 'BufWriteCmd', function()
-      if require('acp.buffers.automatic_saves').is_automatic() then return end
+    require('acp.ui.scratch').on_write(bufnr, function()
       vim.bo[bufnr].modified = false
-      require('acp.base.notify').echo('info', require('acp.base.messages').amended)
+      require('acp.base.notify').show('info', 'amended')
     end)
     mark(file)
   end
@@ -109,7 +108,7 @@ end
 local function decide(verb)
   local choice = option(verb == 'accept' and 'allow_once' or 'reject_once')
   if not open or not choice then
-    return require('acp.base.notify').error(require('acp.base.messages').no_answer_here)
+    return require('acp.base.notify').show('error', 'no_answer_here')
   end
   if not require('acp.base.signals').emit('question_answerable', open.id) then return end
   require('acp.base.host').notify('choose', {
@@ -193,9 +192,7 @@ end
 ---@param options acp.PermissionOption[]
 function M.open(id, files, options)
   if not require('acp.features.review.request').may_open() then return end
-  if #files == 0 then
-    return require('acp.base.notify').echo('info', require('acp.base.messages').no_edits_shown)
-  end
+  if #files == 0 then return require('acp.base.notify').show('info', 'no_edits_shown') end
   watch()
   tab.close()
   open = { id = id, files = vim.tbl_map(to_proposal, files), options = options }

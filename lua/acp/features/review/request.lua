@@ -26,7 +26,7 @@ function M.may_open()
   if
     (here and not vim.deep_equal(here, place())) or vim.api.nvim_get_mode().mode:match('^[iRt]')
   then
-    require('acp.base.notify').echo('info', require('acp.base.messages').review_ready)
+    require('acp.base.notify').show('info', 'review_ready')
     return false
   end
   return true

@@ -152,7 +152,7 @@ local function refresh()
   if state.left and not left then
     local how = require('acp.ui.keymaps').words('review', { close = 'closes it' })
     local hint = how ~= '' and (', %s'):format(how) or ''
-    require('acp.base.notify').echo('info', require('acp.base.messages').review_done:format(hint))
+    require('acp.base.notify').show('info', 'review_done', hint)
   end
   state.left = left
   local others = sides.paths_not_among(state.files)
@@ -342,7 +342,6 @@ function M.update(files)
   refresh()
 end
 
---- Close the review.
 function M.close()
   local state = review
   if state then require('acp.ui.window').when_free(function() finish(state) end) end

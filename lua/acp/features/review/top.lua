@@ -46,7 +46,6 @@ local function on_scroll()
   end
 end
 
---- Create the autocommands.
 function M.watch()
   local on = require('acp.base.autocmds').group('acp.features.review.top')
   on('WinScrolled', on_scroll)

@@ -1,18 +1,14 @@
 --- The list of rules, and the offer of a rule from a question.
 local M = {}
 
-local function notify(verb, args) require('acp.ui.subcommand').notify(verb, args) end
+local function notify(verb, args) require('acp.base.host').notify(verb, args) end
 
---- Return the working directory, for a list without a session.
-local function cwd() return vim.fn.getcwd() end
+--- Show the rules in force. Without a session, those of the current directory are shown.
+function M.list() notify('rules', { cwd = vim.fn.getcwd() }) end
 
---- Show the rules in force.
-function M.list() notify('rules', { cwd = cwd() }) end
-
---- Remove the rule under the cursor.
 function M.remove()
   local line = vim.api.nvim_get_current_line()
-  notify('forget_rule', { line = line, cwd = cwd() })
+  notify('forget_rule', { line = line, cwd = vim.fn.getcwd() })
 end
 
 --- Offer a rule for an action that the user has chosen to always allow.

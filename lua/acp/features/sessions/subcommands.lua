@@ -10,7 +10,7 @@ local function when_open(fn)
   return subcommand.when_running('no_session', function(args)
     local session = valid_names.session()
     if session and session.status == 'closed' then
-      require('acp.base.notify').echo('info', require('acp.base.messages').session_closed)
+      require('acp.base.notify').show('info', 'session_closed')
     else
       fn(args)
     end

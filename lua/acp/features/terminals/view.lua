@@ -14,7 +14,7 @@ local api = vim.api
 local by_name = {} ---@type table<string, acp.TerminalBuffer>
 local by_buffer = {} ---@type table<integer, acp.TerminalBuffer>
 
-local function name_of(n, id) return ('acp://terminal/%d/%s'):format(n, (id:gsub('[%c]', '?'))) end
+local function name_of(n, id) return ('acp://terminal/%d/%s'):format(n, (id:gsub('%c', '?'))) end
 
 ---@param terminal acp.TerminalBuffer
 local function notify(terminal, verb, args)
@@ -98,8 +98,8 @@ local function bar(terminal, takes_input)
   local known = vim
     .iter(session.terminals or {})
     :find(function(one) return one.id == terminal.id end)
-  local words_of = require('acp.base.notify')
-  local command = words_of.cut(words_of.one_line(known and known.command or terminal.id), 80)
+  local notify_of = require('acp.base.notify')
+  local command = notify_of.cut(notify_of.one_line(known and known.command or terminal.id), 80)
   local is_running = takes_input and not (known and known.running == false)
   local words = { stop = is_running and 'stops' or nil, close = 'closes', help = 'keys' }
   local keys = require('acp.ui.keymaps').words('terminal', words)

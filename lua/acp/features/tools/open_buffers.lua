@@ -9,13 +9,10 @@ local VISUAL = { v = true, V = true, ['\22'] = true }
 --- current.
 ---@return integer|nil
 local function user_window()
-  local function shows_file(win)
-    local bufnr = win ~= 0 and api.nvim_win_get_buf(win)
-    return bufnr and vim.bo[bufnr].buftype == ''
-  end
-  local current, previous = api.nvim_get_current_win(), fn.win_getid(fn.winnr('#'))
+  local function shows_file(win) return vim.bo[api.nvim_win_get_buf(win)].buftype == '' end
+  local current, previous = api.nvim_get_current_win(), require('acp.ui.win').previous()
   if shows_file(current) then return current end
-  if shows_file(previous) then return previous end
+  if previous and shows_file(previous) then return previous end
   return vim.iter(api.nvim_tabpage_list_wins(0)):find(shows_file)
 end
 
@@ -35,14 +32,12 @@ local function selection(win)
   if last.line < first.line or last.line == first.line and last.column < first.column then
     first, last = last, first
   end
-  if mode:sub(1, 1) == 'V' then
-    first.column, last.column = 1, nil
-  end
+  local is_linewise = mode:sub(1, 1) == 'V'
   return {
     line = first.line,
-    column = first.column,
+    column = is_linewise and 1 or first.column,
     end_line = last.line,
-    end_column = last.column,
+    end_column = not is_linewise and last.column or nil,
   }
 end
 

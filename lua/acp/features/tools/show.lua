@@ -49,7 +49,6 @@ function M.show(mark)
   if bufnr then draw(bufnr, mark) end
 end
 
---- Remove the marks of a session.
 ---@param session integer
 function M.clear(session)
   local left = vim.tbl_filter(function(mark) return mark.session ~= session end, shown)

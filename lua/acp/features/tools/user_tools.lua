@@ -131,7 +131,6 @@ function M.register(name, spec)
   send_tools()
 end
 
---- Add the tools of a pack.
 ---@param pack table<string, acp.PackTool>
 function M.register_pack(pack)
   for name, spec in pairs(pack) do
@@ -189,7 +188,7 @@ end
 local function message_of(err)
   if type(err) == 'table' and err.message ~= nil then err = err.message end
   if type(err) == 'table' then err = vim.inspect(err) end
-  return (tostring(err):sub(1, MAX_ERROR_BYTES):gsub('^[^\n]-:%d+: ', ''))
+  return require('acp.base.text.error_message')(tostring(err):sub(1, MAX_ERROR_BYTES))
 end
 
 --- Wrap the reply of a tool. Only its first call has an effect.
@@ -217,8 +216,7 @@ local function reported_cancel(name, cancel)
   return function()
     local ok, err = pcall(cancel)
     if not ok then
-      local message = require('acp.base.messages').handler_failed:format(name, message_of(err))
-      require('acp.base.notify').echo('error', message)
+      require('acp.base.notify').show('error', 'handler_failed', name, message_of(err))
     end
   end
 end

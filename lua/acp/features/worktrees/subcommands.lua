@@ -46,7 +46,7 @@ local function race(rest, cwd)
   local wrong = mistake(names)
   if wrong then return require('acp.base.notify').error(wrong) end
   if not prompt or prompt == '' or #names == 0 then
-    return require('acp.base.notify').error(require('acp.base.messages').race_needs)
+    return require('acp.base.notify').show('error', 'race_needs')
   end
   local args = require('acp.base.signals').emit('prompt_context', prompt)
   subcommand.notify('race', vim.tbl_extend('force', args, { names = names, cwd = cwd }))
@@ -82,8 +82,7 @@ return {
       local cwd = require('acp.base.places').cwd_or_error()
       local n = tonumber(args[1])
       if args[1] and not require('acp.base.state').get().sessions[n or 0] then
-        local messages = require('acp.base.messages')
-        require('acp.base.notify').error(messages.no_such_session:format(args[1]))
+        require('acp.base.notify').show('error', 'no_such_session', args[1])
       elseif cwd then
         subcommand.notify('land', { session = n, cwd = cwd, drop = opts.bang or nil })
       end

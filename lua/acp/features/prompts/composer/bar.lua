@@ -2,19 +2,12 @@
 local M = {}
 
 local text_width = require('acp.base.text.width')
-local literal, set = require('acp.ui.win').literal, require('acp.ui.win').set
+local activity, win_of = require('acp.ui.activity'), require('acp.ui.win')
 local notify, state = require('acp.base.notify'), require('acp.base.state')
 
 --- Return the session's number as text if there are several sessions.
 local function session_label(n)
   return require('acp.ui.window.titles').several() and ('session %d'):format(n) or nil
-end
-
----@param session acp.Session
-local function mode(session)
-  for _, one in ipairs(session.modes and session.modes.available or {}) do
-    if one.id == session.modes.current then return one.name end
-  end
 end
 
 --- Return the mode, or the reason why the session is not open.
@@ -29,7 +22,7 @@ local function condition(session, begun)
   if session.status == 'starting' or session.status == 'closed' then
     return session.status, false
   end
-  return mode(session), false
+  return activity.mode(session.modes), false
 end
 
 --- Return as many of the keys as fit.
@@ -67,7 +60,7 @@ local function text(n, begun, attached, width)
   local name = session and session.agent or require('acp.base.valid_names').agent()
   local words, is_error = condition(session, begun)
   words = words and notify.one_line(words)
-  local agent, label = require('acp.ui.activity').agent(name), session_label(n)
+  local agent, label = activity.agent(name), session_label(n)
   local left = table.concat({ agent, label }, ' · ')
   local long = 'Message ' .. left
   local room = width - 2 - (words and text_width(words) + 3 or 0)
@@ -77,13 +70,13 @@ local function text(n, begun, attached, width)
   local names = names_that_fit(attached, width - text_width(whole) - 5)
   local used = text_width(whole) + (names ~= '' and text_width(names) + 3 or 0)
   local right = keys(session, width - used - 3)
-  local shown = '%#AcpTitle#' .. literal(left) .. '%*'
+  local shown = '%#AcpTitle#' .. win_of.literal(left) .. '%*'
   if words then
     local format = is_error and '%%#AcpError#%s%%*' or '%s'
-    shown = shown .. ' · ' .. format:format(literal(words))
+    shown = shown .. ' · ' .. format:format(win_of.literal(words))
   end
-  if names ~= '' then shown = shown .. ' · %#AcpAttachment#' .. literal(names) .. '%*' end
-  return (' %s %%<%%=%s '):format(shown, literal(right))
+  if names ~= '' then shown = shown .. ' · %#AcpAttachment#' .. win_of.literal(names) .. '%*' end
+  return (' %s %%<%%=%s '):format(shown, win_of.literal(right))
 end
 
 --- Update the winbar of all windows of a composer.
@@ -93,10 +86,7 @@ function M.update(n, bufnr, begun, attached)
   local wanted = require('acp.config').get().chat.bar
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     local value = wanted and text(n, begun, attached, vim.api.nvim_win_get_width(win)) or ''
-    if vim.w[win].acp and vim.w[win].acp_bar ~= value then
-      vim.w[win].acp_bar = value
-      set(win, 'winbar', value)
-    end
+    if vim.w[win].acp then win_of.set_bar(win, value) end
   end
 end
 

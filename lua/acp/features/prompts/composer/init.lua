@@ -8,6 +8,7 @@ local M = {}
 local ns = vim.api.nvim_create_namespace('acp.composer')
 local attachments, state = require('acp.features.prompts.attachments'), require('acp.base.state')
 local chips_of = require('acp.features.prompts.chips')
+local candidates = require('acp.features.prompts.composer.candidates')
 local context, places = require('acp.features.prompts.context'), require('acp.base.places')
 local placeholder = require('acp.features.prompts.composer.placeholder')
 local suggestions = require('acp.features.prompts.composer.suggestions')
@@ -107,20 +108,17 @@ end
 
 --- Update the decoration and reset 'modified' after every change of the buffer.
 local function watch(n, bufnr)
-  local due = false
+  local decorate_later = require('acp.base.schedule_once')(function()
+    if vim.api.nvim_buf_is_loaded(bufnr) then
+      vim.bo[bufnr].modified = false
+      M.decorate(n)
+    end
+  end)
   vim.api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
       vim.bo[bufnr].modified = false -- at once, since `:wa` may follow
       require('acp.base.signals').emit('draft_changed')
-      if due then return end
-      due = true
-      vim.schedule(function()
-        due = false
-        if vim.api.nvim_buf_is_loaded(bufnr) then
-          vim.bo[bufnr].modified = false
-          M.decorate(n)
-        end
-      end)
+      decorate_later()
     end,
   })
 end
@@ -186,7 +184,7 @@ local function register()
   local add = require('acp.base.autocmds').group('acp.composer')
   local function on(event, callback)
     add(event, function(args)
-      local n = tonumber(vim.api.nvim_buf_get_name(args.buf):match('^acp://composer/(%d+)$'))
+      local n = candidates.composer(args.buf)
       if n then callback(n, args) end
     end, { pattern = 'acp://composer/*' })
   end
@@ -241,9 +239,7 @@ end
 function M.send(n, first, last, now)
   local it = composers[n]
   local lines = vim.api.nvim_buf_get_lines(it.bufnr, (first or 1) - 1, last or -1, false)
-  if blank(lines) then
-    return require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_send)
-  end
+  if blank(lines) then return require('acp.base.notify').show('info', 'nothing_to_send') end
   local text = table.concat(lines, '\n')
   local args =
     vim.tbl_extend('error', context.prompt(text, it.chips, n, nil, it.foreign), target(n))
@@ -273,7 +269,7 @@ function M.send_now(n)
     return M.send(n, nil, nil, true)
   end
   if not require('acp.base.host').is_running() then
-    return require('acp.base.notify').echo('info', require('acp.base.messages').nothing_to_send)
+    return require('acp.base.notify').show('info', 'nothing_to_send')
   end
   require('acp.base.host').notify('send', { session = n })
 end
@@ -311,7 +307,7 @@ function M.return_prompt(n, text, paths, ranges)
   attachments.restore(n, paths or {})
   -- Without a host, the error about the host is the more important message.
   if state.get().host == 'running' and not require('acp.ui.window').showing(bufnr) then
-    require('acp.base.notify').echo('info', require('acp.base.messages').prompt_is_back)
+    require('acp.base.notify').show('info', 'prompt_is_back')
   end
 end
 
@@ -367,7 +363,7 @@ end
 
 --- Insert the next suggestion into an empty composer, or in place of another suggestion.
 function M.take_suggestion(bufnr)
-  local n = tonumber(vim.api.nvim_buf_get_name(bufnr):match('^acp://composer/(%d+)$'))
+  local n = candidates.composer(bufnr)
   local text = n and suggestions.next(n, table.concat(lines_of(bufnr), '\n'))
   if not text then return end
   set_text(bufnr, text)
@@ -399,15 +395,14 @@ end
 --- Show an earlier (`by` = 1) or later (-1) prompt, keeping the present text.
 ---@param by integer prompts back
 function M.browse(n, by)
-  local steps, messages = by * vim.v.count1, require('acp.base.messages')
-  local function show_message(message) require('acp.base.notify').echo('info', message) end
+  local steps, notify = by * vim.v.count1, require('acp.base.notify')
   if walk(steps, n) then
     return
   elseif by < 0 then
-    return show_message(messages.no_later_prompt)
+    return notify.show('info', 'no_later_prompt')
   end
   require('acp.features.prompts.earlier_prompts').when_complete(function()
-    if not walk(steps, n) then show_message(messages.no_earlier_prompt) end
+    if not walk(steps, n) then notify.show('info', 'no_earlier_prompt') end
   end)
 end
 
@@ -416,9 +411,7 @@ function M.search(n)
   local history = require('acp.features.prompts.earlier_prompts')
   history.when_complete(function()
     local list, messages = history.list(), require('acp.base.messages')
-    if #list == 0 then
-      return require('acp.base.notify').echo('info', messages.no_earlier_prompt)
-    end
+    if #list == 0 then return require('acp.base.notify').show('info', 'no_earlier_prompt') end
     local items = vim.tbl_map(
       function(one) return { label = one.text, preview = vim.split(one.text, '\n') } end,
       list
@@ -509,7 +502,7 @@ end
 local function composer_of_replaced_chat(n)
   local window, chats = require('acp.ui.window'), require('acp.ui.chats')
   local win = vim.api.nvim_get_current_win()
-  local other = tonumber(vim.api.nvim_buf_get_name(0):match('^acp://composer/(%d+)$'))
+  local other = candidates.composer(0)
   local above = other and vim.w[win].acp and window.showing(chats.bufnr(n))
   return above and not window.showing(chats.bufnr(other)) and win or nil
 end

@@ -45,10 +45,10 @@ end
 local function markdown(value) return { kind = 'markdown', value = value } end
 
 ---@type table<string, fun(one: acp.Previewed, done: fun(preview?: acp.Preview))>
-local of = {}
+local by_kind = {}
 
---- Show a command's text unformatted, because the agent could hide a part of it with Markdown.
-function of.command(one, done)
+--- Show the text of a command unformatted, because the agent could hide a part of it with Markdown.
+function by_kind.command(one, done)
   local command = vim
     .iter(candidates.session_commands(one.composer))
     :find(function(command) return command.name == one.name end)
@@ -59,12 +59,12 @@ function of.command(one, done)
   done({ kind = 'plaintext', value = text })
 end
 
-function of.prompt(one, done)
+function by_kind.prompt(one, done)
   local text = candidates.prompt_texts()[one.name]
   done(text and markdown(block(lines_of(text), 'markdown')))
 end
 
-function of.variable(one, done)
+function by_kind.variable(one, done)
   local value, from_host = require('acp.features.prompts.composer.variables').value(one.name)
   local about = require('acp.features.prompts.composer.values').about[one.name]
   local shown = value ~= '' and block(lines_of(value:sub(1, BYTES)))
@@ -114,9 +114,9 @@ local function file_lines(path, first, done)
   end)
 end
 
-function of.file(one, done) file_lines(one.path, 1, done) end
+function by_kind.file(one, done) file_lines(one.path, 1, done) end
 
-function of.symbol(one, done) file_lines(one.path, one.first, done) end
+function by_kind.symbol(one, done) file_lines(one.path, one.first, done) end
 
 ---@class acp.Previewed
 ---@field kind string kind of the candidate
@@ -146,7 +146,7 @@ end
 ---@param one acp.Previewed
 ---@param done fun(preview?: acp.Preview)
 function M.show(one, done)
-  if of[one.kind] then return of[one.kind](one, done) end
+  if by_kind[one.kind] then return by_kind[one.kind](one, done) end
   done()
 end
 

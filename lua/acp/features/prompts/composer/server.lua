@@ -113,20 +113,14 @@ local function place_of(params, encoding)
   }
 end
 
---- Call `fn` when `wait` calls back, but not later than after `limit_ms`.
+--- Call `fn` once: when `wait` calls back, or after `limit_ms`.
 ---@param limit_ms integer
 ---@param wait fun(fn: fun())
 ---@param fn fun()
-local function at_most(limit_ms, wait, fn)
-  local is_over = false
-  local function go()
-    if not is_over then
-      is_over = true
-      fn()
-    end
-  end
+local function within(limit_ms, wait, fn)
+  local go = require('acp.base.once')(fn)
   wait(go)
-  if not is_over then vim.defer_fn(go, limit_ms) end
+  vim.defer_fn(go, limit_ms)
 end
 
 ---@alias acp.Respond fun(err?: lsp.ResponseError, result?: any)
@@ -172,10 +166,10 @@ methods['textDocument/completion'] = function(params, respond, encoding)
   local function on_symbols()
     if not cancelled then stop_listing = list(place, respond) end
   end
-  at_most(
+  within(
     KNOWN_MS,
     function(fn) stop_waiting = candidates.when_known(place.base, place.composer, fn) end,
-    function() at_most(SYMBOLS_MS, wait_for_symbols, on_symbols) end
+    function() within(SYMBOLS_MS, wait_for_symbols, on_symbols) end
   )
   return function()
     cancelled = true
@@ -310,11 +304,7 @@ function M.attach(bufnr, insert)
   inserts[bufnr] = insert
   local client = client_id and vim.lsp.get_client_by_id(client_id)
   if client and is_running(client) and client.attached_buffers[bufnr] then return end
-  local ignored = vim.go.eventignore
-  local quiet = { eventignore = (ignored == '' and '' or ignored .. ',') .. 'LspAttach' }
-  local ok, result = require('acp.base.options').with(vim.go, quiet, start, bufnr)
-  if not ok then error(result, 0) end
-  client_id = result
+  client_id = require('acp.base.options').without_events('LspAttach', start, bufnr)
   vim.schedule(function() announce(bufnr) end)
 end
 

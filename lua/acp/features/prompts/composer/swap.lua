@@ -55,12 +55,12 @@ end
 function M.on_opened(n)
   local composer = package.loaded['acp.features.prompts.composer']
   if not composer then return end -- there are no composers yet
-  local buffers, window = require('acp.ui.chats'), require('acp.ui.window')
-  local floats = require('acp.ui.win').is_float
+  local chats, window = require('acp.ui.chats'), require('acp.ui.window')
+  local is_float = require('acp.ui.win').is_float
   composer.join(n)
-  for other in pairs(buffers.chats) do
-    local upper, lower = window.showing(buffers.bufnr(other)), window.showing(composer.bufnr(other))
-    local both = other ~= n and upper and lower and not floats(upper) and not floats(lower)
+  for other in pairs(chats.chats) do
+    local upper, lower = window.showing(chats.bufnr(other)), window.showing(composer.bufnr(other))
+    local both = other ~= n and upper and lower and not is_float(upper) and not is_float(lower)
     if both and are_apart(upper, lower) then composer.join(other) end
   end
 end

@@ -107,11 +107,11 @@ function resolve.quickfix() return entry_lines(vim.fn.getqflist()) end
 function resolve.loclist(win) return entry_lines(vim.fn.getloclist(win)) end
 
 function resolve.buffers()
-  local unsaved = { [1] = ' (unsaved changes)' }
-  local lines = vim.tbl_map(
-    function(info) return name_of(info.bufnr) .. (unsaved[info.changed] or '') end,
-    vim.fn.getbufinfo({ buflisted = 1 })
-  )
+  local lines = {}
+  for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1 })) do
+    local note = info.changed == 1 and ' (unsaved changes)' or ''
+    lines[#lines + 1] = name_of(info.bufnr) .. note
+  end
   return table.concat(lines, '\n')
 end
 

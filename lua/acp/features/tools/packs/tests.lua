@@ -78,13 +78,11 @@ local function tests(cwd, at)
   local found = {}
   for adapter, tree in pairs(trees()) do
     local node = at and tree:get_key(at) or not at and tree or nil
-    for _, data in
-      (node and node.iter or function()
-        return function() end
-      end)(node)
-    do
-      if data.type == 'test' and results.is_inside(data.path, cwd) then
-        found[#found + 1] = test(data, adapter, cwd)
+    if node then
+      for _, data in node:iter() do
+        if data.type == 'test' and results.is_inside(data.path, cwd) then
+          found[#found + 1] = test(data, adapter, cwd)
+        end
       end
     end
   end
