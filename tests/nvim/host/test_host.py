@@ -55,6 +55,16 @@ def test_nothing_keeps_running_when_the_host_is_gone(editor: Editor) -> None:
     assert session["terminals"][0]["running"] is False
 
 
+def test_a_verb_without_arguments_is_sent_with_an_empty_map(editor: Editor) -> None:
+    """MessagePack would encode an empty table as a list."""
+    editor.agent("script")
+    editor.turn("say one")
+    editor.lua("vim.rpcnotify = function(_, _, _, args) _G.sent = vim.mpack.encode(args) end")
+    for arguments in ("", ", {}"):
+        editor.lua(f"require('acp.base.host').notify('log'{arguments})")
+        assert editor.lua("return _G.sent == '\\128'")
+
+
 def test_waiting_prompts_survive_the_host(editor: Editor) -> None:
     editor.errors_expected = True
     editor.agent("script")

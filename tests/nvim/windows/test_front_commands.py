@@ -137,12 +137,6 @@ def test_an_id_of_several_words_is_sent_unchanged(front: Editor) -> None:
     assert "takes at most 1 argument, not 'go'" in error_of(front, "Acp allow yes, go")
 
 
-def test_an_empty_table_of_arguments_arrives_as_a_map(front: Editor) -> None:
-    """msgpack would encode it as a list."""
-    front.cmd("Acp log")
-    assert front.lua("return vim.mpack.encode(_G.sent[1][2]) == '\\128'")
-
-
 def test_comment_sends_its_text_and_place(front: Editor) -> None:
     path = front.write("a.txt", "one\ntwo\n")
     front.open(path)
