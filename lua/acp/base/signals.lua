@@ -42,7 +42,7 @@
 ---   cancel_pressed (n)                       cancel the turn of session n
 --- Texts that outlive Neovim
 ---   draft_changed ()                         the user changed a draft
----   draft_goes ()                            a prompt was sent or queued
+---   unsent_changed ()                        prompts or remarks were added, sent or queued
 ---   drafts_wanted ()                         restore the drafts of this directory
 ---   remarks_to_store ()                      return the remarks on hunks, by directory
 ---   remarks_restored (cwd, remarks)          an earlier Neovim has stored remarks
@@ -85,7 +85,7 @@ function M.on(name, listener)
   table.insert(listeners[name], listener)
 end
 
---- Set the function that returns the listeners of a signal that features declare.
+--- Set the function that returns the listeners that features declare for a signal.
 ---@param source fun(name: string): function[]
 function M.declare(source) declared = source end
 

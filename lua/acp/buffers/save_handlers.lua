@@ -1,4 +1,4 @@
---- The user's autocommands that take part in a save. One may write the file instead of Neovim, or
+--- The user's autocommands that take part in a save: they may write the file instead of Neovim, or
 --- run a formatter on it afterwards.
 local M = {}
 

@@ -15,10 +15,8 @@ end
 ---@return string|false|nil action nil if `value` is invalid
 ---@return string[] modes
 function M.parts(value)
-  if value == false or type(value) == 'string' then
-    return value, --[[@as string|false]]
-      { 'n' }
-  end
+  if value == false then return false, { 'n' } end
+  if type(value) == 'string' then return value, { 'n' } end
   if type(value) ~= 'table' or type(value[1]) ~= 'string' then return nil, {} end
   local mode = value.mode or 'n'
   return value[1], type(mode) == 'table' and mode or { mode }

@@ -105,12 +105,12 @@ function M.all(text, cwd)
   return found
 end
 
---- Return the names that a text mentions, as paths up to the first blank, without the lines. It is
---- not checked whether there are such files.
+--- Return the paths that a text mentions, without their lines. The files need not exist.
 ---@param text string
 ---@return string[]
 function M.names(text)
   local found = {}
+  -- A mention follows a blank, and escaped blanks do not end it.
   local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
   for first, last in masked:gmatch('%s()@[^%s{]%S*()') do
     local name = paths_of.unquote(text:sub(first, last - 2))

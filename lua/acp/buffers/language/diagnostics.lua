@@ -146,7 +146,7 @@ local function added_diagnostics(file, before, question)
   return found, counts
 end
 
---- Return the diagnostics of a file that no longer exist.
+--- Return those earlier diagnostics of a file that are gone now.
 local function removed(path, before, counts, question)
   local found, n = {}, 0
   for name, count in pairs(before) do

@@ -21,7 +21,7 @@ local function obstacle(bufnr)
   if is_folder or not bo.modifiable then return messages.edit_needs_file end
 end
 
---- Send an edit to the host. The lines are those of its mark now.
+--- Send an edit of the lines that its mark covers now to the host.
 ---@param id integer
 ---@param instruction string
 ---@param here boolean whether to send it in the current session

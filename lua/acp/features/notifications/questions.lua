@@ -1,4 +1,4 @@
---- Notification of questions.
+--- Notifications about questions.
 local M = {}
 
 ---@param session integer|nil

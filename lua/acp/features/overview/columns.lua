@@ -140,7 +140,7 @@ end
 ---@param session acp.OverviewSession
 ---@param row acp.OverviewCells
 ---@param widths table<string, integer>
----@param room integer of the title
+---@param room integer width of the title
 ---@return acp.OverviewLine
 local function line(session, row, widths, room)
   local text, spans = (' '):rep(MARGIN), {}

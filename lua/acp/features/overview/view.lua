@@ -96,7 +96,7 @@ local function winbar(width)
   return (' %%#AcpTitle#%s%%*  %%=%s '):format(TITLE, win_of.literal(keys_up_to(most)))
 end
 
---- Set the winbar of a window to keys that fit.
+--- Show as many keys in the winbar of a window as fit.
 local function set_winbar(win)
   local bar = winbar(api.nvim_win_get_width(win))
   if vim.wo[win].winbar ~= bar then win_of.set(win, 'winbar', bar) end

@@ -11,7 +11,7 @@ local function chosen()
   return option == true and WAYS or option or {} --[[@as string[] ]]
 end
 
---- Return the state to show: one session that waits for the user is enough.
+--- Return `waiting` if any session waits for the user, else `working` if any works, else `none`.
 ---@return acp.Progress
 local function state_to_show()
   local activity, found = require('acp.ui.activity'), 'none'

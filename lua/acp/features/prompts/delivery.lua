@@ -41,7 +41,7 @@ function M.on_confirmed(id)
   while #confirmed > MAX_CONFIRMED do
     table.remove(confirmed, 1)
   end
-  require('acp.base.signals').emit('draft_goes')
+  require('acp.base.signals').emit('unsent_changed')
   if #unconfirmed == 0 and #waiting > 0 then
     vim.schedule(run_waiting) -- the same frame updates the queue
   end
@@ -154,7 +154,7 @@ end
 --- Store unsent texts after the host was started, or when Neovim exits before that. The first
 --- signal loads the declarations of all features, which would delay the first prompt.
 local function store_drafts()
-  local function emit() require('acp.base.signals').emit('draft_goes') end
+  local function emit() require('acp.base.signals').emit('unsent_changed') end
   local once = require('acp.base.once')(emit)
   vim.schedule(once)
   require('acp.base.autocmds').group('acp.unstored_drafts')('VimLeavePre', once)

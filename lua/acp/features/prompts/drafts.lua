@@ -18,7 +18,7 @@ local leftover = {} ---@type string[]
 --- Drafts that were moved to the history, by directory.
 local earlier = {} ---@type table<string, acp.StoredPrompt[]>
 local recalled = {} ---@type table<string, true> directories
-local places = {} ---@type table<integer, string> last directory of each composer
+local last_cwd = {} ---@type table<integer, string> by composer
 local is_writing, is_due = false, false -- is_due: whether to write again after that
 local is_waiting = false -- whether the timer for the next write is running
 local is_retrying = false -- whether the timer for a retry is running
@@ -35,13 +35,13 @@ local function report_problem(why)
 end
 
 --- Return the directory of a composer's session or, without a session, the current directory.
-local function place(n)
+local function cwd_of(n)
   local session = n and require('acp.base.state').get().sessions[n]
   local cwd = session and session.cwd or require('acp.base.places').cwd()
   if cwd == '' then -- it was deleted
-    cwd = n and places[n] or ''
+    cwd = n and last_cwd[n] or ''
   end
-  if n then places[n] = cwd end
+  if n then last_cwd[n] = cwd end
   return cwd
 end
 
@@ -55,11 +55,11 @@ local function collect()
   end
   if package.loaded['acp.features.prompts.attachments'] then -- by composers, and by files for one
     for _, draft in ipairs(require('acp.features.prompts.composer').contents()) do
-      table.insert(of(place(draft.n)).drafts, draft)
+      table.insert(of(cwd_of(draft.n)).drafts, draft)
     end
   end
   for _, prompt in ipairs(require('acp.features.prompts.delivery').waiting()) do
-    table.insert(of(place(prompt.n)).queue, prompt)
+    table.insert(of(cwd_of(prompt.n)).queue, prompt)
   end
   for _, prompt in ipairs(require('acp.features.prompts.held_prompts').list()) do
     table.insert(of(prompt.cwd).queue, prompt)

@@ -8,7 +8,7 @@ local M = {}
 
 local list = {} ---@type acp.HeldPrompt[]
 
-local function report_change() require('acp.base.signals').emit('draft_goes') end
+local function report_change() require('acp.base.signals').emit('unsent_changed') end
 
 --- Return the prompts that no session has.
 ---@return acp.HeldPrompt[]

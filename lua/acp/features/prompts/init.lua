@@ -37,7 +37,7 @@ return {
     composer_opens = { 'drafts', 'restore' },
     composer_wanted = { 'composer', 'open_insert' },
     draft_changed = { 'drafts', 'save_later' },
-    draft_goes = { 'drafts', 'save_now' },
+    unsent_changed = { 'drafts', 'save_now' },
     drafts_wanted = { 'drafts', 'restore' },
     lines_chosen = { 'chips', 'create' },
     host_exited = function()

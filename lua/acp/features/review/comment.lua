@@ -93,7 +93,7 @@ local function add_at(here, text)
   local one = { remark = remark, cwd = require('acp.base.places').cwd() }
   show(one, bufnr, row)
   waiting[#waiting + 1] = one
-  require('acp.base.signals').emit('draft_goes')
+  require('acp.base.signals').emit('unsent_changed')
 end
 
 --- Add a remark on the hunk under the cursor, or on the line if there is no hunk. Ask for a text
@@ -115,7 +115,7 @@ function M.set_lines(id, first, last, lines)
   for _, one in ipairs(waiting) do
     if one.remark.id == id then
       one.remark.first, one.remark.last, one.remark.lines = first, last, lines
-      require('acp.base.signals').emit('draft_goes')
+      require('acp.base.signals').emit('unsent_changed')
     end
   end
 end
@@ -134,7 +134,7 @@ function M.on_remarks_sent(n, ids)
     end
     return not is_sent
   end, waiting)
-  require('acp.base.signals').emit('draft_goes')
+  require('acp.base.signals').emit('unsent_changed')
 end
 
 --- Return the remarks that were not sent yet, oldest first.

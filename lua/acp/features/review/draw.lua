@@ -121,7 +121,7 @@ end
 --- Draw a hunk, with its removed lines uncoloured.
 ---@param entry acp.Entry
 ---@param place? integer[] present `{row, end_row}`; by default from the host's rows
-function M.place(bufnr, entry, place)
+function M.draw(bufnr, entry, place)
   local hunk, count = entry.hunk, api.nvim_buf_line_count(bufnr)
   if not place then
     local row = M.row(hunk, count)
@@ -233,7 +233,7 @@ end
 function M.toggle(bufnr, entry, place, hidden)
   drop_words(bufnr, entry)
   entry.hidden, entry.refined = hidden, nil
-  M.place(bufnr, entry, place)
+  M.draw(bufnr, entry, place)
 end
 
 --- Draw the words and colours of a visible hunk, unless they are drawn already.

@@ -80,7 +80,7 @@ local function draw_in_slices(file, entries)
   file.cancel = slices.run(function()
     for _, entry in ipairs(entries) do
       if by_buffer[bufnr] ~= file then return end
-      draw.place(bufnr, entry)
+      draw.draw(bufnr, entry)
       slices.check()
     end
     if by_buffer[bufnr] == file then refine_visible(file) end
@@ -144,7 +144,7 @@ local function draw_file(file)
   local missing = vim.tbl_filter(function(entry) return not entry.id end, file.entries)
   local now, later = by_visibility(missing, bufnr)
   for _, entry in ipairs(now) do
-    draw.place(bufnr, entry)
+    draw.draw(bufnr, entry)
   end
   refine_visible(file)
   draw_note(file)
