@@ -168,12 +168,8 @@ end
 ---@param message string|string[]
 function M.echo(level, message)
   if type(message) == 'table' then
-    M.list(
-      level,
-      require('acp.base.messages').more_in_messages:format(message[1], #message - 1),
-      message
-    )
-    return
+    local summary = require('acp.base.messages').more_in_messages
+    return M.list(level, summary:format(message[1], #message - 1), message)
   end
   local is_delayed = is_deferring or vim.o.cmdheight == 0
   local show_line = is_delayed and vim.schedule_wrap(show_or_queue) or show_or_queue

@@ -68,11 +68,17 @@ local function mask(word)
     end
 end
 
+--- Replace each quoted character and its backslash by two NULs. Positions in the text stay the
+--- same.
+---@param text string
+---@return string
+function M.hide_quoted(text) return (text:gsub('\\[%p%s]', '\0\0')) end
+
 --- Split a command line into words at blanks that no backslash quotes. The words stay quoted.
 ---@return string[]
 function M.words(line)
   local words = {}
-  local masked = line:gsub('\\[%p%s]', '\0\0')
+  local masked = M.hide_quoted(line)
   for first, last in masked:gmatch('()[^ \t\n]+()') do
     words[#words + 1] = line:sub(first, last - 1)
   end

@@ -39,8 +39,8 @@ end
 --- back, and CTRL-R = may be part of a command with line numbers.
 local function returns_to_line() return fn.getcmdtype():find('[/?=]') ~= nil end
 
---- Return why a completion blocks these hunks, or nil. A completion replaces the text from its first
---- line, which it knows by number, to the cursor.
+--- Return why a completion blocks these hunks, or nil. It replaces the text from the completion's
+--- first line, which is known by its number, to the cursor.
 ---@param mode string
 ---@param hunks any[][]
 local function why_completion_blocks(mode, hunks)

@@ -43,7 +43,7 @@ local MORE_WORDS, LONGEST = 8, 4096
 ---@return string name as written; up to the first blank if there is no such file
 ---@return acp.Lines|nil lines
 local function mentioned_file(rest, cwd)
-  local masked = rest:gsub('\\[%p%s]', '\0\0')
+  local masked = paths_of.hide_quoted(rest)
   local word ---@type string|nil
   for count = 0, MORE_WORDS do
     local last = masked:match('^%S+' .. ('[ \t]+%S+'):rep(count) .. '()')
@@ -70,7 +70,7 @@ end
 ---@return acp.Mention[]
 local function all_mentions(text, cwd)
   local found = {}
-  local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
+  local masked = paths_of.hide_quoted(' ' .. text) -- a mention follows a blank
   for at in masked:gmatch('%s()@[^%s{]') do
     local path, name, lines = mentioned_file(text:sub(at, at + LONGEST), cwd)
     found[#found + 1] =
@@ -110,8 +110,7 @@ end
 ---@return string[]
 function M.names(text)
   local found = {}
-  -- A mention follows a blank, and escaped blanks do not end it.
-  local masked = (' ' .. text):gsub('\\[%p%s]', '\0\0')
+  local masked = paths_of.hide_quoted(' ' .. text) -- a mention follows a blank
   for first, last in masked:gmatch('%s()@[^%s{]%S*()') do
     local name = paths_of.unquote(text:sub(first, last - 2))
     found[#found + 1] = name:gsub('[.,:;!?)%]]+$', ''):gsub(':%d+%-?%d*$', '')

@@ -78,7 +78,7 @@ end
 --- Return the formatting options of a buffer: an expression or a program, or empty strings.
 ---@return string expression
 ---@return string program
-local function set(bufnr)
+local function options_of(bufnr)
   local expression, program = vim.bo[bufnr].formatexpr, vim.bo[bufnr].equalprg
   if expression ~= '' and not expression:find(LSP_FORMATEXPR) then return expression, '' end
   return '', program ~= '' and program or vim.o.equalprg
@@ -87,7 +87,7 @@ end
 --- Return the formatting option of a buffer as `option:value`, or an empty string.
 ---@return string
 function M.option(bufnr)
-  local expression, program = set(bufnr)
+  local expression, program = options_of(bufnr)
   if expression ~= '' then return 'formatexpr:' .. expression end
   return program ~= '' and 'equalprg:' .. program or ''
 end
@@ -100,7 +100,7 @@ end
 function M.by_options(reply, question)
   local bufnr, why = require('acp.buffers.language.hidden').buffer(question.path, question.session)
   if not bufnr then return reply(nil, why) end
-  local expression, program = set(bufnr)
+  local expression, program = options_of(bufnr)
   if expression ~= '' then
     return reply({ lines = by_expression(bufnr, question), ranged = question.range ~= nil })
   end

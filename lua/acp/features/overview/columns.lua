@@ -20,9 +20,9 @@ local LOOKS = {
   closed = { '⊘', 'AcpMuted' },
 }
 
---- Return a duration: `12s`, `3m`, `2h`, `4d`. One without seconds begins with `<1m`.
+--- Return a duration such as `12s`, `3m`, `2h` or `4d`.
 ---@param seconds integer
----@param is_timed boolean
+---@param is_timed boolean whether to return `12s`, not `<1m`
 ---@return string
 function M.duration(seconds, is_timed)
   seconds = math.max(seconds, 0)

@@ -220,7 +220,7 @@ local function with_backend(fn)
   if #waiting == 1 then choose(1) end
 end
 
---- Draw the picture of a row, fetching it first if needed, if the row still has it.
+--- Draw the picture of a row if the row still has it. Fetch it first if necessary.
 ---@param chat acp.Chat
 ---@param row integer
 ---@param where table position of the content block

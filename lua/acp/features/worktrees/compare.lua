@@ -33,7 +33,7 @@ end
 ---@param win integer
 ---@param text string
 ---@param hints? string
-local function title(win, text, hints)
+local function set_title(win, text, hints)
   local literal = require('acp.ui.win').literal
   local bar = (' %s%%<%s'):format(literal(text), literal(hints and ' · ' .. hints or ''))
   require('acp.ui.win').set(win, 'winbar', bar)
@@ -74,7 +74,7 @@ function show(tab, files, at)
   vim.cmd.diffoff()
   vim.cmd.edit({ vim.fn.fnameescape(file.path), mods = { silent = true } })
   local count = ('%d/%d '):format(at, #files)
-  title(wins[1], count .. require('acp.base.paths').display(file.path))
+  set_title(wins[1], count .. require('acp.base.paths').display(file.path))
   local function go(step)
     local to = (at - 1 + step) % #files + 1
     if to ~= at then show(tab, files, to) end
@@ -85,7 +85,7 @@ function show(tab, files, at)
     local last = api.nvim_tabpage_list_wins(tab)
     local win = api.nvim_open_win(bufnr, false, { split = 'right', win = last[#last] })
     first = first or win
-    title(win, other.label, messages.part_compared)
+    set_title(win, other.label, messages.part_compared)
     map(bufnr, file.path, other.path, go)
     enable_diff(win)
   end

@@ -25,7 +25,7 @@ local HINT, ABOUT = 20, 50 -- cells in the menu for a command's argument and for
 ---@return 'command'|'mention'|'prompt'|nil kind
 ---@return integer col 0-based start of the word
 function M.word(line, row)
-  line = line:gsub('\\[%p%s]', '\0\0') -- an escaped blank is part of a name
+  line = paths_of.hide_quoted(line) -- an escaped blank is part of a name
   local mention = line:match('.*%s()@%S*$') or line:match('^()@%S*$')
   if mention then return 'mention', mention - 1 end
   local variable = line:match('.*()%{[%l:|]*$')

@@ -18,7 +18,7 @@ function M.names() return require('acp.base.sorted_keys')(values.about) end
 ---@return string[][]
 local function references(text)
   local found = {}
-  local masked = text:gsub('\\[%p%s]', '\0\0') -- `@\{this}` is a file name
+  local masked = require('acp.base.paths').hide_quoted(text) -- `@\{this}` is a file name
   for reference in masked:gmatch('{([%l:|]+)}') do
     local names = vim.split(reference, '|', { plain = true })
     local known = vim.iter(names):all(function(name) return values.about[name] ~= nil end)
