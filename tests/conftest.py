@@ -28,7 +28,7 @@ from tests.support.terminal_agent import TerminalAgent
 
 HERE = Path(__file__).parent
 
-settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("same")
 """Use the same examples in each run of `make test`, also on a slow machine.
@@ -51,8 +51,11 @@ sys.dont_write_bytecode = False
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return two workers for each core, because tests wait for about half of their time."""
-    return 2 * (os.cpu_count() or 1)
+    """Return one worker more than cores, because tests also wait.
+
+    Each further worker costs the time of a collection.
+    """
+    return 1 + (os.cpu_count() or 1)
 
 
 # Tests are never freed. The garbage collector would take half of the time of their collection.

@@ -19,6 +19,7 @@ import pytest
 from tests.support import conformance
 from tests.support.grid import Grid
 from tests.support.lua import lua_call, lua_chunk
+from tests.support.lua_bytecode import bytecode
 from tests.support.processes import MARK, Process, marked, outlasting
 from tests.support.rpc import Connection, EditorBlocked, EditorError, EditorGone
 from tests.support.traffic import Traffic
@@ -88,7 +89,8 @@ class Editor:
         self._events: Counter[str] = Counter()  # those reported so far, by name
         self.grid = Grid(*(screen or (80, 24)))
         config = home / "init.lua"
-        first = lua_call(__file__, "init", f"[[{root}]]")
+        compiled = f"[[{bytecode(nvim_binary(), ROOT).name}]]" if root == ROOT else "nil"
+        first = lua_call(__file__, "init", f"[[{root}]]", compiled)
         config.write_text(f"{first}\n{init}\n", encoding="utf-8")
         argv = [nvim_binary(), "--embed", "-n", "-i", "NONE", "-u", str(config), *args]
         if screen is None:

@@ -1,21 +1,22 @@
-"""The official client of the Model Context Protocol, in both eras, through the real relay."""
+"""The official client of the Model Context Protocol, in both eras, through the real relay.
+
+Its import takes a second, so only its tests import it.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import msgspec
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.shared.exceptions import MCPError
-from mcp.shared.subscriptions import ToolsListChanged
-from mcp.types import TextContent, ToolListChangedNotification
 
 from tests.support.served_tools import ECHO, RELAY, ServedTools, Waits, serve_tools
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
 
@@ -25,6 +26,9 @@ OTHER = msgspec.structs.replace(ECHO, name="other")
 
 def official(served: ServedTools, mode: str, **options: Any) -> Client:
     """Return the official client, which starts its own relay."""
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     argv = ["-I", "-S", RELAY]
     program = StdioServerParameters(command=sys.executable, args=argv, env=dict(served.env()))
     return Client(stdio_client(program), mode=mode, **options)
@@ -32,6 +36,8 @@ def official(served: ServedTools, mode: str, **options: Any) -> Client:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_official_client_lists_and_calls_tools(tmp_path: Path, mode: str) -> None:
+    from mcp.types import TextContent
+
     told: list[str | None] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -57,6 +63,8 @@ async def test_the_official_client_lists_and_calls_tools(tmp_path: Path, mode: s
 
 
 async def test_the_official_client_gets_changes_of_tools_after_a_handshake(tmp_path: Path) -> None:
+    from mcp.types import ToolListChangedNotification
+
     heard = anyio.Event()
 
     async def hear(message: Any) -> None:
@@ -77,6 +85,8 @@ async def test_the_official_client_gets_changes_of_tools_after_a_handshake(tmp_p
 
 
 async def test_the_official_client_gets_changes_of_tools_by_subscription(tmp_path: Path) -> None:
+    from mcp.shared.subscriptions import ToolsListChanged
+
     async with (
         serve_tools(tmp_path, [ECHO]) as served,
         official(served, "2026-07-28") as client,
@@ -103,6 +113,8 @@ async def test_the_official_client_cancels_a_call(tmp_path: Path, mode: str) -> 
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_official_client_is_refused_with_a_wrong_token(tmp_path: Path, mode: str) -> None:
+    from mcp.shared.exceptions import MCPError
+
     async with serve_tools(tmp_path, [ECHO]) as served:
         stranger = ServedTools(served.socket, served.toolbox, [])
         stranger.access = type(served.access)(served.access.address, "guessed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
@@ -42,7 +43,6 @@ FILES: dict[str, bytes] = {
     "modeline": b"one\nvim: set ts=77 ff=dos noeol :\nthree\n",
     "control z": b"one\r\ntwo\r\nthree\r\n\x1a",
 }
-each = pytest.mark.parametrize("data", FILES.values(), ids=FILES.keys())
 
 
 @pytest.fixture
@@ -50,76 +50,77 @@ def live(editor: Editor) -> AgentFilesInNvim:
     return AgentFilesInNvim(editor)
 
 
-def is_open(live: AgentFilesInNvim) -> None:
-    live.editor.open("f")
+def is_open(live: AgentFilesInNvim, name: str = "f") -> None:
+    live.editor.open(name)
 
 
-def is_closed(live: AgentFilesInNvim) -> None:
-    del live
+def is_closed(live: AgentFilesInNvim, name: str = "f") -> None:
+    del live, name
 
 
 states = pytest.mark.parametrize("state", [is_open, is_closed])
-State = Callable[[AgentFilesInNvim], None]
+State = Callable[..., None]
 
 
-@each
 @states
 def test_writing_the_text_that_was_read_changes_no_byte(
-    live: AgentFilesInNvim, data: bytes, state: State
+    live: AgentFilesInNvim, state: State
 ) -> None:
-    path = live.editor.write("f", data)
-    state(live)
-    before = path.stat().st_mtime_ns
-    buffers = live.editor.lua("return #vim.api.nvim_list_bufs()")
-    text = live.read("f")
-    live.write("f", text)
-    assert live.bytes("f") == data
-    assert path.stat().st_mtime_ns == before
-    assert not live.writes
-    assert live.editor.lua("return #vim.api.nvim_list_bufs()") == buffers
-    assert live.editor.lua("return vim.bo.modified") is False
+    for name, data in FILES.items():
+        path = live.editor.write(name, data)
+        state(live, name)
+        before = path.stat().st_mtime_ns
+        buffers = live.editor.lua("return #vim.api.nvim_list_bufs()")
+        live.write(name, live.read(name))
+        assert live.bytes(name) == data, name
+        assert path.stat().st_mtime_ns == before, name
+        assert not live.writes, name
+        assert live.editor.lua("return #vim.api.nvim_list_bufs()") == buffers, name
+        assert live.editor.lua("return vim.bo.modified") is False, name
 
 
-@each
-def test_a_file_reads_the_same_open_and_closed(live: AgentFilesInNvim, data: bytes) -> None:
-    live.editor.write("f", data)
-    closed = live.read("f")
-    live.editor.open("f")
-    assert live.read("f") == closed
-    assert not closed.startswith("\ufeff")
+def test_a_file_reads_the_same_open_and_closed(live: AgentFilesInNvim) -> None:
+    for name, data in FILES.items():
+        live.editor.write(name, data)
+        closed = live.read(name)
+        live.editor.open(name)
+        assert live.read(name) == closed, name
+        assert not closed.startswith("\ufeff"), name
 
 
-@each
+def encoding(data: bytes) -> str:
+    """Return the encoding of ASCII letters in one of the files."""
+    for mark, name in ((b"\xff\xfe\0\0", "utf-32-le"), (b"\xff\xfe", "utf-16-le")):
+        if data.startswith(mark):
+            return name
+    return "utf-16-be" if data.startswith(b"\xfe\xff") else "ascii"
+
+
 @states
-def test_a_changed_line_changes_only_its_bytes(
-    live: AgentFilesInNvim, data: bytes, state: State
-) -> None:
-    live.editor.write("f", data)
-    state(live)
-    text = live.read("f")
-    live.write("f", text.replace("one", "ONE"))
-    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    little = "utf-16-le" if data[:2] == b"\xff\xfe" else "utf-16-be"
-    if data.startswith(b"\xff\xfe\0\0"):
-        little = "utf-32-le"
-    old, new = ("one".encode(little), "ONE".encode(little)) if wide else (b"one", b"ONE")
-    assert live.bytes("f") == data.replace(old, new)
-    assert live.read("f") == text.replace("one", "ONE")
+def test_a_changed_line_changes_only_its_bytes(live: AgentFilesInNvim, state: State) -> None:
+    for name, data in FILES.items():
+        live.editor.write(name, data)
+        state(live, name)
+        text = live.read(name)
+        live.write(name, text.replace("one", "ONE"))
+        old, new = ("one".encode(encoding(data)), "ONE".encode(encoding(data)))
+        assert live.bytes(name) == data.replace(old, new), name
+        assert live.read(name) == text.replace("one", "ONE"), name
 
 
-@each
-def test_any_text_over_any_file_reads_back(live: AgentFilesInNvim, data: bytes) -> None:
+def test_any_text_over_any_file_reads_back(live: AgentFilesInNvim) -> None:
     contents = ("", "\n", "a", "a\n", "a\nb", "\n\n", "one\ntwo\n", "three", "ö\n\n")
-    for name, content in ((f"f{n}", content) for n, content in enumerate(contents)):
+    for (kind, data), (n, content) in product(FILES.items(), enumerate(contents)):
+        name = f"{kind} {n}"
         live.editor.write(name, data)
         live.read(name)
         live.write(name, content)
-        assert live.read(name) == content
+        assert live.read(name) == content, name
         expected = decode(live.bytes(name))
         live.editor.cmd("%bwipeout!")
         if data != b"\xef\xbb\xbf":
-            assert str(expected.text) == content
-            assert live.read(name) == content
+            assert str(expected.text) == content, name
+            assert live.read(name) == content, name
 
 
 @states

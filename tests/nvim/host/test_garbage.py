@@ -1,14 +1,22 @@
-"""Collection of reference cycles by the host."""
+"""Collection of reference cycles by the host.
+
+Each check runs in a process of its own: the one of the tests has a million objects.
+"""
 
 from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from unittest.mock import patch
 
 import pytest
 
 from acp_nvim.nvim import memory
+
+NEW_OBJECTS = 100
 
 
 class Knot:
@@ -18,46 +26,49 @@ class Knot:
         self.self = self
 
 
-@pytest.fixture(autouse=True)
-def by_hand() -> Iterator[None]:
-    """Turn off Python's automatic collection."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(10_000_000, 10, 10)
-    yield
-    gc.unfreeze()
-    gc.set_threshold(*thresholds)
-
-
 def collect(count: int) -> None:
     """Run the collection this many times, each time with enough new objects."""
     for _ in range(count):
-        objects = [[n] for n in range(2 * memory.MIN_NEW_OBJECTS)]
+        objects = [[n] for n in range(2 * NEW_OBJECTS)]
         memory.collect_garbage()
         del objects
 
 
-def test_a_cycle_is_collected_in_a_small_heap_and_in_a_large_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def begin() -> None:
+    """Turn off Python's automatic collection, and let few new objects count as enough."""
+    gc.set_threshold(10_000_000, 10, 10)
+    patch.object(memory, "MIN_NEW_OBJECTS", NEW_OBJECTS).start()
+
+
+def check_that_cycles_are_collected() -> None:
+    begin()
     knot = weakref.ref(Knot())
     collect(1)
-    assert knot() is None
-    monkeypatch.setattr(memory, "MAX_VISITED", 10)
-    knot = weakref.ref(Knot())
-    collect(300)
-    assert knot() is None
-    assert gc.get_freeze_count() > 10
+    assert knot() is None, "in a small heap"
+    with patch.object(memory, "MAX_VISITED", 10):
+        knot = weakref.ref(Knot())
+        collect(300)
+        assert knot() is None, "in a large heap"
+        assert gc.get_freeze_count() > 10
 
 
-def test_frozen_objects_are_checked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def check_that_frozen_objects_are_checked_again() -> None:
+    begin()
     alive = Knot()
     known = weakref.ref(alive)
-    monkeypatch.setattr(memory, "MAX_VISITED", 10)
-    collect(300)
-    del alive
-    collect(300)
-    assert known() is not None
-    monkeypatch.setattr(memory, "MAX_VISITED", 10_000_000)
+    with patch.object(memory, "MAX_VISITED", 10):
+        collect(300)
+        del alive
+        collect(300)
+        assert known() is not None
     memory.unfreeze_objects()
     collect(300)
     assert known() is None
+
+
+@pytest.mark.parametrize(
+    "check", [check_that_cycles_are_collected, check_that_frozen_objects_are_checked_again]
+)
+def test_garbage(check: Callable[[], None]) -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        pool.submit(check).result()

@@ -1,4 +1,10 @@
-vim.opt.runtimepath:prepend(...)
+local root, bytecode = ...
+vim.opt.runtimepath:prepend(root)
+if bytecode then
+  table.insert(package.loaders, 2, function(name) -- after `package.preload`
+    return vim.startswith(name, 'acp') and loadfile(('%s/%s.luac'):format(bytecode, name)) or nil
+  end)
+end
 vim.g.loaded_python3_provider = 0 -- else the first .py file starts a Python or two to look for it
 if vim.env.ACP_TEST_PORTABLE then -- the front reads no /proc either
   package.preload['acp.base.read_file'] = function()

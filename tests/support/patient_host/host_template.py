@@ -9,18 +9,22 @@ import array
 import gc
 import importlib
 import os
+import re
 import select
 import signal
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
+import msgspec
 from forked_host import REFUSAL, SIZE, circumstances, read  # type: ignore[import-not-found]
 
 OF_FIRST_TURN = (
     "agent.opening.tool_trouble",
     "agent.prompts.media",
     "features.overview.shared_sessions",
+    "features.permissions.verbs",
     "features.prompts.verbs",
     "features.review.listed_edits",
     "features.review.verbs",
@@ -33,9 +37,12 @@ OF_FIRST_TURN = (
     "files.writes.writes_under_way",
     "history.bounds",
     "history.recorder",
+    "history.writer",
     "host.prompting",
+    "host.questions",
     "host.verbs",
     "nvim.event_batch",
+    "session.questions.renewal",
 )
 """Modules that nearly every host imports later, in or after its first turn."""
 
@@ -46,9 +53,16 @@ def serve(listener: int) -> None:
 
     for name in ("main", *(f"features.{name}" for name in FEATURES), *OF_FIRST_TURN):
         importlib.import_module(f"acp_nvim.{name}")
-    for name in ("anyio._backends._asyncio", "concurrent.futures.thread", "ctypes", "runpy"):
+    for name in (
+        "anyio._backends._asyncio",
+        "concurrent.futures.thread",
+        "ctypes",
+        "runpy",
+        "tempfile",
+    ):
         importlib.import_module(name)
     _build_decoders()
+    _compile_patterns()
     gc.freeze()
     Template(socket.socket(fileno=listener)).run()
 
@@ -57,13 +71,27 @@ def _build_decoders() -> None:
     """Decode one message of each kind that a first turn has, since that builds the decoder."""
     from msgspec import Raw
 
+    from acp_nvim.agent import settings
     from acp_nvim.protocol import codec
 
     codec.decode_result("initialize", Raw(b'{"protocolVersion": 1}'))
     codec.decode_result("session/new", Raw(b'{"sessionId": "s"}'))
     codec.decode_result("session/prompt", Raw(b'{"stopReason": "end_turn"}'))
+    settings.decode({"agents": {"a": {}}, "presets": {"p": {}}} | _maps_of(settings.Settings))
     update = b'{"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
     codec.reader("session/update", "client")(Raw(update))
+
+
+def _maps_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return an empty map for each field that is a group of options."""
+    fields = msgspec.structs.fields(kind)
+    return {it.encode_name: {} for it in fields if isinstance(it.type, type(msgspec.Struct))}
+
+
+def _compile_patterns() -> None:
+    """Compile the patterns that a host compiles late, in the cache of `re`."""
+    for pattern in (it for it in gc.get_objects() if type(it).__module__ == "acp_nvim.patterns"):
+        re.compile(*pattern._source)
 
 
 @dataclass(frozen=True)
