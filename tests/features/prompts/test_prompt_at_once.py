@@ -90,6 +90,18 @@ def tick(probe: Path) -> None:
     until(later)
 
 
+def change_after_read(editor: Editor, path: Path) -> None:
+    """Let an agent name a file and change it once the host has read it.
+
+    Where the file system records no access times, the agent waits for three seconds.
+    """
+    (editor.home / "now").touch()
+    os.utime(path, ns=(0, path.stat().st_mtime_ns))
+    was_read = f'[ -n "$(find {path} -anewer {editor.home / "now"})" ]'
+    wait = f"for i in $(seq 150); do {was_read} && break; sleep 0.02; done"
+    editor.turn(f"runs {path} " + json.dumps(f"{wait}; sed -i s/two/TWO/ {path}"))
+
+
 def test_a_prompt_does_not_wait_for_the_scan(gate: Gate) -> None:
     for text in ("one", "two", "three"):
         gate.editor.turn(f"say {text}")
@@ -99,7 +111,7 @@ def test_a_prompt_does_not_wait_for_the_scan(gate: Gate) -> None:
 
 def test_a_file_that_is_named_before_the_scan_can_be_reviewed(gate: Gate) -> None:
     slow, path = gate.editor, gate.editor.work / "a.txt"
-    slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
+    change_after_read(slow, path)
     until(lambda: gate.waits)
     gate.open()
     slow.wait("#require('acp').state().sessions[1].edits == 1")
@@ -323,7 +335,7 @@ def test_the_checkpoint_includes_the_users_changes_since_the_last_scan(
 
 def test_the_checkpoint_of_a_first_prompt_includes_files_named_before_the_scan(gate: Gate) -> None:
     slow, path = gate.editor, gate.editor.work / "a.txt"
-    slow.turn("runs " + str(path) + " " + json.dumps(f"sleep 0.2; sed -i s/two/TWO/ {path}"))
+    change_after_read(slow, path)
     until(lambda: gate.waits)
     gate.open()
     slow.wait("#require('acp').state().sessions[1].edits == 1")
