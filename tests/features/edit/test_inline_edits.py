@@ -122,6 +122,7 @@ def test_two_edits_in_one_buffer_with_interleaved_writes(editor: Editor, path: P
     orders.give("s2", "end")
     wait_status(editor, 2, "closed")
     assert marks(editor) == []
+    orders.traffic.wait("session/close", 2)
     assert [f["params"]["sessionId"] for f in orders.traffic.received("session/close")] == [
         "s1",
         "s2",
