@@ -7,7 +7,7 @@ from pathlib import Path
 
 def lua_chunk(module: str, name: str) -> str:
     """Return the text of a chunk for `Editor.lua`, given the `__file__` of the module."""
-    return _path(module, name).read_text(encoding="utf-8")
+    return lua_file(module, name).read_text(encoding="utf-8")
 
 
 def lua_call(module: str, name: str, *arguments: str) -> str:
@@ -15,8 +15,9 @@ def lua_call(module: str, name: str, *arguments: str) -> str:
 
     The arguments are Lua expressions.
     """
-    return f"loadfile([[{_path(module, name)}]])({', '.join(arguments)})"
+    return f"loadfile([[{lua_file(module, name)}]])({', '.join(arguments)})"
 
 
-def _path(module: str, name: str) -> Path:
+def lua_file(module: str, name: str) -> Path:
+    """Return the path of a chunk."""
     return Path(module).resolve().parent / "lua" / f"{name}.lua"

@@ -10,12 +10,14 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.support.lua import lua_file
+
 
 @cache
 def bytecode(nvim: str, root: Path) -> TemporaryDirectory[str]:
     """Compile all modules of `root` to `MODULE.luac` in a directory that ends with this process."""
     folder = TemporaryDirectory(prefix="acp-test-lua-")
-    script = Path(__file__).parent / "lua/compile_modules.lua"
+    script = lua_file(__file__, "compile_modules")
     command = [nvim, "-u", "NONE", "-i", "NONE", "-l", str(script), str(root / "lua"), folder.name]
     subprocess.run(command, check=True)
     return folder
