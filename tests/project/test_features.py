@@ -19,12 +19,25 @@ from tests.support.tree_copy import add_blocks, copy_tree, delete_feature
 MISSING = lua_chunk(__file__, "missing_targets")
 
 
+def assert_commands_are_gone(editor: Editor, name: str) -> None:
+    """Assert that commands and functions of a deleted feature do not exist."""
+    offered = editor.lua("return vim.fn.getcompletion('Acp ', 'cmdline')")
+    assert name not in offered
+    with pytest.raises(EditorError, match=f"Unknown subcommand '{name}'"):
+        editor.cmd(f"Acp {name}")
+    editor.lua("vim.ui.select = function(rows) _G.rows = #rows end")
+    editor.cmd("Acp")
+    assert editor.lua("return _G.rows == #require('acp.features').names('subcommands')")
+    assert editor.lua("return require('acp').history == nil") == (name == "history")
+
+
 @pytest.mark.parametrize(
     ("name", "verb"),
     [
         ("history", "history_stats"),
         ("checkpoints", "rewind"),
         ("blame", "blame"),
+        ("overview", None),
         ("presets", "preset"),
         ("refuse", "refuse"),
         ("library", "trust_prompt"),
@@ -33,11 +46,12 @@ MISSING = lua_chunk(__file__, "missing_targets")
     ],
 )
 def test_a_turn_works_without_a_feature(
-    name: str, verb: str, edit: Callable[..., Editor], tmp_path: Path
+    name: str, verb: str | None, edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
     root = copy_tree(tmp_path / "copy")
     delete_feature(root, name)
     editor = edit(root=root)
+    assert_commands_are_gone(editor, name)
     editor.agent("echo")
     editor.write("a.txt", "one\n")
     editor.open("a.txt")
@@ -47,30 +61,12 @@ def test_a_turn_works_without_a_feature(
     editor.cmd("Acp info")
     editor.wait("vim.fn.bufexists('acp://info') == 1")
     assert "problems" not in editor.lines("acp://info")
-    editor.lua("require('acp.base.host').notify(...)", verb, {})
-    editor.wait_message(wording.UNKNOWN_VERB.format(verb=verb))
+    if verb is not None:
+        editor.lua("require('acp.base.host').notify(...)", verb, {})
+        editor.wait_message(wording.UNKNOWN_VERB.format(verb=verb))
     data = Path(editor.lua("return vim.fn.stdpath('data')"))
     editor.close()
     assert (data / "acp" / "history.db").exists() == (name != "history")
-
-
-@pytest.mark.parametrize(
-    "name", ["history", "blame", "overview", "presets", "refuse", "trust", "rules"]
-)
-def test_commands_and_functions_of_a_deleted_feature_are_gone(
-    name: str, edit: Callable[..., Editor], tmp_path: Path
-) -> None:
-    root = copy_tree(tmp_path / "copy")
-    delete_feature(root, name)
-    editor = edit(root=root)
-    assert name not in editor.lua("return vim.fn.getcompletion('Acp ', 'cmdline')")
-    with pytest.raises(EditorError, match=f"Unknown subcommand '{name}'"):
-        editor.cmd(f"Acp {name}")
-    editor.lua("vim.ui.select = function(rows) _G.rows = #rows end")
-    editor.cmd("Acp")
-    assert editor.lua("return _G.rows == #require('acp.features').names('subcommands')")
-    assert editor.lua("return require('acp').history == nil") == (name == "history")
-    editor.cmd("Acp chat")
 
 
 def test_every_declared_function_exists(edit: Callable[..., Editor]) -> None:
