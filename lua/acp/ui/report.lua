@@ -6,24 +6,24 @@ local ns = vim.api.nvim_create_namespace('acp.show')
 --- Window and cursor at the user's last request for a report.
 local asked ---@type { at: table, cursor: integer[] }|nil
 
-local function place()
+local function position()
   return { at = require('acp.ui.win').place(), cursor = vim.api.nvim_win_get_cursor(0) }
 end
 
 --- Let the next report take the focus, unless the user moves before it arrives.
-function M.allow_focus() asked = place() end
+function M.allow_focus() asked = position() end
 
 --- Return whether the user is still in Normal mode at the place of the request. True only once.
 function M.may_take_focus()
   local here = asked
   asked = nil
-  return here ~= nil and vim.api.nvim_get_mode().mode == 'n' and vim.deep_equal(here, place())
+  return here ~= nil and vim.api.nvim_get_mode().mode == 'n' and vim.deep_equal(here, position())
 end
 
 --- The text of each buffer, for `:edit`.
 local shown = {} ---@type table<integer, { lines: string[], spans?: acp.Span[] }>
 
-local function fill(bufnr)
+local function show_text(bufnr)
   require('acp.ui.scratch').fill(bufnr, shown[bufnr].lines, shown[bufnr].spans, ns)
 end
 
@@ -63,7 +63,7 @@ end
 
 local function attach(bufnr, filetype)
   require('acp.ui.keymaps').attach(KEYS[filetype] or 'view', bufnr)
-  require('acp.ui.scratch').on_read(bufnr, function() fill(bufnr) end)
+  require('acp.ui.scratch').on_read(bufnr, function() show_text(bufnr) end)
   require('acp.base.autocmds').in_buffer(bufnr, 'BufWipeout', function() shown[bufnr] = nil end)
 end
 
@@ -79,7 +79,7 @@ local function replace_text(bufnr, lines, spans)
     is_log and vim.fn.win_findbuf(bufnr) or {}
   )
   shown[bufnr] = { lines = lines, spans = spans }
-  fill(bufnr)
+  show_text(bufnr)
   for _, win in ipairs(at_end) do
     vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 })
   end

@@ -61,7 +61,7 @@ local function run(win, commands)
 end
 
 --- Scroll a window that follows the end until its last rows have text.
-local function fill(win)
+local function scroll_to_end(win)
   local last = vim.fn.line('$', win)
   if vim.fn.line('.', win) < last then return end
   api.nvim_win_call(win, function()
@@ -85,7 +85,7 @@ end
 ---@param chat acp.Chat
 function M.fill_windows(chat)
   for _, win in ipairs(chat.long and {} or vim.fn.win_findbuf(chat.bufnr)) do
-    fill(win)
+    scroll_to_end(win)
   end
 end
 

@@ -71,7 +71,7 @@ end
 
 --- Return the 'conceallevel' of a row, 0 for the cursor's row.
 ---@return integer
-local function level(row) return row == cursor and 0 or conceallevel end
+local function conceallevel_of(row) return row == cursor and 0 or conceallevel end
 
 --- Return the width of the text area of a window. While the window is drawn, it is computed once,
 --- since Neovim needs longer for it than for a row.
@@ -85,7 +85,7 @@ end
 
 --- Draw a rule over the whole width of the window, unless the row shows its marks.
 local function rule(bufnr, row)
-  if level(row) == 0 then return end
+  if conceallevel_of(row) == 0 then return end
   api.nvim_buf_set_extmark(bufnr, ns, row, 0, {
     virt_text = { { ('─'):rep(M.text_columns(window)), 'AcpRule' } },
     virt_text_pos = 'overlay',
@@ -132,7 +132,7 @@ local function draw_row(_, _, bufnr, row)
       -- Another plugin conceals blocks and tables itself. A table begins with its own group.
       local is_in_table = look[3] == 'AcpTable'
       local wanted = not drawn_by_other or concealment.is_inline(group) and not is_in_table
-      if wanted then concealment.draw(bufnr, ns, row, group, first, last, level(row)) end
+      if wanted then concealment.draw(bufnr, ns, row, group, first, last, conceallevel_of(row)) end
     end
     if group == 'AcpUser' then time(bufnr, row) end
     if group == 'AcpRule' and not drawn_by_other then rule(bufnr, row) end

@@ -67,7 +67,7 @@ local function narrowest_width(bufnr)
 end
 
 --- Draw blanks, or a rule, at the end of a cell.
-local function fill(bufnr, row, cell, count)
+local function extend_cell(bufnr, row, cell, count)
   if count <= 0 then return end
   api.nvim_buf_set_extmark(bufnr, ns, row, cell.stop, {
     virt_text = { { (cell.between and '─' or ' '):rep(count), 'AcpTable' } },
@@ -91,10 +91,10 @@ function M.pad(chat, first, lines)
   for i, row in ipairs(rows) do
     local last = row[#row]
     if whole > room and last and last.between then
-      fill(chat.bufnr, first + i - 1, last, room - api.nvim_strwidth(lines[i]))
+      extend_cell(chat.bufnr, first + i - 1, last, room - api.nvim_strwidth(lines[i]))
     end
     for n, cell in ipairs(whole <= room and row or {}) do
-      fill(chat.bufnr, first + i - 1, cell, widest[n] - cell.cells)
+      extend_cell(chat.bufnr, first + i - 1, cell, widest[n] - cell.cells)
     end
   end
 end

@@ -53,7 +53,7 @@ local function agent()
 end
 
 ---@param state acp.FollowedWindow
-local function label(state)
+local function show_label(state)
   state.agent = agent()
   local messages = require('acp.base.messages')
   local text = state.active and messages.following:format(state.agent) or messages.following_paused
@@ -65,7 +65,7 @@ end
 -- The user's actions ------------------------------------------------------------------------------
 
 ---@return { buf: integer, lnum: integer, col: integer, topline: integer }
-local function place(win)
+local function position_of(win)
   local buf, cursor = api.nvim_win_get_buf(win), api.nvim_win_get_cursor(win)
   return { buf = buf, lnum = cursor[1], col = cursor[2], topline = vim.fn.line('w0', win) }
 end
@@ -73,7 +73,7 @@ end
 local function pause()
   if followed and followed.active then
     followed.active, waiting = false, nil
-    label(followed)
+    show_label(followed)
   end
 end
 
@@ -81,7 +81,7 @@ end
 --- agent and `apply` move them too.
 local function on_moved(win, edited)
   if not followed or win ~= followed.win or followed.applying or not typed then return end
-  if edited or not vim.deep_equal(place(win), followed.at) then pause() end
+  if edited or not vim.deep_equal(position_of(win), followed.at) then pause() end
 end
 
 ---@param args { event: string, buf: integer, match: string }
@@ -111,7 +111,7 @@ local function on_buffer(args)
   elseif args.event == 'BufWinEnter' and not followed.applying then
     followed.winbar = without_label(winbar(win))
     pause()
-    label(followed)
+    show_label(followed)
   end
 end
 
@@ -189,11 +189,11 @@ local function edit(state, location)
       if not shown then error(reason, 0) end
     end)
     if not ok then
-      label(state)
+      show_label(state)
       error(why, 0)
     end
     state.winbar = without_label(winbar(state.win))
-    label(state)
+    show_label(state)
   end
   if location.line then
     local line = math.min(math.max(location.line, 1), api.nvim_buf_line_count(bufnr))
@@ -217,11 +217,11 @@ function apply()
   waiting = nil
   if not state or not state.active or not location then return end
   if not api.nvim_win_is_valid(state.win) or not can_show(location) then return end
-  if state.agent ~= agent() then label(state) end
+  if state.agent ~= agent() then show_label(state) end
   state.applying = true
   local ok, why = pcall(api.nvim_win_call, state.win, function() edit(state, location) end)
   state.applying = false
-  state.at = place(state.win)
+  state.at = position_of(state.win)
   if not ok and require('acp.buffers.save').is_locked(why) then
     waiting = waiting or location
     follow_later(SETTLE_MS)
@@ -269,16 +269,16 @@ local function start(win)
   M.stop()
   watch()
   strip(win)
-  followed = { win = win, active = true, winbar = winbar(win), at = place(win) }
+  followed = { win = win, active = true, winbar = winbar(win), at = position_of(win) }
   vim.w[win].acp_follow = true
-  label(followed)
+  show_label(followed)
 end
 
 --- Follow again after a pause.
 ---@param state acp.FollowedWindow
 local function resume(state)
-  state.active, state.at = true, place(state.win)
-  label(state)
+  state.active, state.at = true, position_of(state.win)
+  show_label(state)
 end
 
 --- `:Acp follow`: stop if a window follows. Resume a paused window if it is the current one or if

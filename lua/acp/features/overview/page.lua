@@ -66,7 +66,7 @@ end
 --- Return the key by which directories are sorted: worktrees come after their repository.
 ---@param directory string
 ---@return string
-local function place(directory)
+local function sort_key(directory)
   local main = checkouts.of(directory).main
   return main and (main .. '\1' .. directory) or directory
 end
@@ -92,7 +92,7 @@ local function group_by_directory(sessions)
   end
   table.sort(order, function(a, b)
     if rank(a) ~= rank(b) then return rank(a) < rank(b) end
-    return place(a) < place(b)
+    return sort_key(a) < sort_key(b)
   end)
   local function group(directory) return { directory = directory, sessions = groups[directory] } end
   return vim.tbl_map(group, order)

@@ -140,7 +140,7 @@ local function restore(win, place)
 end
 
 --- Scroll a window down to the last line if there are blank rows below it.
-local function fill(win)
+local function scroll_to_end(win)
   api.nvim_win_call(win, function()
     if vim.fn.line('w$') < vim.fn.line('$') or vim.fn.line('w0') == 1 then return end
     local at = vim.fn.getcurpos()
@@ -259,7 +259,7 @@ local function draw()
   write(bufnr, old)
   for win, place in pairs(places) do
     restore(win, place)
-    if #page.lines < #old.lines then fill(win) end
+    if #page.lines < #old.lines then scroll_to_end(win) end
   end
   vim.iter(found):each(set_winbar)
   if not vim.deep_equal(old.cards, page.cards) then emit('questions_drawn') end

@@ -155,7 +155,7 @@ local function buffer()
   return bufnr
 end
 
-local function title()
+local function float_title()
   local card = card_of_title()
   if card then return (' %s '):format(card.title) end
   local count = #cards + count_without_card()
@@ -196,7 +196,7 @@ local function measure(lines)
   local width = text_width(footer(0, room))
   extent.title = count_sessions() > 1 and 2 or 1
   width = math.max(width, text_width(legend.footer_inside(cards, room)))
-  width = math.max(width, text_width(title()))
+  width = math.max(width, text_width(float_title()))
   for _, line in ipairs(lines) do
     width = math.max(width, text_width(line))
   end
@@ -213,7 +213,7 @@ local function placement()
   local corner = require('acp.features.permissions.float_corner')
   local config, nowhere = corner.place(extent.width, height, here)
   config.border = require('acp.ui.win').border()
-  config.title = title()
+  config.title = float_title()
   config.footer = footer(extent.rows - config.height, config.width)
   config.footer_pos = 'right'
   config.zindex = is_forced and ABOVE_ALL or 45
@@ -257,7 +257,7 @@ end
 --- Fill the float and cut cards that do not fit. Lines wrap at words and may take more rows than
 --- estimated; then cut further.
 ---@param limit? integer maximum rows of a card
-local function fill(limit)
+local function fill_float(limit)
   local lines, spans = page(limit)
   scratch.fill(buffer(), lines, spans, ns)
   for _ = 1, limit and 4 or 0 do
@@ -280,7 +280,7 @@ local function cursor_in_card()
 end
 
 --- Move the open float to its current placement.
-local function place()
+local function reposition()
   if not is_visible() then return end
   local config = placement()
   if not vim.deep_equal(config, win_config) then
@@ -294,7 +294,7 @@ local function shrink()
   local used = wrap.rows_in_window(win --[[@as integer]])
   if #rows > 1 or M.is_current() or used >= win_config.height then return end
   extent.cut = used
-  place()
+  reposition()
   fitted.rows = win_config.height
 end
 
@@ -307,7 +307,7 @@ local function fit()
   if not vim.deep_equal(now, fitted) then
     local before, offset = cursor_in_card()
     fitted = now
-    fill(limit)
+    fill_float(limit)
     if limit then shrink() end
     restore_cursor(before, offset)
   end
@@ -327,7 +327,7 @@ local function draw()
   fitted = {}
   measure(lines)
   if is_visible() then
-    place()
+    reposition()
   else
     open()
   end
@@ -335,7 +335,7 @@ local function draw()
   local used = win_config.width == extent.width and wrap.rows_in_window(win) or extent.rows
   if used ~= extent.rows then
     extent.rows = used
-    place()
+    reposition()
   end
   fit()
   restore_cursor(before, offset)
@@ -382,7 +382,7 @@ local function adjust_size()
   follow_cursor()
   local stale = is_visible() and extent.widest ~= widest()
   if stale or not is_visible() and not is_dismissed then return redraw() end
-  place()
+  reposition()
   fit()
   redraw_screen()
 end

@@ -91,7 +91,7 @@ end
 ---@param picture acp.Picture
 ---@param image acp.KittyImage
 ---@param row integer
-local function place(picture, image, row)
+local function draw_cells(picture, image, row)
   local size = picture.size
   send(('a=p,U=1,i=%d,c=%d,r=%d'):format(image.id, size.columns, size.rows))
   local grid = require('acp.features.pictures.placeholders').grid(size.columns, size.rows)
@@ -134,14 +134,14 @@ function M.draw(picture, row)
     image.sent = true
     if image.removed then return M.remove({ handle = image, bufnr = picture.bufnr }) end
     local at = api.nvim_buf_get_extmark_by_id(picture.bufnr, ns, image.mark, {})[1]
-    if at then place(picture, image, at) end
+    if at then draw_cells(picture, image, at) end
   end)
   return image
 end
 
 function M.move(picture, row)
   local image = picture.handle ---@type acp.KittyImage
-  if image.sent then return place(picture, image, row) end
+  if image.sent then return draw_cells(picture, image, row) end
   image.mark = api.nvim_buf_set_extmark(picture.bufnr, ns, row, 0, { id = image.mark })
 end
 

@@ -13,7 +13,7 @@ function M.check(answer)
 end
 
 ---@param picture acp.Picture
-local function place(picture, row)
+local function options_of(picture, row)
   return {
     buf = picture.bufnr,
     relative = 'buffer',
@@ -29,13 +29,13 @@ end
 ---@return integer|nil id
 function M.draw(picture, row)
   local data = assert(require('acp.base.read_file')(picture.file))
-  local id = vim.ui.img.set(data, place(picture, row))
+  local id = vim.ui.img.set(data, options_of(picture, row))
   local placed = vim.ui.img.get(id)
   if placed and placed.buf then return id end
   vim.ui.img.del(id) -- an earlier version, which places images on the screen only
 end
 
-function M.move(picture, row) vim.ui.img.set(picture.handle, place(picture, row)) end
+function M.move(picture, row) vim.ui.img.set(picture.handle, options_of(picture, row)) end
 
 function M.remove(picture) vim.ui.img.del(picture.handle) end
 

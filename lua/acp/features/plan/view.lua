@@ -83,7 +83,7 @@ function M.ensure(n)
 end
 
 ---@return acp.OpenOpts
-local function place(n)
+local function placement(n)
   local chat = require('acp.ui.window').showing(require('acp.ui.chats').bufnr(n))
   local size = MIN_ROWS
   if require('acp.ui.window.below').is_wanted(chat) then
@@ -95,7 +95,7 @@ end
 --- Show the plan of session `n` above its chat or at the top. The focus does not move.
 local function show(n)
   local bufnr = M.ensure(n)
-  require('acp.ui.window').open_beside(bufnr, place(n))
+  require('acp.ui.window').open_beside(bufnr, placement(n))
   fit(bufnr)
 end
 

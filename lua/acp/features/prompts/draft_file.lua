@@ -101,7 +101,7 @@ end
 
 ---@param call fun(name: string, ...: any): string|nil, any
 ---@return string|nil error
-local function fill(fd, text, call)
+local function write_all(fd, text, call)
   local at = 0
   while at < #text do
     local err, count = call('fs_write', fd, text:sub(at + 1), at)
@@ -124,7 +124,7 @@ local function write(job, call)
   local new = job.path .. '.new'
   local err, fd = call('fs_open', new, 'w', PRIVATE_FILE)
   if err then return err end
-  err = fill(fd, job.text, call)
+  err = write_all(fd, job.text, call)
   local closed = call('fs_close', fd)
   err = err or closed or (call('fs_rename', new, job.path))
   if err then call('fs_unlink', new) end

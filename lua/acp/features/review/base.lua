@@ -21,7 +21,7 @@ local CONFIRM_MS = 1500
 
 local bases = {} ---@type table<integer, acp.Base> by buffer
 
-local function text(bufnr) return api.nvim_buf_get_lines(bufnr, 0, -1, false) end
+local function lines_of(bufnr) return api.nvim_buf_get_lines(bufnr, 0, -1, false) end
 
 ---@param base acp.Base
 local function on_confirmed(base)
@@ -34,7 +34,7 @@ end
 function M.flush(bufnr)
   local base = bases[bufnr]
   if not base or not api.nvim_buf_is_loaded(bufnr) then return end
-  local lines = text(bufnr)
+  local lines = lines_of(bufnr)
   vim.bo[bufnr].modified = false
   if vim.deep_equal(lines, base.known) then return end
   base.known, base.sent, base.held = lines, lines, nil
@@ -88,7 +88,7 @@ end
 
 --- Replace the differing parts of a buffer's text, so that marks and views in the rest stay.
 local function replace(bufnr, lines)
-  local old = table.concat(text(bufnr), '\n') .. '\n'
+  local old = table.concat(lines_of(bufnr), '\n') .. '\n'
   local hunks = diff(old, table.concat(lines, '\n') .. '\n', { result_type = 'indices' })
   for i = #hunks, 1, -1 do
     local a, count, b, new_count = unpack(hunks[i] --[[@as integer[] ]])
@@ -106,7 +106,7 @@ function M.put(base, lines, eol)
   base.applying = true
   replace(base.bufnr, lines)
   base.applying = false
-  base.known, base.eol = text(base.bufnr), eol
+  base.known, base.eol = lines_of(base.bufnr), eol
   vim.bo[base.bufnr].modified = false
 end
 
@@ -158,7 +158,7 @@ function M.ensure(n, file, filetype)
   })
   api.nvim_buf_set_lines(bufnr, 0, -1, false, file.base)
   vim.bo[bufnr].modified = false
-  local base = { path = file.path, bufnr = bufnr, eol = file.base_eol, known = text(bufnr) }
+  local base = { path = file.path, bufnr = bufnr, eol = file.base_eol, known = lines_of(bufnr) }
   bases[bufnr] = base
   watch(base)
   require('acp.ui.scratch').set_filetype(bufnr, filetype)

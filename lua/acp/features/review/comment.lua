@@ -37,7 +37,7 @@ local last_id = 0
 ---@param here { path: string, line: integer, bufnr: integer }
 ---@return integer bufnr
 ---@return integer row
-local function place(here)
+local function position_of(here)
   local bufnr = loaded(here.path) or here.bufnr
   return bufnr, math.min(here.line, api.nvim_buf_line_count(bufnr)) - 1
 end
@@ -85,7 +85,7 @@ end
 ---@param here { path: string, line: integer, bufnr: integer }
 ---@param text string
 local function add_at(here, text)
-  local bufnr, row = place(here)
+  local bufnr, row = position_of(here)
   local context = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1]
   last_id = last_id + 1
   local remark = vim.tbl_extend('force', here, { id = last_id, text = text, context = context })

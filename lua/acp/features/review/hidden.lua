@@ -9,7 +9,7 @@ local FLAGS = {
   iwhiteeol = 'ignore_whitespace_change_at_eol',
 }
 
-local function text(bufnr)
+local function text_of(bufnr)
   return table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
 end
 
@@ -35,7 +35,7 @@ function M.note(left, right)
     case = case or flag == 'icase'
   end
   if not case and not next(options) then return nil end
-  local old, new = text(left), text(right)
+  local old, new = text_of(left), text_of(right)
   local all = size(old, new, {})
   if case then
     old, new = old:lower(), new:lower()

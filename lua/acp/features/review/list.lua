@@ -25,7 +25,7 @@ local signs = { created = 'A', deleted = 'D', modified = 'M' }
 ---@param file acp.ReviewFile
 ---@return string line
 ---@return acp.Span[] spans
-local function row(file, current)
+local function line_of(file, current)
   local sides = require('acp.features.review.sides')
   local path = require('acp.base.paths').display(file.path)
   local count = file.hunks == 1 and '1 hunk' or ('%d hunks'):format(file.hunks)
@@ -47,7 +47,7 @@ end
 function M.draw(bufnr, files, current)
   local lines, spans = {}, {}
   for i, file in ipairs(files) do
-    local line, marks = row(file, i == current)
+    local line, marks = line_of(file, i == current)
     lines[i] = line
     for _, span in ipairs(marks) do
       span[1] = i - 1

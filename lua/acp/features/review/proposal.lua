@@ -24,7 +24,7 @@ local tab = require('acp.features.review.tab')
 local open ---@type acp.OpenProposal|nil
 
 ---@param file acp.Proposal
-local function text(file)
+local function lines_of(file)
   local bufnr = file.bufnr
   if not bufnr or not api.nvim_buf_is_loaded(bufnr) then return file.proposal end
   return api.nvim_buf_get_lines(bufnr, 0, -1, false)
@@ -35,7 +35,7 @@ end
 local function edited_proposals()
   local found = {}
   for _, file in ipairs(open and open.files or {}) do
-    local lines = text(file)
+    local lines = lines_of(file)
     if not vim.deep_equal(lines, file.proposal) then
       found[file.path] = table.concat(lines, '\n') .. (file.proposal_eol and '\n' or '')
     end
@@ -66,7 +66,7 @@ local GROUPS = { 'DiagnosticVirtualTextError', 'DiagnosticVirtualTextWarn' }
 
 --- Show the diagnostics as virtual text.
 ---@param file acp.Proposal
-local function mark(file)
+local function show_diagnostics(file)
   local bufnr = file.bufnr
   if not bufnr or not api.nvim_buf_is_loaded(bufnr) then return end
   api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
@@ -89,7 +89,7 @@ local function right_page(file)
       vim.bo[bufnr].modified = false
       require('acp.base.notify').show('info', 'amended')
     end)
-    mark(file)
+    show_diagnostics(file)
   end
   return file.bufnr, 'Proposed (editable)'
 end
@@ -181,7 +181,7 @@ function M.set_marks(id, files)
   for _, file in ipairs(open.files) do
     local found = vim.iter(files):find(function(one) return one.path == file.path end)
     file.marks = found and found.marks or {}
-    mark(file)
+    show_diagnostics(file)
   end
 end
 

@@ -15,7 +15,7 @@ local function count_lines_above(bufnr)
   return 0
 end
 
-local function fill(win, lines)
+local function reveal_lines(win, lines)
   vim.api.nvim_win_call(win, function()
     local view = vim.fn.winsaveview()
     local most = math.max(vim.api.nvim_win_get_height(win) - view.lnum, 0)
@@ -30,7 +30,7 @@ function M.reveal(bufnr)
   local lines = count_lines_above(bufnr)
   if lines > 0 then
     for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-      fill(win, lines)
+      reveal_lines(win, lines)
     end
   end
 end
@@ -41,7 +41,7 @@ local function on_scroll()
     local win = tonumber(id)
     if win and vim.api.nvim_win_is_valid(win) and change.topline < 0 and change.topfill <= 0 then
       local lines = count_lines_above(vim.api.nvim_win_get_buf(win))
-      if lines > 0 then fill(win, lines) end
+      if lines > 0 then reveal_lines(win, lines) end
     end
   end
 end

@@ -55,7 +55,7 @@ end
 ---@param begun boolean
 ---@param attached string[] labels of ranges and attachments
 ---@param width integer cells
-local function text(n, begun, attached, width)
+local function bar_text(n, begun, attached, width)
   local session = state.get().sessions[n]
   local name = session and session.agent or require('acp.base.valid_names').agent()
   local words, is_error = condition(session, begun)
@@ -85,7 +85,7 @@ end
 function M.update(n, bufnr, begun, attached)
   local wanted = require('acp.config').get().chat.bar
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    local value = wanted and text(n, begun, attached, vim.api.nvim_win_get_width(win)) or ''
+    local value = wanted and bar_text(n, begun, attached, vim.api.nvim_win_get_width(win)) or ''
     if vim.w[win].acp then win_of.set_bar(win, value) end
   end
 end

@@ -144,7 +144,7 @@ end
 ---@param candidate acp.Candidate
 ---@param n integer|nil composer
 ---@return table complete-item
-local function item(candidate, n)
+local function complete_item(candidate, n)
   local cwd = require('acp.base.places').cwd()
   return {
     word = candidate.word,
@@ -177,7 +177,7 @@ function M.omni(findstart, base)
   if not candidates.is_known(base, n) then
     when_known(n, base, function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false) end)
   end
-  local words = vim.tbl_map(function(candidate) return item(candidate, n) end, found)
+  local words = vim.tbl_map(function(candidate) return complete_item(candidate, n) end, found)
   return { words = words, refresh = 'always' }
 end
 

@@ -432,7 +432,7 @@ M.options = { fillchars = 'eob: ' }
 
 --- Return the placement of the composer's window: below its chat, with at most half of the height.
 ---@return acp.OpenOpts
-local function place(n)
+local function placement(n)
   local chat = require('acp.ui.window').showing(require('acp.ui.chats').bufnr(n))
   local half = chat and math.max(math.floor(vim.api.nvim_win_get_height(chat) / 2) - 1, 1)
   local rows = chosen_rows or require('acp.config').get().composer.height
@@ -471,7 +471,7 @@ end
 --- Move the composer's window of this tab page below chat `n`, which has just been opened.
 function M.join(n)
   local window = require('acp.ui.window')
-  local win, where = window.showing(M.bufnr(n)), place(n)
+  local win, where = window.showing(M.bufnr(n)), placement(n)
   if win and where.under then window.move_below(win, where.under, where.size) end
 end
 
@@ -489,7 +489,7 @@ function M.move(n, m)
   composers[m].begun = true
   for _, win in ipairs(vim.fn.win_findbuf(it.bufnr)) do
     local cursor = vim.api.nvim_win_get_cursor(win)
-    window.replace(win, bufnr, vim.tbl_extend('force', place(m), { enter = win == current }))
+    window.replace(win, bufnr, vim.tbl_extend('force', placement(m), { enter = win == current }))
     vim.api.nvim_win_set_cursor(win, cursor)
   end
   it.begun = nil
@@ -541,9 +541,9 @@ function M.open(opts)
     if win then
       vim.api.nvim_set_current_win(win)
     elseif other then
-      win = window.replace(other, bufnr, place(n))
+      win = window.replace(other, bufnr, placement(n))
     else
-      win = window.open_beside(bufnr, place(n))
+      win = window.open_beside(bufnr, placement(n))
       if win then remember_rows(win) end
     end
     if back and win then
@@ -557,7 +557,7 @@ end
 
 --- Show composer `n` below its chat. The focus does not move.
 function M.show(n)
-  local where = vim.tbl_extend('force', place(n), { enter = false })
+  local where = vim.tbl_extend('force', placement(n), { enter = false })
   local win = require('acp.ui.window').open_beside(M.ensure(n), where)
   if win then remember_rows(win) end
   M.decorate(n)

@@ -29,7 +29,7 @@ end
 
 --- Offer the tools of plugins that are loaded by now.
 ---@return boolean missing whether a plugin is not loaded yet
-local function check()
+local function offer_loaded()
   for i = #missing, 1, -1 do
     if is_there(missing[i]) then
       local pack = table.remove(missing, i)
@@ -41,10 +41,10 @@ end
 
 --- Check for the plugins now, and at each SafeState while one is missing.
 function M.watch()
-  if not check() then return end
+  if not offer_loaded() then return end
   local on, group = require('acp.base.autocmds').group('acp.packs')
   on('SafeState', function()
-    if not check() then vim.api.nvim_del_augroup_by_id(group) end
+    if not offer_loaded() then vim.api.nvim_del_augroup_by_id(group) end
   end)
 end
 
