@@ -6,15 +6,11 @@ local api = vim.api
 
 local suspended ---@type { bufnr: integer, autoread?: boolean }|nil
 
-local function set(bufnr, value)
-  if api.nvim_buf_is_valid(bufnr) then
-    api.nvim_set_option_value('autoread', value, { buf = bufnr })
-  end
-end
-
 --- Restore the user's value of 'autoread'.
 function M.release()
-  if suspended then set(suspended.bufnr, suspended.autoread) end
+  if suspended and api.nvim_buf_is_valid(suspended.bufnr) then
+    vim.bo[suspended.bufnr].autoread = suspended.autoread
+  end
   suspended = nil
 end
 
@@ -25,7 +21,7 @@ function M.changed(is_handled)
   local bufnr, mode = api.nvim_get_current_buf(), api.nvim_get_mode().mode
   if is_handled(bufnr) and (mode:find('^[cirvVsS\22\19]') or mode:find('^no')) then
     suspended = { bufnr = bufnr, autoread = vim.bo[bufnr].autoread }
-    set(bufnr, false)
+    vim.bo[bufnr].autoread = false
   end
 end
 

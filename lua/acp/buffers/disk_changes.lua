@@ -80,8 +80,8 @@ end
 --- Return whether the host has finished all checks.
 function M.is_settled() return next(checking) == nil end
 
---- Merge a file that an agent has changed into its buffer before the user saves the buffer. If both
---- conflict, this save does not resolve the conflict.
+--- Merge a file that an agent has changed into its buffer before the user saves the buffer. If the
+--- texts conflict, this save does not end the conflict.
 ---@param match string the path to write
 local function merge_before_save(bufnr, match)
   local name = api.nvim_buf_get_name(bufnr)

@@ -181,7 +181,7 @@ local function restart()
   end
 end
 
---- Show a question that the user has not seen.
+--- Show a question that the user has not seen, and a message instead of answering it.
 local function refuse_unseen()
   restart()
   show_message('warn', 'new_question')
