@@ -2,8 +2,8 @@ _G.sent = {}
 _G.host = { running = true, takes = true }
 package.loaded['acp.base.host'] = {
   notify = function(verb, args)
-    local is_empty = args and next(args) == nil -- sent as a map, as the host does
-    table.insert(_G.sent, { verb, is_empty and vim.empty_dict() or args })
+    local data = next(args or {}) ~= nil and args or vim.empty_dict() -- as the host does
+    table.insert(_G.sent, { verb, data })
     return _G.host.takes
   end,
   is_running = function() return _G.host.running end,
