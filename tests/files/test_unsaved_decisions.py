@@ -474,6 +474,24 @@ async def test_a_buffer_discarded_before_the_host_is_killed_has_the_edits_of_the
     assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
 
 
+async def test_hunks_that_an_undo_restores_in_an_unsaved_buffer_survive_the_host(
+    started: Neovims,
+) -> None:
+    at = await typed(started)
+    at.neovim.neovim.type(str(at.path), parse(at.text.replace("two\n", "line 2\n")))
+    await at.settle()
+    assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, HUNKS[1:])}
+    assert at.neovim.neovim.undo(str(at.path), 1)
+    await at.settle()
+    assert pending_by_path(at.neovim) == {"a.txt": ("modified", False, HUNKS)}
+    started.kill(at.neovim)
+    second = await started.neovim("first", agents=0, enters=False)
+    second.neovim.buffers = at.neovim.neovim.buffers
+    second.neovim.type(str(at.path), parse(at.text + "more\n"))
+    await second.open(again=True)
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS)}
+
+
 async def test_parked_edits_that_have_come_back_are_not_reported(started: Neovims) -> None:
     neovim = await started.neovim("first")
     view = neovim.core.files.pending_view

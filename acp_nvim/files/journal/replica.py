@@ -45,7 +45,7 @@ WRITES = "writes"
 BUFFER = "buffer"
 """Kind of the edits in an unsaved buffer, named by Neovim and path, for that Neovim's next host."""
 
-PASSIVE_KINDS: Final = (SESSION, TITLES, HEAD, TREE, WRITES, BUFFER)
+PASSIVE_KINDS: Final = (SESSION, TITLES, HEAD, TREE, WRITES)
 """Kinds whose changes alone cause no write, since two Neovims may disagree about them for a while.
 """
 
@@ -259,12 +259,9 @@ class Replica:
 
     def differs(self, now: Mapping[Key, Any]) -> bool:
         """Return whether there are changes that other processes or the next host need."""
-        removed = [key[0] for key in self.own if key not in now]
-        if any(kind == BUFFER or kind not in PASSIVE_KINDS for kind in removed):
-            return True  # a buffer that is saved or discarded needs no restored edits
         return any(
-            key not in self.own or (key[0] not in PASSIVE_KINDS and _differ(self.own[key], value))
-            for key, value in now.items()
+            key not in self.own or _is_due(key, self.own[key], now.get(key))
+            for key in self.own.keys() | now.keys()
         )
 
     def write(self, now: Mapping[Key, Any]) -> None:
@@ -364,6 +361,21 @@ def _has_undoable(values: Mapping[Key, Any]) -> bool:
 
 def _differ(some: Any, other: Any) -> bool:
     return some is not other and bool(some != other)
+
+
+def _is_due(key: Key, before: Any, after: Any) -> bool:
+    """Return whether a change of a value needs a write. ``after`` is None if the value is gone.
+
+    The user's changes of an unsaved buffer need none unless they change hunks.
+    """
+    if key[0] == BUFFER:
+        return after is None or _hunk_lines(before.buffer) != _hunk_lines(after.buffer)
+    return key[0] not in PASSIVE_KINDS and _differ(before, after)
+
+
+def _hunk_lines(entry: Pending | None) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the removed and the new lines of each hunk."""
+    return [(entry.removed_lines(hunk), hunk.lines) for hunk in entry.hunks] if entry else []
 
 
 def is_pending(values: Iterable[Any]) -> bool:
