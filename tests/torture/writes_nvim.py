@@ -32,6 +32,8 @@ local path, code = ...
 local bufnr = vim.fn.bufnr('^' .. path .. '$')
 vim.api.nvim_buf_call(bufnr, function() assert(loadstring(code))() end)
 """
+CHOOSE_FIRST = "vim.ui.select = function(items, _, on_choice) on_choice(items[1], 1) end"
+"""Decide and restore all files, including those that the agent did not name."""
 
 
 class Buffer:
@@ -115,6 +117,7 @@ class Real(History):
         self.agent.begin()
         self.agent.traffic.wait("session/prompt")
         self.prompts = 1
+        editor.lua(CHOOSE_FIRST)
         editor.lua("require('acp').setup({ agent = 'script', files = { outside = 'deny' } })")
 
     def put(self, path: str, text: Text) -> None:
