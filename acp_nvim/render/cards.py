@@ -247,7 +247,7 @@ def _option_rows(decision: Decision) -> list[Row]:
     rows: list[Row] = []
     for number, option in enumerate(decision.options[: lists.OPTIONS], 1):
         name = cut_middle(" ".join(visible(option.name).split()))
-        rows.append(row_of_pieces([(f"{number}. ", "AcpKey"), (name, None)]))
+        rows.append(row_of_pieces([(f"{number}. ", "AcpKey"), (name, None)], {"option": number}))
     hidden_count = len(decision.options) - lists.OPTIONS
     if hidden_count > 0:
         rows.append(row(f"{lists.more(hidden_count)}: :Acp allow takes any by its id", "AcpMuted"))

@@ -150,6 +150,7 @@ M.defaults = {
     },
     chat = {
       ['<CR>'] = 'act',
+      ['<2-LeftMouse>'] = 'click',
       ['gf'] = 'open_file',
       ['gF'] = 'open_file_at_line',
       ['i'] = 'compose',
@@ -171,6 +172,7 @@ M.defaults = {
       ['N'] = 'reject_always',
       ['c'] = 'refuse',
       ['<CR>'] = 'open',
+      ['<2-LeftMouse>'] = 'click', -- in the float only
       ['d'] = 'review',
       ['q'] = 'close', -- in the float only
       ['g?'] = 'help',
@@ -198,6 +200,7 @@ M.defaults = {
     -- The review's list of files.
     review_files = {
       ['<CR>'] = 'open',
+      ['<2-LeftMouse>'] = 'open',
       [']f'] = 'next_file',
       ['[f'] = 'previous_file',
       ['a'] = 'accept_file',
@@ -208,6 +211,7 @@ M.defaults = {
     -- A form from an agent.
     form = {
       ['<CR>'] = 'choose',
+      ['<2-LeftMouse>'] = 'choose',
       ['<C-s>'] = { 'review', mode = { 'i', 'n' } },
       ['q'] = 'close',
       ['g?'] = 'help',
@@ -221,6 +225,7 @@ M.defaults = {
     -- The list of checkpoints.
     checkpoints = {
       ['<CR>'] = 'changes',
+      ['<2-LeftMouse>'] = 'changes',
       ['r'] = 'restore',
       ['!'] = 'restore_all',
       ['u'] = 'undo',
@@ -231,6 +236,7 @@ M.defaults = {
     -- The overview of all sessions. The keys of a permission work on a session that waits.
     overview = {
       ['<CR>'] = 'open',
+      ['<2-LeftMouse>'] = 'click',
       ['s'] = 'send',
       ['i'] = 'compose',
       ['x'] = 'cancel',

@@ -127,6 +127,16 @@ class Editor:
         except EditorBlocked:
             return
 
+    def double_click(self, text: str) -> None:
+        """Double-click on the beginning of `text`, in the first row of the screen that has it."""
+        self.wait_screen(text)
+        rows = self.grid.lines()
+        row = next(at for at, line in enumerate(rows) if text in line)
+        for action in ("press", "release", "press", "release"):
+            where = (0, row, rows[row].index(text))
+            self.rpc.request("nvim_input_mouse", "left", action, "", *where)
+        self.keys("")
+
     def press_ctrl_c(self) -> None:
         """Press CTRL-C as any other key.
 

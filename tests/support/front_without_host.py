@@ -100,6 +100,7 @@ def show_cards(editor: Editor, permissions: list[dict[str, Any]], n: int, behind
             "id": one["id"],
             "lines": [f"decision {one['id']}", "  rm file", "  [1] Yes"],
             "spans": [[0, 0, 8, "AcpKey"]],
+            "head": 2,
             "options": one["options"],
         }
         for one in permissions

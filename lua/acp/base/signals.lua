@@ -59,6 +59,8 @@
 ---                                            overview is there
 ---   question_at_row (chat, row)              return the question whose card has a row of a chat
 ---   question_shown ()                        return the question whose edits this window shows
+---   question_option_clicked (i)              the user chooses option `i` of the question under the
+---                                            cursor
 ---   question_answerable (id)                 return whether a key may answer the question now
 ---   question_amended (id)                    return the text to which the user changed its edits
 ---   question_keys (id, room)                 return the text below its card

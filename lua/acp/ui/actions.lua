@@ -29,6 +29,17 @@ function M.call(module, name, ...)
   return function() require(module)[name](unpack(args)) end
 end
 
+--- Act on a double click. The first click has put the cursor there, unless a window has moved since.
+---@param act fun(): boolean|nil returns false if nothing at the cursor can be clicked; then a word is
+---  selected, as usual
+function M.click(act)
+  local mouse = vim.fn.getmousepos()
+  local is_there = mouse.winid == vim.api.nvim_get_current_win() and mouse.line == vim.fn.line('.')
+  if not is_there or act() == false then
+    vim.api.nvim_feedkeys(vim.keycode('<2-LeftMouse>'), 'n', false)
+  end
+end
+
 ---@param at_line boolean
 local function open_file(at_line)
   return function(_, n) require('acp.ui.file_at_cursor').open(at_line, n) end

@@ -24,11 +24,16 @@ local function sorted_keys(keymaps, kind)
       keys[#keys + 1] = { key = key, modes = modes, action = action, desc = desc }
     end
   end
-  table.sort(keys, function(a, b) return a.desc == b.desc and a.key < b.key or a.desc < b.desc end)
+  local function is_mouse(key) return key.key:find('Mouse', 1, true) ~= nil end
+  table.sort(keys, function(a, b)
+    if a.desc ~= b.desc then return a.desc < b.desc end
+    if is_mouse(a) ~= is_mouse(b) then return is_mouse(b) end
+    return a.key < b.key
+  end)
   return keys
 end
 
---- Return the keys of a kind of window, sorted by their descriptions. Callers must not change the
+--- Return the keys of a kind of window, sorted by their descriptions, a mouse button last. Callers must not change the
 --- list.
 ---@return acp.Key[]
 function M.list(kind)
@@ -93,7 +98,7 @@ end
 --- Return the keys that work in a chat while the cursor is on a pending permission.
 ---@return acp.Key[]
 function M.on_card()
-  local left_out = { help = true, open = true, close = true }
+  local left_out = { help = true, open = true, click = true, close = true }
   return vim.tbl_filter(function(key) return not left_out[key.action] end, M.list('permission'))
 end
 

@@ -40,6 +40,18 @@ def test_keys_in_the_float_answer_the_card_under_the_cursor(
     assert last(front) == ["choose", {"id": 2, "option": choice}]
 
 
+def test_a_double_click_on_an_option_chooses_it(front: Editor) -> None:
+    cards(front, 1, 2)
+    front.see_question()
+    front.double_click("decision 2")
+    assert front.lua("return { vim.fn.mode(), vim.bo.filetype }") == ["v", "acppermission"]
+    assert sent(front) == []
+    front.keys("<Esc>")
+    front.lua("vim.fn.search('Yes', 'w') vim.fn.search('Yes')")
+    front.double_click("[1] Yes")
+    assert last(front) == ["choose", {"id": 1, "option": "yes"}]
+
+
 def test_the_float_counts_like_the_bar_of_the_chat(front: Editor) -> None:
     cards(front, 1)
     front.wait_screen("╭ question ─")
@@ -82,7 +94,14 @@ def test_the_float_maps_the_keys_that_it_lists(front: Editor) -> None:
     front.cmd("Acp permissions")
     front.keys("g?")
     lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
-    assert [line.split()[0] for line in lines[1:]] == [*"yYncNd", "<CR>", "1…9", "q", "g?"]
+    assert [line.split()[0] for line in lines[1:]] == [
+        *"yYncNd",
+        "<CR>",
+        "<2-LeftMouse>",
+        "1…9",
+        "q",
+        "g?",
+    ]
     front.keys("q")
     assert front.lua("return vim.bo.filetype") == "acppermission"
     front.keys("q")

@@ -85,8 +85,13 @@ def test_keys_keep_their_meaning_elsewhere_in_the_chat(editor: Editor) -> None:
     editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
     editor.keys("ggyy")
     assert editor.lua("return vim.fn.getreg('\"')") == "## You\n"
+    editor.see_question()
+    editor.double_click("ask")  # the prompt
+    assert editor.lua("return vim.fn.mode()") == "v"
     assert traffic.answers(METHOD) == []
-    editor.answer("Acp deny")
+    editor.keys("<Esc>")
+    editor.see_question()
+    editor.double_click("3. ")
     assert outcomes(traffic) == ["reject"]
 
 

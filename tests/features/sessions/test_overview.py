@@ -151,7 +151,8 @@ def test_a_key_answers_the_question_of_the_session_under_the_cursor(editor: Edit
     assert second.answers(method)[0]["result"]["outcome"]["optionId"] == "allow"
     assert first.answers(method) == []
     to_row(editor, "permission one")
-    editor.press("4")
+    editor.see_question()
+    editor.double_click("4. ")
     until(lambda: len(first.answers(method)) == 1, what="the answer")
     assert first.answers(method)[0]["result"]["outcome"]["optionId"] == "never"
     editor.wait_event("AcpTurnEnd", 2)

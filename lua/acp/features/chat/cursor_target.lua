@@ -23,6 +23,9 @@ end
 --- Kinds of targets without an action of their own: <CR> toggles their fold.
 local FOLDS = { fold = true, turn = true, none = true }
 
+--- Kinds of targets on which a double click selects a word.
+local PLAIN = { turn = true, none = true }
+
 local function toggle_fold()
   local line = vim.fn.line('.')
   if vim.fn.foldlevel(line) > 0 then
@@ -51,6 +54,20 @@ function M.act()
     require('acp.ui.report').allow_focus()
     require('acp.base.host').notify('open', { session = chat.n, target = found })
   end
+end
+
+--- A double click: choose the option of a question, or do as <CR>. In text it selects a word.
+function M.click()
+  require('acp.ui.actions').click(function()
+    local found = target()
+    if found and found.option then
+      require('acp.base.signals').emit('question_option_clicked', found.option)
+    elseif vim.fn.foldclosed('.') > 0 or found and not PLAIN[found.kind or 'none'] then
+      M.act()
+    else
+      return false
+    end
+  end)
 end
 
 --- gf, gF: open the file of the row, or the file named under the cursor, in an editing window.

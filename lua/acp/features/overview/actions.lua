@@ -41,6 +41,20 @@ function M.open()
   end
 end
 
+--- A double click: choose the option of a question, or open the chat.
+function M.click()
+  require('acp.ui.actions').click(function()
+    local option = view.option_at_cursor()
+    if option then
+      emit('question_option_clicked', option)
+    elseif view.at_cursor() then
+      M.open()
+    else
+      return false
+    end
+  end)
+end
+
 --- Return the session under the cursor if it takes prompts. Otherwise show why it does not.
 ---@return acp.OverviewSession|nil
 local function session_to_prompt()

@@ -20,6 +20,7 @@ local MIN_CARD, MAX_CARD = 6, 10 -- rows
 ---@field spans { [1]: integer, [2]: integer, [3]: string }[][] of each line
 ---@field blocks acp.OverviewBlock[] in order
 ---@field cards table<integer|string, { [1]: integer, [2]: integer }> rows of each question, 0-based
+---@field options table<integer, integer> number of the option in a row
 
 ---@param page acp.OverviewPage
 ---@param spans? { [1]: integer, [2]: integer, [3]: string }[]
@@ -61,6 +62,9 @@ local function add_question(page, id, width, rows)
     if spans then spans[#spans + 1] = { span[2] + INDENT, span[3] + INDENT, span[4] } end
   end
   page.cards[id] = { first, #page.lines - 1 }
+  for i = 1, card.head and #(emit('question_card', id).options or {}) or 0 do
+    page.options[first + card.head + i - 1] = i
+  end
 end
 
 --- Return the key by which directories are sorted: worktrees come after their repository.
@@ -125,7 +129,7 @@ end
 ---@param layout acp.OverviewLayout
 ---@return acp.OverviewPage
 function M.build(sessions, layout)
-  local page = { lines = {}, spans = {}, blocks = {}, cards = {} }
+  local page = { lines = {}, spans = {}, blocks = {}, cards = {}, options = {} }
   local lines, by_session = columns.lines(sessions, layout.width, layout.now), {}
   for i, session in ipairs(sessions) do
     by_session[session] = lines[i]

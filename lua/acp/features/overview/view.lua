@@ -15,7 +15,7 @@ local MIN_ROWS, SHARE = 10, 0.5 -- height of a new window: rows, and share of th
 local MARGIN_MS = 5 -- a timer may fire early
 
 ---@type acp.OverviewPage
-local EMPTY = { lines = { '' }, spans = { {} }, blocks = {}, cards = {} }
+local EMPTY = { lines = { '' }, spans = { {} }, blocks = {}, cards = {}, options = {} }
 
 local page = EMPTY
 local drawn = {} ---@type acp.OverviewSession[] sessions of the page
@@ -407,6 +407,12 @@ end
 function M.question_at_cursor()
   local block = M.at_cursor()
   return block and block.session.question
+end
+
+--- Return the number of the option under the cursor.
+---@return integer|nil
+function M.option_at_cursor()
+  return M.at_cursor() and page.options[api.nvim_win_get_cursor(0)[1] - 1]
 end
 
 --- Return the questions whose whole cards are in these rows of the current window, and in no

@@ -8,6 +8,7 @@ local least = require('acp.features.permissions.wrap').min_rows
 ---@class acp.FittedCard
 ---@field lines string[]
 ---@field spans acp.Span[]
+---@field head? integer lines above its options
 
 ---@class acp.Piece
 ---@field row integer row of the uncut text, 0-based
@@ -248,6 +249,7 @@ function M.card(card, width, rows, inside)
     end
     vim.list_extend(result.lines, lines)
   end
+  result.head = #result.lines
   add(choices, choice_spans)
   local rest = fit(below, below_spans, width, room - share, how, 1)
   add(rest.lines, rest.spans)

@@ -107,6 +107,15 @@ function M.answer_with_option(i)
   end
 end
 
+--- A double click in the float: answer with the option under the cursor.
+function M.click()
+  require('acp.ui.actions').click(function()
+    local i = require('acp.features.permissions.float').option_at_cursor()
+    if not i then return false end
+    M.answer_with_option(i)
+  end)
+end
+
 --- Open the question under the cursor, such as a form.
 function M.open()
   local id = require('acp.features.permissions.float').here()

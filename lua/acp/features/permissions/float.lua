@@ -32,6 +32,7 @@ local MIN_ROWS, ABOVE_ALL = 3, 250 -- rows of a card that is cut; zindex
 ---@field first integer 0-based
 ---@field last integer 0-based, inclusive
 ---@field id integer|string
+---@field option? integer row of its first option
 
 local cards, rows = {}, {} ---@type acp.Card[], acp.CardRow[] in the order of the float
 local waiting = {} ---@type table<integer, integer> by session: questions without a card
@@ -70,6 +71,15 @@ function M.card(id)
 end
 
 function M.options(id) return (M.card(id) or {}).options end
+
+--- Return the number of the option under the cursor in the float.
+---@return integer|nil
+function M.option_at_cursor()
+  local row = row_at_cursor()
+  local first = row and row.option
+  local i = first and vim.api.nvim_win_get_cursor(0)[1] - first
+  return i and i > 0 and i <= #(M.options(row.id) or {}) and i or nil
+end
 
 local function count_sessions()
   local found = {}
@@ -130,8 +140,9 @@ local function page(limit)
     for _, span in ipairs(shown.spans or {}) do
       spans[#spans + 1] = { span[1] + #lines, span[2], span[3], span[4] }
     end
+    local option = shown.head and #lines + shown.head
     vim.list_extend(lines, shown.lines)
-    rows[#rows + 1] = { first = first, last = #lines - 1, id = card.id }
+    rows[#rows + 1] = { first = first, last = #lines - 1, id = card.id, option = option }
   end
   if count_without_card() > 0 then
     vim.list_extend(lines, { '', more_line() })
@@ -431,22 +442,10 @@ local function order_and_titles(n)
   return order, titles
 end
 
-local RANKS = { elicitation = 2, consent = 3 } -- by subject; all others have rank 1
-
---- Sort the cards in the order of a bare `:Acp allow`: permissions first, consents last, and within
---- these the current session first. Return whether the order may have changed.
+--- Sort the cards. Return whether the order may have changed.
 local function sort()
   local current = require('acp.base.valid_names').session_number()
-  local function rank(card)
-    return { RANKS[card.subject] or 1, card.session == current and 0 or 1, card.order }
-  end
-  table.sort(cards, function(a, b)
-    local one, other = rank(a), rank(b)
-    for i = 1, #one do
-      if one[i] ~= other[i] then return one[i] < other[i] end
-    end
-    return false
-  end)
+  require('acp.features.permissions.sort_cards')(cards, current)
   local changed = current ~= sorted_for
   sorted_for = current
   return changed

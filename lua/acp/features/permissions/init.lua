@@ -33,6 +33,7 @@ return {
     question_here = { 'float', 'here' },
     question_for_command = { 'answer_rule', 'oldest' },
     question_for_key = { 'decide', 'question_at_cursor' },
+    question_option_clicked = { 'decide', 'answer_with_option' },
     question_answerable = { 'answer_rule', 'may_answer' },
   },
 }
