@@ -19,10 +19,11 @@ end
 ---@return integer
 function M.rank(action) return LAST[action] or rank[action] or 1000 end
 
---- Return a key with its leaders expanded, as the user types it.
+--- Return a key as the user types it, with its leaders expanded.
 ---@param key string
 ---@return string
 function M.expanded(key)
+  if key == '<2-LeftMouse>' then return 'double click' end
   local function leader(name)
     local value = vim.g[name]
     return value == ' ' and '<Space>' or value or '\\'

@@ -97,7 +97,7 @@ def test_the_float_maps_the_keys_that_it_lists(front: Editor) -> None:
     assert [line.split()[0] for line in lines[1:]] == [
         *"yYncNd",
         "<CR>",
-        "<2-LeftMouse>",
+        "double",
         "1…9",
         "q",
         "g?",

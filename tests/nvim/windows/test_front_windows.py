@@ -185,7 +185,7 @@ def test_help_shows_digits_as_a_range(front: Editor) -> None:
     front.lua("require('acp.ui.help').open(...)", "permission")
     lines = front.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)")
     assert [line.split()[0] for line in lines if "number" in line] == ["1…9"]
-    assert front.lua("return vim.fn.winwidth(0)") <= 44
+    assert front.lua("return vim.fn.winwidth(0)") <= 50
 
 
 def test_a_plan_below_a_floating_chat_stays_on_the_screen(front: Editor) -> None:

@@ -17,7 +17,7 @@ end
 return {
   chat = {
     act = { 'open, unfold or show what is under the cursor', at_cursor('act') },
-    click = { 'a double click: open what is there, or choose that option', at_cursor('click') },
+    click = { 'open what is there, or choose that option', at_cursor('click') },
     compose = { 'go to the composer', signal('composer_wanted') },
     next_turn = { 'next turn', at_cursor('go', 1) },
     previous_turn = { 'previous turn', at_cursor('go', -1) },

@@ -6,7 +6,7 @@ local function act(...) return actions.call('acp.features.overview.actions', ...
 return {
   overview = {
     open = { 'open the chat', act('open') },
-    click = { 'a double click: open the chat, or choose that option', act('click') },
+    click = { 'open the chat, or choose that option', act('click') },
     send = { 'send a prompt', act('send') },
     compose = { 'go to the composer', act('compose') },
     cancel = { 'cancel the turn', act('cancel') },

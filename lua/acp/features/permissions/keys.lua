@@ -10,7 +10,7 @@ local M = {
     reject_once = { 'reject once', decide('answer_with_kind', 'reject_once') },
     reject_always = { 'reject always', decide('answer_with_kind', 'reject_always') },
     open = { 'show all of it, or its form', decide('open') },
-    click = { 'a double click: choose that option', decide('click') },
+    click = { 'choose that option', decide('click') },
     review = { 'show its edits side by side', decide('review') },
     close = { 'close the window', actions.close },
   },
