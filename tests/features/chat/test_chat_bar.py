@@ -10,7 +10,7 @@ from tests.support.waiting import until
 from tests.support.windows import chat_bar
 
 BAR = f"{chat_bar()}.str"
-ENDED = re.compile(r" Scripted · done in \d+ s ")
+ENDED = re.compile(r" Scripted · done in \d+ s( |$)")
 
 
 def wait_bar(editor: Editor, *texts: str) -> None:
@@ -143,6 +143,15 @@ def test_the_bar_begins_with_the_name_of_the_agent_and_its_state(editor: Editor)
     wait_bar(editor, " waiting for you ")
     name = bar(editor).split(" · ")[0]
     assert name == " Scripted", "as it names itself"
+    editor.cmd("wincmd l")
+    for width, command, left in (
+        (28, "", " Scripted · waiting for you"),
+        (24, "", " waiting for you"),
+        (31, "Acp trust edits", " trust edits · waiting for you"),
+        (60, "Acp trust off", f"{name} · waiting for you "),
+    ):
+        editor.cmd(f"vertical resize {width} | {command}")
+        editor.wait(f"vim.startswith({BAR}, ...)", left)
     editor.answer("Acp allow")
     wait_bar(editor, f"{name} · done in ")
 

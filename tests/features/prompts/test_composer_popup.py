@@ -49,11 +49,17 @@ def test_an_empty_composer_shows_a_placeholder(front: Editor) -> None:
     until(lambda: not any("/ command" in row for row in front.screen()))
 
 
-def test_a_narrow_bar_drops_the_keys_first(front: Editor) -> None:
-    front.cmd("AcpPrompt")
-    front.cmd("vertical resize 30")
-    front.wait_screen(" Message Claude · Ask")
-    assert not any("g? keys" in row for row in front.screen())
+def test_a_narrow_bar_keeps_the_key_that_sends(front: Editor) -> None:
+    front.open(front.write("a.txt", "one\n"))
+    front.cmd("1AcpPrompt")
+    for width, shown in (
+        (70, " Message Claude · Ask · + a.txt:1                <C-s> send · g? keys"),
+        (50, " Message Claude · Ask · + a.txt:1      <C-s> send"),
+        (40, " Claude · Ask · + a.txt:1    <C-s> send"),
+        (30, " Claude · Ask · + a.txt:1"),
+    ):
+        front.cmd(f"vertical resize {width}")
+        front.wait_screen(shown)
 
 
 def test_a_prompt_for_a_running_session_is_queued(front: Editor) -> None:

@@ -102,11 +102,18 @@ local function text(n, width)
   while #parts > 2 and is_wide() do
     parts[#parts] = nil -- a part is never shortened
   end
+  -- Trust, which says what the agent may do unasked, outlasts the agent's name.
+  if is_wide() then parts[1] = summary.agent .. trust end
+  if is_wide() then parts[1] = session.trust and 'trust ' .. session.trust or nil end
   local room = width - api.nvim_strwidth(join(parts)) - MARGIN
-  local words = vim.tbl_map(function(part) return literal(notify.one_line(part)) end, parts)
   local group = session.error and 'AcpError' or summary.waits and 'AcpPermission'
-  if group then words[2] = ('%%#%s#%s%%*'):format(group, words[2]) end
+  local words = {}
+  for i = 1, table.maxn(parts) do
+    local word = parts[i] and literal(notify.one_line(parts[i]))
+    words[#words + 1] = i == 2 and group and ('%%#%s#%s%%*'):format(group, word) or word
+  end
   local left = table.concat(words, ' · ')
+  if room < 0 then return ' ' .. left end
   return (' %s %%<%%=%s '):format(left, right_of(session, room))
 end
 

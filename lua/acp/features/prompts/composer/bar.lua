@@ -25,17 +25,14 @@ local function condition(session, begun)
   return activity.mode(session.modes), false
 end
 
---- Return as many of the keys as fit.
+--- Return the keys in three lengths: both, the one that sends, none.
 ---@param session acp.Session|nil
----@param room integer cells
-local function keys(session, room)
+---@return string[]
+local function keys(session)
   local busy = session and (session.status == 'running' or session.status == 'cancelling')
-  local send = busy and 'queue' or 'send'
-  for _, words in ipairs({ { send = send, help = 'keys' }, { send = send } }) do
-    local text = require('acp.ui.keymaps').words('composer', words)
-    if text_width(text) <= room then return text end
-  end
-  return ''
+  local send, words = busy and 'queue' or 'send', require('acp.ui.keymaps').words
+  local both = words('composer', { send = send, help = 'keys' })
+  return { both, words('composer', { send = send }), '' }
 end
 
 --- Return as many of the names as fit, and the number of the others.
@@ -52,6 +49,24 @@ local function names_that_fit(names, room)
     .. (#names > 1 and (' +%d more'):format(#names - 1) or '')
 end
 
+--- Return the beginning of the bar and the keys that fit with it. "Message" gives way to the key
+--- that sends, and both give way to the names of attachments.
+---@param left string agent and session
+---@param key_texts string[]
+---@param room integer cells
+---@return string left
+---@return string keys
+local function shorten(left, key_texts, room)
+  local long = 'Message ' .. left
+  local both, send, none = unpack(key_texts)
+  local choices = { { long, both }, { long, send }, { left, send }, { long, none } }
+  for _, choice in ipairs(choices) do
+    local used = text_width(choice[1]) + (choice[2] ~= '' and text_width(choice[2]) + 3 or 0)
+    if used <= room then return choice[1], choice[2] end
+  end
+  return left, none
+end
+
 ---@param begun boolean
 ---@param attached string[] labels of ranges and attachments
 ---@param width integer cells
@@ -62,14 +77,12 @@ local function bar_text(n, begun, attached, width)
   words = words and notify.one_line(words)
   local agent, label = activity.agent(name), session_label(n)
   local left = table.concat({ agent, label }, ' · ')
-  local long = 'Message ' .. left
-  local room = width - 2 - (words and text_width(words) + 3 or 0)
-  if text_width(long) <= room then left = long end
   if is_error then words = notify.cut(words, math.max(width - text_width(left) - 5, 10)) end
-  local whole = words and left .. ' · ' .. words or left
-  local names = names_that_fit(attached, width - text_width(whole) - 5)
-  local used = text_width(whole) + (names ~= '' and text_width(names) + 3 or 0)
-  local right = keys(session, width - used - 3)
+  local used = 2 + (words and text_width(words) + 3 or 0)
+  local names = names_that_fit(attached, width - used - text_width(left) - 3)
+  used = used + (names ~= '' and text_width(names) + 3 or 0)
+  local right
+  left, right = shorten(left, keys(session), width - used)
   local shown = '%#AcpTitle#' .. win_of.literal(left) .. '%*'
   if words then
     local format = is_error and '%%#AcpError#%s%%*' or '%s'
