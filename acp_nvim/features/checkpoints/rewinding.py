@@ -48,7 +48,7 @@ def prompts(session: Session) -> dict[int, Message]:
 
 def prompt_label(n: int, message: Message) -> str:
     """Return the line of a prompt in a list."""
-    return f"{n}  {one_line(message.text(), LABEL_WIDTH)}"
+    return f"prompt {n}: {one_line(message.text(), LABEL_WIDTH)}"
 
 
 def number_prompts(host: Host, conversation: Conversation) -> None:

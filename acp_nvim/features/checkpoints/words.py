@@ -6,7 +6,7 @@ from typing import Final
 
 CHECKPOINTS_OFF: Final = "Checkpoints are off (option `checkpoints`)"
 STILL_WORKING_REWIND: Final = "The agent is still working. Run :AcpCancel first, then rewind"
-REWIND_TO: Final = "Rewind to before prompt"
+REWIND_TO: Final = "Rewind to before"
 NO_PROMPTS: Final = "No prompts to go back to"
 PROMPTS_NOT_KEPT: Final = (
     "The conversation is not in the history. :Acp restore brings back files only"

@@ -58,7 +58,7 @@ def offered(question: dict[str, Any]) -> list[tuple[str, bool]]:
     """Return the numbers of the listed prompts, and whether they are those of the first day."""
     lines = ("the third line", "the second line")
     return [
-        (item.split()[0], line in item)
+        (item.split()[1].strip(":"), line in item)
         for item, line in zip(question["items"], lines, strict=False)
     ]
 
@@ -116,7 +116,7 @@ def test_a_reopened_session_knows_its_prompts(days: Days, action: str) -> None:
     (question,) = pick(second, "Acp rewind", "nothing")
     assert len(picker_questions(second)) == before + 1
     if action != "open":
-        assert question["items"].pop(0).split()[0] == "3"
+        assert question["items"].pop(0).split()[1] == "3:"
     assert offered(question) == [("2", True), ("1", True)]
     old = current(second)
     second.cmd("Acp rewind 2")

@@ -113,8 +113,9 @@ def test_the_users_own_changes_need_a_confirmation(editor: Editor, agent: Traffi
 def test_the_user_chooses_a_prompt_or_dismisses_the_list(editor: Editor, agent: Traffic) -> None:
     install_picker(editor)
     picker_questions = pick(editor, "Acp rewind")
-    assert [item.split()[0] for item in picker_questions[0]["items"]] == ["2", "1"]
-    assert "say the second line" in picker_questions[0]["items"][1]
+    items = picker_questions[0]["items"]
+    assert [item.split(":")[0] for item in items] == ["prompt 2", "prompt 1"]
+    assert "say the second line" in items[1]
     assert editor.state()["current"] == 1
     pick(editor, "Acp rewind", picker_questions[0]["items"][1])
     editor.wait("require('acp').state().current == 2")
