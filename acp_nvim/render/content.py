@@ -170,11 +170,13 @@ def _resource_rows(block: schema.EmbeddedResource, where: BlockPosition, cwd: st
         return [row_of_pieces([(text, "AcpAttachment"), *_annotation_pieces(block)], target)]
     text = resource.text.rstrip("\n")
     count = text.count("\n") + 1
+    named = _RANGE_FRAGMENT.match(urlsplit(resource.uri).fragment)
+    size = "" if named and named[2] else f", {count} line{'s' if count > 1 else ''}"
     head = row_of_pieces(
         [
             ("→ ", "AcpMuted"),
             (uri, "AcpLink"),
-            (f", {count} line{'s' if count > 1 else ''}", "AcpMuted"),
+            (size, "AcpMuted"),  # a range says it already
             *_annotation_pieces(block),
         ],
         _target_of_uri(resource.uri, where),

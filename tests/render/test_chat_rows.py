@@ -62,7 +62,7 @@ def test_diffs_and_places_of_a_tool_call_are_relative() -> None:
 def test_attached_files_have_names_known_to_the_user(uri: str, shown: str) -> None:
     resource = schema.TextResourceContents("text\n", uri)
     (head, *_) = draw_block(schema.EmbeddedResource(resource), None, "/work")
-    assert head[0] == f"→ {shown}, 1 line"
+    assert head[0] == f"→ {shown}" + ("" if "-" in shown else ", 1 line")
     (link,) = draw_block(schema.ResourceLink("a.py", uri), None, "/work")
     assert link[0] == f"→ a.py ({shown})"
 
