@@ -41,7 +41,7 @@ function M.refresh()
     for _, mode in ipairs(of[3] or { 'n' }) do
       local map = { mode = mode, lhs = (preset == true and PREFIX or preset) .. key, rhs = of[1] }
       if vim.fn.maparg(map.lhs, mode) == '' then
-        vim.keymap.set(mode, map.lhs, map.rhs, { desc = 'ACP: ' .. of[2], silent = true })
+        vim.keymap.set(mode, map.lhs, map.rhs, { desc = 'acp: ' .. of[2], silent = true })
         table.insert(own_maps, map)
       end
     end

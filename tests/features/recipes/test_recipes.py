@@ -83,7 +83,7 @@ def test_the_keys_of_the_prefix_have_names(editor: Editor, name: str) -> None:
     editor.keys(" ")
     editor.wait_screen("+agent")
     editor.keys("a")
-    editor.wait_screen("ACP: write a prompt")
+    editor.wait_screen("acp: write a prompt")
     editor.keys("<Esc>")
 
 

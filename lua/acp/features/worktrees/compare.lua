@@ -52,7 +52,7 @@ local function map(bufnr, path, other, go)
     require('acp.base.host').notify('race_take', args)
   end
   local function key(mode, lhs, rhs, desc)
-    vim.keymap.set(mode, lhs, rhs, { buffer = bufnr, desc = 'ACP: ' .. desc, nowait = true })
+    vim.keymap.set(mode, lhs, rhs, { buffer = bufnr, desc = 'acp: ' .. desc, nowait = true })
   end
   key('n', 'dp', function() take(vim.fn.line('.'), vim.fn.line('.')) end, 'take the hunk')
   key('x', 'dp', function()
