@@ -109,6 +109,21 @@ async def test_a_bang_restores_all_files(tmp_path: Path, store: str) -> None:
 
 
 @stores
+async def test_a_restore_from_a_broken_store_says_that_nothing_was_restored(
+    tmp_path: Path, store: str
+) -> None:
+    async with project(tmp_path, store) as it:
+        await it.run_two_changes()
+        after = it.contents()
+        data = tmp_path / "data/acp/checkpoints"
+        data.rename(tmp_path / "away")
+        data.write_text("no folder\n")
+        assert (await it.restore(1)).startswith("Nothing was restored: ")
+        assert it.contents() == after
+        assert (await it.restore(None)).startswith("No restore to undo")
+
+
+@stores
 async def test_user_changes_before_those_of_the_agent_are_named(tmp_path: Path, store: str) -> None:
     async with project(tmp_path, store) as it:
         await it.workspace.turn()

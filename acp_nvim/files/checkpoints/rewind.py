@@ -188,16 +188,20 @@ class Rewind:
         kind = ChangeKind.DECIDED if n is not None else ChangeKind.UNDONE
         async with self._live.as_one_change(choice.contents, kind):
             notes, count = await self._restoring.carry_out(choice, then, present)
-        if n is None:
+        notes += choice.notes
+        has_failed = bool(notes) and not count
+        if n is None or has_failed:  # there is nothing to undo
             self._checkpoints.on_undo(session.n)
         await self._snapshots.scan(list(then.trees))  # attributes the restore to no agent
+        if has_failed:
+            return [f"{wording.NOT_RESTORED}: {notes[0]}", *notes[1:]]
         back = wording.RESTORED.format(n=then.n)
         what = wording.RESTORE_UNDONE if n is None else back
         changed = wording.PART_FILE_CHANGED if count == 1 else wording.PART_FILES_CHANGED
         message = what + changed.format(count=count)
         if choice.users and n is not None:
             message += wording.PART_YOURS_STAY.format(count=len(choice.users))
-        return [message, *notes, *choice.notes]
+        return [message, *notes]
 
     def _missing(self, session: AgentSession, n: int) -> str:
         checkpoints = self._checkpoints.of(session.n)
