@@ -29,9 +29,10 @@ function M.call(module, name, ...)
   return function() require(module)[name](unpack(args)) end
 end
 
---- Act on a double click. The first click has put the cursor there, unless a window has moved since.
----@param act fun(): boolean|nil returns false if nothing at the cursor can be clicked; then a word is
----  selected, as usual
+--- Act on a double click. The first click has put the cursor there, unless a window has moved
+--- since.
+---@param act fun(): boolean|nil returns false if nothing at the cursor can be clicked; then a word
+---  is selected, as usual
 function M.click(act)
   local mouse = vim.fn.getmousepos()
   local is_there = mouse.winid == vim.api.nvim_get_current_win() and mouse.line == vim.fn.line('.')

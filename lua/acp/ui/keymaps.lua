@@ -33,8 +33,8 @@ local function sorted_keys(keymaps, kind)
   return keys
 end
 
---- Return the keys of a kind of window, sorted by their descriptions, a mouse button last. Callers must not change the
---- list.
+--- Return the keys of a kind of window, sorted by their descriptions, a mouse button last. Callers
+--- must not change the list.
 ---@return acp.Key[]
 function M.list(kind)
   local keymaps = require('acp.config').get().keymaps
