@@ -145,9 +145,9 @@ def test_the_bar_begins_with_the_name_of_the_agent_and_its_state(editor: Editor)
     assert name == " Scripted", "as it names itself"
     editor.cmd("wincmd l")
     for width, command, left in (
-        (28, "", " Scripted · waiting for you"),
+        (27, "", " Scripted · waiting for you"),
         (24, "", " waiting for you"),
-        (31, "Acp trust edits", " trust edits · waiting for you"),
+        (30, "Acp trust edits", " trust edits · waiting for you"),
         (60, "Acp trust off", f"{name} · waiting for you "),
     ):
         editor.cmd(f"vertical resize {width} | {command}")

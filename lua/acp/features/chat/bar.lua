@@ -95,7 +95,7 @@ local function text(n, width)
   local trust = session.trust and (' · trust %s'):format(session.trust) or ''
   local parts = { summary.agent .. preset .. trust, summary.status }
   vim.list_extend(parts, summary.counts)
-  local function is_wide() return api.nvim_strwidth(join(parts)) > width - 2 end
+  local function is_wide() return api.nvim_strwidth(join(parts)) > width - 1 end
   if is_wide() then
     parts[2] = parts[2]:gsub(' %l+ [%d:]+[ %l]*$', '') -- without the duration
   end
