@@ -31,7 +31,7 @@ end
 function M.is_below(path, roots)
   return vim
     .iter(roots)
-    :any(function(root) return vim.startswith(path, (root:gsub('/*$', '/'))) end)
+    :any(function(root) return vim.startswith(path, (root:gsub('/+$', '')) .. '/') end)
 end
 
 --- Return a path on one line: each control or invisible character is spelled out.

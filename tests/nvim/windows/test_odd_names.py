@@ -82,6 +82,8 @@ def test_a_session_works_in_a_directory_with_an_odd_name(
     editor.lua("require('acp').prompt('say see @a\\\\ b.txt')")
     editor.wait_event("AcpTurnEnd")
     assert agent.wait("session/new")["params"]["cwd"] == str(work)
+    for root in ("/", str(work), f"{work}/"):
+        assert editor.lua("return require('acp.base.paths').is_below(...)", str(path), [root])
     blocks = agent.wait("session/prompt")["params"]["prompt"]
     assert any(path.as_uri() in json.dumps(block) for block in blocks[1:])
     path.write_text("two\n", encoding="utf-8")

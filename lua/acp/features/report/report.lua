@@ -85,7 +85,7 @@ end
 ---@param lines string[]
 local function without_home(lines)
   local home = vim.uv.os_homedir() or ''
-  local paths = { home, vim.uv.fs_realpath(home) }
+  local paths = { home, (vim.uv.fs_realpath(home)) }
   table.sort(paths, function(a, b) return #a > #b end) -- one may contain the other
   for _, path in ipairs(paths) do
     path = path:gsub('/+$', '')
