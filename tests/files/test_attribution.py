@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -18,16 +19,17 @@ NOW = 1_000_000_000_000
 PATH = "/work/a.txt"
 
 
+async def ignore_roots(roots: list[str]) -> None:
+    """Ignore the directories of running turns."""
+
+
 class Work:
     """Two sessions in one directory."""
 
     def __init__(self) -> None:
-        self.turns = Turns(self._tell)
+        self.turns = Turns(ignore_roots)
         self.authors = Attribution(self.turns, list)
         self.first, self.second = self.begin(1), self.begin(2)
-
-    async def _tell(self, roots: list[str]) -> None:
-        raise AssertionError(roots)
 
     def begin(self, n: int) -> Turn:
         turn = self.turns.enter(Session(n, "agent", "/work"))
@@ -109,6 +111,60 @@ def test_a_report_may_arrive_after_the_change(work: Work) -> None:
     assert work.authors.is_sure("/elsewhere/a.txt", NOW) is False
     work.turns.leave(work.first.session)
     assert work.authors.is_sure("/work/other.txt", NOW)
+
+
+@pytest.mark.parametrize(
+    ("command", "directory", "author"),
+    [
+        ("sed -i s/a/b/ ../elsewhere/a.txt", "/work", 1),
+        ("rm -r ../elsewhere", "/work", 1),
+        ("make", "/elsewhere", 1),
+        ("cd ../elsewhere && make", "/work", 1),
+        ("make", "/work", None),
+        ("cat ../elsewhere/b.txt", "/work", None),
+    ],
+)
+def test_a_command_may_change_files_of_an_idle_session(
+    command: str, directory: str, author: int | None
+) -> None:
+    turns, path = Turns(ignore_roots), "/elsewhere/a.txt"
+    authors = Attribution(turns, lambda: [Session(2, "agent", "/elsewhere")])
+    turn = turns.enter(Session(1, "agent", "/work"))
+    turn.ready.set()
+    turn.mentions.add_command(command, directory)
+    call(turn, NOW - 5, NOW + 5)
+    found = authors.author_of(path, NOW)
+    assert (found and found.session.n) == author
+    assert turn.mentions.has_new_names  # for the files that have changed before
+
+
+def test_a_directory_that_a_command_has_left_is_the_users() -> None:
+    turns = Turns(ignore_roots)
+    authors = Attribution(turns, lambda: [Session(2, "agent", "/elsewhere")])
+    turn = turns.enter(Session(1, "agent", "/work"))
+    turn.ready.set()
+    turn.mentions.add_command("make", "/elsewhere")
+    call(turn, NOW - 5, NOW + 5)
+    assert authors.author_of("/elsewhere/a.txt", NOW + MAX_DELAY_NS) is None
+
+
+def test_roots_of_other_sessions_are_resolved_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = [Session(n, "agent", f"/elsewhere/{n % 3}") for n in range(100)]
+    turns = Turns(ignore_roots)
+    authors = Attribution(turns, lambda: sessions)
+    turn = turns.enter(Session(1, "agent", "/work"))
+    turn.ready.set()
+    resolved: list[str] = []
+    realpath = os.path.realpath
+
+    def resolve(path: str) -> str:
+        resolved.append(path)
+        return realpath(path)
+
+    monkeypatch.setattr(os.path, "realpath", resolve)
+    for n in range(100):
+        assert authors.author_of(f"/elsewhere/{n % 3}/a.txt", NOW) is None
+    assert sorted(resolved) == ["/elsewhere/0", "/elsewhere/1", "/elsewhere/2"]
 
 
 @pytest.mark.parametrize("is_before_turn", [True, False])

@@ -47,6 +47,8 @@ class Mentions:
     def __init__(self) -> None:
         self._paths = set[str]()
         self._folders = set[str]()
+        self.directories = set[str]()
+        """Directories (real) in which commands run."""
         self._globs: list[re.Pattern[str]] = []
         self._unread: dict[tuple[str, str, bool], None] = {}
         self._read = set[tuple[str, str, bool]]()
@@ -76,14 +78,19 @@ class Mentions:
     def named_among(self, paths: Iterable[str]) -> set[str]:
         """Return the ``paths`` (real) that are named. This call blocks."""
         self.has_new_names = False
+        self.parse()
+        return {path for path in paths if self.contains(path)}
+
+    def parse(self) -> None:
+        """Parse the texts added since the last call. This call blocks."""
         while self._unread:
             key = next(iter(self._unread))
             self._parse(*key)
             self._read.add(key)
             self._unread.pop(key, None)
-        return {path for path in paths if self._contains(path)}
 
-    def _contains(self, path: str) -> bool:
+    def contains(self, path: str) -> bool:
+        """Return whether a parsed text names this path (real)."""
         if path in self._paths or any(glob.fullmatch(path) for glob in self._globs):
             return True
         return bool(self._folders) and not self._folders.isdisjoint(_parent_folders(path))
@@ -100,6 +107,7 @@ class Mentions:
                 else:
                     self._paths.update(_resolve_word(base, word))
         if is_command:
+            self.directories.update(bases)
             for base in bases:
                 found = {
                     path for word in _folders_written_to(text) for path in _resolve_word(base, word)

@@ -177,6 +177,19 @@ class Turn:
         roots = (*self.roots, *self.outer)
         return path in self.naming_times or any(is_below(path, root) for root in roots)
 
+    def may_have_changed(self, path: str, at: int) -> bool:
+        """Return whether a command that ran at a time (ns) may have changed a file elsewhere.
+
+        It names the file, or runs in a directory that contains the file. This call blocks.
+        """
+        if not self.had_call(at, MAX_DELAY_NS):
+            return False
+        self.mentions.parse()
+        return self.mentions.contains(path) or any(
+            is_below(path, folder) and not any(is_below(root, folder) for root in self.roots)
+            for folder in self.mentions.directories
+        )
+
     def had_prompt(self, at: int) -> bool:
         """Return whether the agent had a prompt at a time in nanoseconds."""
         if any(start <= at < end for start, end in self.idle):
@@ -326,10 +339,13 @@ class Attribution:
     def __init__(self, turns: Turns, sessions: Callable[[], Iterable[AgentSession]]) -> None:
         self._turns = turns
         self._sessions = sessions
+        self._real_roots: dict[str, str] = {}
+        """Directories of sessions with symlinks resolved, since a turn last began."""
         self._starting: list[Turn] = []
 
     def enter(self, turn: Turn) -> None:
         """Add a turn that begins or gets another prompt."""
+        self._real_roots.clear()
         waiting = (one for one in self._starting if not (one.ready.is_set() or one.over.is_set()))
         self._starting = [one for one in waiting if one is not turn]
         if not turn.ready.is_set():
@@ -340,12 +356,18 @@ class Attribution:
 
         If a message that may still arrive could change the answer, wait for it.
         """
-        at = await to_thread.run_sync(changed_at, path)
+        at = await to_thread.run_sync(self._changed_at, path)
         age = time.time_ns() - at
         if 0 <= age < MAX_DELAY_NS and not self.is_sure(path, at):
             await anyio.sleep((MAX_DELAY_NS - age) / 1e9)
             at = await to_thread.run_sync(changed_at, path)
         return self.author_of(path, at), at
+
+    def _changed_at(self, path: str) -> int:
+        """Return the time of a change. Parse new commands of agents here, in a worker thread."""
+        for turn in self._turns:
+            turn.mentions.parse()
+        return changed_at(path)
 
     def author_of(self, path: str, at: int) -> Turn | None:
         """Return the turn that changed a file at a time in nanoseconds; None for the user.
@@ -371,16 +393,21 @@ class Attribution:
     def _turns_at_work(self, path: str, at: int) -> list[Turn]:
         """Return the turns that had a prompt at a time and may change a file.
 
-        For a file outside of the directories of all sessions, return those that are `ready`.
+        For a file in the directory of another session, return those with a command that may have
+        changed it; for a file outside of all sessions, return those that are `ready`.
         """
         self._starting = [turn for turn in self._starting if not turn.ready.is_set()]
         ready = [turn for turn in self._turns.ready_turns() if turn.had_prompt(at)]
         sent = [turn for turn in self._starting if turn.idle and turn.had_prompt(at)]
         found = [turn for turn in (*ready, *sent) if turn.may_change(path)]
-        return found if found or self._is_in_session(path) else ready
+        if found or not self._is_in_session(path):
+            return found or ready
+        return [turn for turn in ready if turn.may_have_changed(path, at)]
 
     def _is_in_session(self, path: str) -> bool:
-        roots = (root for session in self._sessions() for root in real_roots(session))
+        roots = {root for session in self._sessions() for root in session.roots}
+        for root in roots - self._real_roots.keys():
+            self._real_roots[root] = os.path.realpath(root)
         return any(turn.may_change(path) for turn in self._turns) or any(
-            is_below(path, root) for root in roots
+            is_below(path, self._real_roots[root]) for root in roots
         )
