@@ -173,6 +173,7 @@ def test_snacks_shows_the_preview_of_a_choice(editor: Editor) -> None:
     editor.rpc.notify("nvim_command", "Acp ask")
     editor.wait_screen("explain: ")
     editor.keys("expl")
+    until(lambda: not any("review: " in row for row in editor.screen()))
     editor.wait_screen("│Explain this code")
     editor.keys("<Esc><Esc>")
     editor.wait("vim.fn.mode() == 'n'")
