@@ -26,7 +26,7 @@ COLUMNS = 80
 PART = re.compile(r"(why|part)_", re.IGNORECASE)
 LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 PLACE = re.compile(r"%\w|\{\w*(?:![a-z])?(?::[^}]*)?\}")
-COMMAND = re.compile(r":[A-Z]\w+(?: \w+)?!|takes no !|#!")
+COMMAND = re.compile(r":[A-Za-z]\w+(?: \w+)?!|takes no !|#!")
 
 
 def lua_messages() -> dict[str, str]:

@@ -105,6 +105,7 @@ return {
   no_file = 'This buffer has no file',
   not_a_path = '%s is not a file path',
   not_a_file = '%s is a %s now. Not written. Move it away, or use :write {file}',
+  not_overwritten = '%s has changed on disk. Not written. :write! overwrites it',
   no_file_here = 'No file under the cursor',
   not_to_open = '%s: %s',
   changed_on_disk = '%s: the agent changed the same lines on disk. :Acp review shows both',

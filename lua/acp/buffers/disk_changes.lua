@@ -7,6 +7,7 @@ local buffers, save = require('acp.buffers.live'), require('acp.buffers.save')
 local watch = require('acp.buffers.watch')
 local file_stamp, text = require('acp.buffers.file_stamp'), require('acp.buffers.text')
 local nofollow = require('acp.buffers.nofollow')
+local failed_writes = require('acp.buffers.failed_writes')
 
 local MAX_WAIT_MS = 2000 -- longest wait of a user's `:w` for a file's change to be merged
 
@@ -17,6 +18,9 @@ local fresh = {} ---@type table<integer, boolean> whether the stamp may hide a c
 --- Whether a stamp was recorded at the start of a turn. The file may have changed before that and
 --- after the buffer was read.
 local assumed = {} ---@type table<integer, true>
+--- Stamps of files whose change since then was not merged. The host knows their present text, but
+--- their buffers do not have it.
+local unmerged = {} ---@type table<integer, string>
 local checking = {} ---@type table<string, integer> files that the host is checking: their buffers
 -- Autocommands while turns run: for changes on disk, and for writes of the user.
 local on_change, changes = require('acp.base.autocmds').group('acp.disk_changes')
@@ -65,10 +69,12 @@ end
 function M.on_checked(path, same)
   local bufnr = checking[path]
   checking[path] = nil
-  if bufnr and api.nvim_buf_is_loaded(bufnr) and file_stamp.of_path(path) == same then
-    if stamps[bufnr] ~= same then save.accept_same_text(bufnr) end
-    stamps[bufnr] = stamps[bufnr] and same
-  end
+  if not bufnr or not api.nvim_buf_is_loaded(bufnr) then return end
+  local known, now = stamps[bufnr], file_stamp.of_path(path)
+  if same == vim.NIL and now ~= known then unmerged[bufnr] = known end
+  if now ~= same or (known and unmerged[bufnr] == known) then return end
+  if known ~= same then save.accept_same_text(bufnr) end
+  stamps[bufnr] = known and same
 end
 
 --- Forget outstanding checks after the host has exited.
@@ -83,6 +89,8 @@ function M.is_settled() return next(checking) == nil end
 --- Merge a file that an agent has changed into its buffer before the user saves the buffer. If the
 --- texts conflict, this save does not end the conflict.
 ---@param match string the path to write
+---@return 'unknown'|'unmerged'|nil missing the host has not answered in time, or has not merged the
+---  file; Neovim will ask whether to overwrite it
 local function merge_before_save(bufnr, match)
   local name = api.nvim_buf_get_name(bufnr)
   local path, now = uv.fs_realpath(name), file_stamp.of_path(name)
@@ -91,10 +99,32 @@ local function merge_before_save(bufnr, match)
   local known = save.in_conflict(bufnr)
   if now ~= stamps[bufnr] or fresh[bufnr] then request_check(bufnr) end
   if not checking[path] then return end
-  vim.wait(MAX_WAIT_MS, function() return not checking[path] end, 5)
+  local is_checked = vim.wait(MAX_WAIT_MS, function() return not checking[path] end, 5)
   if save.in_conflict(bufnr) and not known then
     watch.unaware(bufnr)
     require('acp.base.notify').show('warn', 'changed_on_disk', vim.fs.basename(name))
+  end
+  if file_stamp.of_path(name) ~= stamps[bufnr] then
+    return is_checked and 'unmerged' or 'unknown'
+  end
+end
+
+--- Return why not to write a file. Neovim would block on a path that is no longer a regular file. A
+--- key that was typed before Neovim asks whether to overwrite the file must not be the answer.
+---@param bufnr integer
+---@param match string the path to write
+---@return string|nil message
+local function refusal(bufnr, match)
+  local missing = merge_before_save(bufnr, match)
+  local messages, name = require('acp.base.messages'), vim.fs.basename(match)
+  local stat = uv.fs_stat(match)
+  local own = match == api.nvim_buf_get_name(bufnr) and not watch.is_held(bufnr)
+  if own and stat and stat.type ~= 'file' then
+    return messages.not_a_file:format(name, stat.type)
+  end
+  local asks = missing and vim.v.cmdbang == 0
+  if asks and (missing == 'unknown' or vim.fn.getchar(1) ~= 0) then
+    return messages.not_overwritten:format(name)
   end
 end
 
@@ -103,19 +133,18 @@ end
 local REFUSE = "if v:lua.require'acp.buffers.disk_changes'"
   .. ".refuses(str2nr(expand('<abuf>')), expand('<amatch>')) | call interrupt() | endif"
 
---- Return whether to refuse the user's write because the path is no longer a regular file. Neovim
---- would block on a pipe.
+--- Return whether to refuse the user's write. If so, show why, and process the keys that the user
+--- has typed meanwhile.
 ---@param bufnr integer
 ---@param match string the path to write
 ---@return boolean
 function M.refuses(bufnr, match)
-  merge_before_save(bufnr, match)
-  local stat = uv.fs_stat(match)
-  local own = match == api.nvim_buf_get_name(bufnr) and not watch.is_held(bufnr)
-  if not own or not stat or stat.type == 'file' then return false end
-  local message = require('acp.base.messages').not_a_file
-  message = message:format(vim.fs.basename(match), stat.type)
+  local message = refusal(bufnr, match)
+  if not message then return false end
+  local typed_keys = require('acp.buffers.typed_keys')
+  local keys = typed_keys.take()
   vim.schedule(function() require('acp.base.notify').error(message) end)
+  typed_keys.give_back(keys)
   return true
 end
 
@@ -290,7 +319,7 @@ local function check_remaining()
   for bufnr, known in pairs(stamps) do
     local in_sync = api.nvim_buf_is_loaded(bufnr) and not save.in_conflict(bufnr)
     local now = in_sync and file_stamp.of_buffer(bufnr)
-    if now and now ~= known then request_check(bufnr) end
+    if now and now ~= known and unmerged[bufnr] ~= known then request_check(bufnr) end
   end
 end
 
@@ -336,8 +365,10 @@ function M.quiet(active)
       end
     end
   end
-  local events = { 'BufReadPost', 'BufWritePost', 'BufFilePost' }
-  on_change(events, function(args) handle_buffer(args.buf, args.event == 'BufReadPost') end)
+  on_change({ 'BufReadPost', 'BufWritePost', 'BufFilePost' }, function(args)
+    local has_failed = args.event == 'BufWritePost' and failed_writes.has_failed(args)
+    if not has_failed then handle_buffer(args.buf, args.event == 'BufReadPost') end
+  end)
   local function is_handled(bufnr) return stamps[bufnr] ~= nil end
   local function update_autoread() require('acp.buffers.autoread').changed(is_handled) end
   on_change('ModeChanged', update_autoread)

@@ -18,14 +18,15 @@ local function is_file(bufnr)
     and api.nvim_buf_get_name(bufnr) ~= ''
 end
 
---- Return the number of writes. Vim script evaluates it, because converting the whole tree to a Lua
---- table would take twice as long.
-local function count(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
+--- Return the number of times that a buffer was written to its own file. Vim script evaluates it,
+--- because converting the whole tree to a Lua table would take twice as long.
+---@return integer
+function M.count(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
 
 --- Record the current number of writes of a buffer.
 function M.note(bufnr)
   if is_file(bufnr) then
-    known[bufnr] = { tick = api.nvim_buf_get_changedtick(bufnr), count = count(bufnr) }
+    known[bufnr] = { tick = api.nvim_buf_get_changedtick(bufnr), count = M.count(bufnr) }
   end
 end
 

@@ -5,6 +5,7 @@ local M = {}
 
 local api, uv = vim.api, vim.uv
 local silent_saves = require('acp.buffers.silent_saves')
+local failed_writes = require('acp.buffers.failed_writes')
 local real_path = require('acp.base.places').real_path
 
 ---@class acp.WatchedBuffer
@@ -222,8 +223,9 @@ local function end_with_file(bufnr, ended)
   end
 end
 
----@param args { buf: integer, match: string, silent?: boolean }
+---@param args { buf: integer, match: string, event?: string, silent?: boolean }
 local function on_saved(args)
+  if not args.silent and failed_writes.has_failed(args) then return end
   local watch = watched[args.buf]
   local path = watch and watch.path or real_path(args.buf)
   local own = uv.fs_realpath(args.match) == path
@@ -265,7 +267,7 @@ silent_saves.listen(
 )
 on({ 'FileWritePost', 'FileAppendPost' }, function(args)
   local path = uv.fs_realpath(args.match)
-  if path then report_other_file(path) end
+  if path and not failed_writes.has_failed(args) then report_other_file(path) end
 end)
 on('BufReadPost', on_read)
 -- The event has no buffer number, but the buffer with the option is current.

@@ -6,6 +6,7 @@ local api, fn, uv = vim.api, vim.fn, vim.uv
 local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
 local save, backup_copy = require('acp.buffers.save'), require('acp.buffers.backup_copy')
 local file_stamp = require('acp.buffers.file_stamp')
+local saves_of = require('acp.buffers.silent_saves').count
 
 local UNDONE = 'an autocommand has undone the change'
 
@@ -40,8 +41,6 @@ local UNDONE = 'an autocommand has undone the change'
 --- Return the number of the change that the buffer is at.
 ---@return integer
 function M.change_of(bufnr) return api.nvim_buf_call(bufnr, fn.changenr) end
-
-local function saves_of(bufnr) return api.nvim_eval(('undotree(%d).save_last'):format(bufnr)) end
 
 --- Return why the write must not happen now. Neovim opens anything at the path and blocks on a
 --- pipe.

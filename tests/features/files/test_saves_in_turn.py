@@ -5,11 +5,14 @@ user's saves are not the agent's.
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import pytest
 
 from tests.support.editor import Editor
 from tests.support.git import repository
+from tests.support.killed_host import HOST_PID
 from tests.support.lua import lua_chunk
 from tests.support.pending_edits import LINES, edits_by_name, lines, reject_all, wait_count
 from tests.support.script_lines import shell, silently
@@ -200,7 +203,10 @@ def test_a_file_touched_or_replaced_in_an_earlier_turn_is_saved(
 def test_a_file_that_no_store_keeps_is_not_overwritten_without_a_prompt(
     editor: Editor, ended: bool
 ) -> None:
-    """Its content before the agent's change is unknown, so Neovim prompts as usual."""
+    """Its content before the agent's change is unknown, so Neovim prompts as usual.
+
+    Keys that are typed before the prompt are no answer to it.
+    """
     editor.write(".gitignore", "a.txt\n")
     repository(editor.work)
     path = editor.write("a.txt", LINES)
@@ -215,6 +221,10 @@ def test_a_file_that_no_store_keeps_is_not_overwritten_without_a_prompt(
         end(editor)
         editor.wait("not require('acp.buffers.watch').at_work(...)", str(path))
         editor.wait("require('acp.buffers.disk_changes').is_settled()")
+    if not ended:
+        editor.keys(":w<CR>oyes, new<Esc>")
+        editor.wait_message("a.txt has changed on disk. Not written")
+        assert editor.lua("return vim.fn.getline(2)") == "yes, new"
     editor.keys(":w<CR>")
     editor.wait_screen("Do you really want to write to it")
     editor.keys("n")
@@ -224,7 +234,49 @@ def test_a_file_that_no_store_keeps_is_not_overwritten_without_a_prompt(
     assert path.read_text() == lines(l4="four")
     (home / "end").touch()
     editor.wait_event("AcpTurnEnd")
+    assert editor.lua("return vim.fn.search('^mine$', 'n')") == (16 if ended else 17)
     editor.errors_expected = True
+
+
+def test_a_write_while_the_host_hangs_overwrites_nothing(project: Editor) -> None:
+    """Keys that are typed meanwhile keep their meaning, and the file is merged later."""
+    project.wait("require('acp.buffers.watch').at_work(...)", str(project.work / "a.txt"))
+    project.lua("vim.fn.setline(16, 'mine')")
+    host = project.lua(HOST_PID)
+    os.kill(host, signal.SIGSTOP)
+    change(project)
+    project.keys(":w<CR>Goy and n<Esc>")
+    project.wait_message("a.txt has changed on disk. Not written. :write! overwrites it")
+    os.kill(host, signal.SIGCONT)
+    project.wait("vim.fn.getline(4) == 'four'")
+    assert (project.work / "a.txt").read_text() == lines(l4="four")
+    save(project, WRITTEN)
+    text = (project.work / "a.txt").read_text()
+    assert text == lines(l4="four", l16="mine") + "y and n\n"
+    end(project)
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
+
+
+def test_a_declined_write_is_no_save(project: Editor) -> None:
+    project.wait("require('acp.buffers.watch').at_work(...)", str(project.work / "a.txt"))
+    project.lua("vim.fn.setline(16, 'mine')")
+    host = project.lua(HOST_PID)
+    os.kill(host, signal.SIGSTOP)
+    change(project)
+    project.cmd("autocmd! acp.user_writes")
+    project.keys(":w<CR>")
+    project.wait_screen("Do you really want to write to it")
+    project.keys("n")
+    project.wait_screen("Press ENTER")
+    project.keys("<CR>")
+    os.kill(host, signal.SIGCONT)
+    end(project)
+    project.wait("vim.fn.getline(4) == 'four'")
+    assert project.lua("return vim.fn.getline(16)") == "mine"
+    assert project.lua("return vim.bo.modified")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    assert edits_by_name(project)["a.txt"]["hunks"] == 1
 
 
 def test_a_save_after_another_change_to_a_conflicting_file_is_merged(project: Editor) -> None:

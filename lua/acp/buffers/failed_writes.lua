@@ -1,0 +1,37 @@
+--- Detection of failed writes. Neovim fires |BufWritePost| after these too, for example after a
+--- write that the user has declined because the file has changed.
+local M = {}
+
+local file_stamp = require('acp.buffers.file_stamp')
+local saves_of = require('acp.buffers.silent_saves').count
+
+---@class acp.BegunWrite
+---@field match string path to write
+---@field saves integer number of writes of the buffer before this one
+---@field stamp? string the file's stamp before the write
+
+local begun = {} ---@type table<integer, acp.BegunWrite> last write of each buffer
+
+local on = require('acp.base.autocmds').group('acp.failed_writes')
+on({ 'BufWritePre', 'FileWritePre', 'FileAppendPre' }, function(args)
+  local stamp = file_stamp.of_path(args.match)
+  begun[args.buf] = { match = args.match, saves = saves_of(args.buf), stamp = stamp }
+end)
+on('BufWipeout', function(args) begun[args.buf] = nil end)
+
+--- Return whether the write that has just ended has failed.
+---@param args { buf: integer, match: string } of its autocommand
+---@return boolean
+function M.has_failed(args)
+  local write = begun[args.buf]
+  local is_known = write and write.match == args.match
+  if not is_known or require('acp.buffers.save_handlers').any(args.buf, 'BufWriteCmd') then
+    return false
+  elseif args.event == 'BufWritePost' and args.match == vim.api.nvim_buf_get_name(args.buf) then
+    return saves_of(args.buf) == write.saves
+  end
+  local stamp, is_fresh = file_stamp.of_path(args.match)
+  return stamp == write.stamp and not is_fresh
+end
+
+return M

@@ -1,0 +1,28 @@
+--- Keys that the user has typed while Neovim was busy. An interrupt would drop them, and a dialog
+--- of Neovim would take them as its answer.
+local M = {}
+
+--- Remove the waiting keys and return those that the user typed. The rest of a mapping or macro is
+--- dropped, as after an error.
+---@return string keys in the internal form
+function M.take()
+  local keys = {}
+  local is_typed
+  local listener = vim.on_key(function(_, typed) is_typed = typed ~= nil and typed ~= '' end)
+  repeat
+    is_typed = false
+    local key = vim.fn.getcharstr(0)
+    if is_typed then keys[#keys + 1] = key end
+  until key == ''
+  vim.on_key(nil, listener)
+  return table.concat(keys)
+end
+
+--- Type keys again as soon as Neovim waits for a key.
+---@param keys string from `take`
+function M.give_back(keys)
+  if keys == '' then return end
+  vim.schedule(function() vim.api.nvim_feedkeys(keys, 'mt', false) end)
+end
+
+return M
