@@ -274,6 +274,16 @@ class AgentSession(Protocol):
         ...
 
     @property
+    def is_cancelling(self) -> bool:
+        """Return whether a turn is being cancelled."""
+        ...
+
+    @property
+    def cancels(self) -> int:
+        """Return how often the user has cancelled a turn of the session."""
+        ...
+
+    @property
     def is_over(self) -> bool:
         """Return whether it is closed, or has failed."""
         ...

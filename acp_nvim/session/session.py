@@ -129,6 +129,8 @@ class Session:
     """Number of the session that receives prompts written for this one after it was closed."""
     turn = 0
     """Number of the last turn that began, from 1."""
+    own_cancels = 0
+    """Number of turns that the user has cancelled, without those of the parent session."""
     held = False
     """Whether the queue waits for the user."""
     replaying = False
@@ -243,6 +245,16 @@ class Session:
     def is_running(self) -> bool:
         """Return whether a turn runs or is being cancelled."""
         return self.status in ("running", "cancelling")
+
+    @property
+    def is_cancelling(self) -> bool:
+        """Return whether a turn is being cancelled."""
+        return self.root.status == "cancelling"
+
+    @property
+    def cancels(self) -> int:
+        """Return how often the user has cancelled a turn of the session."""
+        return self.root.own_cancels
 
     @property
     def is_over(self) -> bool:

@@ -285,6 +285,28 @@ async def test_a_user_who_keeps_the_buffer_busy_refuses_the_write(
     assert str(served.buffers.texts[served.path("f")]) == "a\nb\nc\n"
 
 
+@pytest.mark.parametrize("is_over", [False, True])
+async def test_a_write_that_waits_is_refused_once_its_turn_is_cancelled(
+    served: AgentFiles, is_over: bool
+) -> None:
+    """The turn may have ended, and the next one begun, before the next attempt."""
+
+    def cancel() -> None:
+        served.session.cancels += 1
+        served.session.is_cancelling = not is_over
+
+    served.buffers.open(served.path("f"), "a\nb\nc\n")
+    served.buffers.outcomes = [WriteResult("busy", "an operator of the user waits")]
+    served.buffers.meanwhile = cancel
+    assert await served.reason(served.write, "f", "A\nb\nc\n") == (-32602, "denied")
+    assert str(served.buffers.texts[served.path("f")]) == "a\nb\nc\n"
+    served.buffers.meanwhile = lambda: None
+    if is_over:
+        await served.write("f", "A\nb\nc\n")
+    else:
+        assert await served.reason(served.write, "f", "A\nb\nc\n") == (-32602, "denied")
+
+
 @pytest.mark.parametrize("reason", ["readonly", "conflict", "failed"])
 async def test_a_refusal_of_the_editor_is_passed_on(served: AgentFiles, reason: Any) -> None:
     served.buffers.open(served.path("f"), "a\n")

@@ -52,6 +52,7 @@ class Session:
 
     n, key, cwd, roots, is_running, is_over = 1, "1", "/", ("/",), True, False
     id, agent, title, directories = "s1", "agent", None, ()
+    is_cancelling, cancels = False, 0
 
 
 LATE = PostponedChange(Session(), 7)

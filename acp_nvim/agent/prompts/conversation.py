@@ -175,6 +175,7 @@ class Conversation:
             cancel_questions(session, self._tasks, "cancel")
             return True
         session.status = "cancelling"
+        session.own_cancels += 1
         session.change("status")
         self.recall()
         connection.agent.cancel(session.id)

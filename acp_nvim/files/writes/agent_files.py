@@ -26,7 +26,13 @@ from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.files import Files
 from acp_nvim.files.journal.persistence import Persistence
 from acp_nvim.files.ports import AgentSession, BufferText, NotLoaded
-from acp_nvim.files.writes.agent_write import AgentWrite, AllowedChange, CompletedWrite
+from acp_nvim.files.writes.agent_write import (
+    AgentWrite,
+    AllowedChange,
+    CheckCancelled,
+    CompletedWrite,
+    cancel_check,
+)
 
 S = TypeVar("S", bound=AgentSession)
 S_contra = TypeVar("S_contra", contravariant=True)
@@ -131,15 +137,24 @@ class AgentFiles(Generic[S]):
         Do nothing if the text is the same. Call ``answer`` as soon as the file is written, before
         the change is shown for review.
         """
+        check_cancelled = cancel_check(session)
+        check_cancelled(path)
         where, why = await self.guard.allow(session, "write", path)
         if path.endswith("/"):
             raise Refusal("directory", where.path, "names a directory")
         if why != "secret" and self._options().secret and await self._has_key(where):
             await self.guard.question(session, "write", where, "secret")
-        await self._write(session, where, parse(content), answer=answer)
+        await self._write(session, where, parse(content), check_cancelled, answer=answer)
 
     async def merge_change(
-        self, session: S, where: Place, base: Text | None, text: Text, *, is_known: bool
+        self,
+        session: S,
+        where: Place,
+        base: Text | None,
+        text: Text,
+        check_cancelled: CheckCancelled,
+        *,
+        is_known: bool,
     ) -> WrittenFile | None:
         """Merge a change that the user has allowed into the live text; None if nothing changes.
 
@@ -147,13 +162,15 @@ class AgentFiles(Generic[S]):
         the change, whatever it last read of the file. Otherwise the change counts as the user's.
         """
         seen = self._bases.last_seen(session.key, where.real)
-        return await self._write(session, where, text, AllowedChange(base, seen, is_known))
+        allowed = AllowedChange(base, seen, is_known)
+        return await self._write(session, where, text, check_cancelled, allowed)
 
     async def _write(
         self,
         session: S,
         where: Place,
         content: Text,
+        check_cancelled: CheckCancelled,
         allowed: AllowedChange | None = None,
         answer: Callable[[], None] = lambda: None,
     ) -> WrittenFile | None:
@@ -172,6 +189,7 @@ class AgentFiles(Generic[S]):
                         partial(self._amendments.apply, session),
                         on_write,
                         partial(unread.base, session),
+                        check_cancelled,
                         allowed,
                     ).run(answer)
             written = None if completed is None else self._record(session, file, completed)

@@ -24,7 +24,13 @@ from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Reason, Refusal
 from acp_nvim.files.bytes.text_fit import fit_text, restore_raw, unencodable, with_returns
 from acp_nvim.files.files import Files
-from acp_nvim.files.ports import BufferChange, BufferText, NotLoaded, WriteResult
+from acp_nvim.files.ports import (
+    AgentSession,
+    BufferChange,
+    BufferText,
+    NotLoaded,
+    WriteResult,
+)
 
 PATIENCE_S: Final = 10.0
 """Time to retry a write while the buffer keeps changing or allows no edit, in seconds."""
@@ -54,6 +60,21 @@ _REASONS: Final[dict[str, Reason]] = {
 
 GONE: Final = "all lines of this text were taken out of the file since; read it again"
 UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
+
+
+CheckCancelled = Callable[[str], None]
+"""Function that raises Refusal, for a path, once the user has cancelled the turn."""
+
+
+def cancel_check(session: AgentSession) -> CheckCancelled:
+    """Return a function that raises Refusal if a turn is cancelled now or has been since."""
+    cancels = session.cancels
+
+    def check(path: str) -> None:
+        if session.is_cancelling or session.cancels != cancels:
+            raise Refusal("denied", path, "the turn was cancelled")
+
+    return check
 
 
 class CompletedWrite(msgspec.Struct, frozen=True):
@@ -95,10 +116,11 @@ class AgentWrite:
         amend: ApplyAmendment,
         on_write: OnWrite,
         unread: Unread,
+        check_cancelled: CheckCancelled,
         allowed: AllowedChange | None = None,
     ) -> None:
-        """``session`` is the key of the session; ``allowed`` is the change that the user has
-        allowed, if the write asked for one.
+        """``session`` is the key of the session. ``check_cancelled`` is called right before each
+        attempt. ``allowed`` is the change that the user has allowed, if the write asked for one.
         """
         self._buffers = files.buffers
         self._bases = files.bases
@@ -109,6 +131,7 @@ class AgentWrite:
         self._amend = amend
         self._on_write = on_write
         self._unread = unread
+        self._check_cancelled = check_cancelled
         self._allowed = allowed
         self._base = self._agents_text = self._present = content
         """Text before and after the write as the agent knows it, and the text in the file."""
@@ -283,6 +306,7 @@ class AgentWrite:
             set_modified=self._is_new,
             verify=self._where,
         )
+        self._check_cancelled(self._where.path)
         self._on_write(None if self._is_new else live.text, merged.text, merged.hunks)
         written = await self._buffers.write(self._where, live, change)
         if written.outcome not in {"done", "moved", "busy"}:
@@ -315,6 +339,7 @@ class AgentWrite:
             data = encode(merged.text, stored.format)
         except UnicodeEncodeError as error:
             raise self._refuse("failed", f"cannot be written: {error.reason}") from error
+        self._check_cancelled(self._where.path)
         self._on_write(None if self._is_new else stored.text, merged.text, merged.hunks)
         await to_thread.run_sync(disk.write, self._where, data)
         if disk.read(self._where, None) != data:

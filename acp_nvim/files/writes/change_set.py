@@ -25,6 +25,7 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession
 from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.files.writes.agent_files import AgentFiles, WrittenFile
+from acp_nvim.files.writes.agent_write import CheckCancelled, cancel_check
 from acp_nvim.files.writes.file_writer import FileWriter, Refused, refusal_reason
 
 S = TypeVar("S", bound=AgentSession)
@@ -131,6 +132,7 @@ class ChangeSets(Generic[S]):
     async def _carry_out(
         self, session: S, changes: Sequence[FileChange], is_known: bool
     ) -> list[WrittenFile]:
+        check_cancelled = cancel_check(session)
         await self.check(changes)
         places = [path for it in changes for path in (it.path, it.origin) if path is not None]
         pending = {path: self._files.ledger.get(path) for path in places}
@@ -138,7 +140,8 @@ class ChangeSets(Generic[S]):
         written: list[WrittenFile] = []
         for step in _in_order(changes):
             try:
-                written_file = await self._make_change(session, step, is_known)
+                check_cancelled(step.path)
+                written_file = await self._make_change(session, step, check_cancelled, is_known)
             except (Refusal, Refused) as error:
                 unrestored = await self._undo_steps(reversed(done), pending)
                 raise Refusal(
@@ -150,7 +153,7 @@ class ChangeSets(Generic[S]):
         return written
 
     async def _make_change(
-        self, session: S, step: FileChange, is_known: bool
+        self, session: S, step: FileChange, check_cancelled: CheckCancelled, is_known: bool
     ) -> WrittenFile | None:
         if step.origin is not None:
             await self._move(session, step.origin, step.path, step.before)
@@ -158,7 +161,7 @@ class ChangeSets(Generic[S]):
         where = Place(step.path, step.path)
         if step.after is not None:
             return await self._agent_files.merge_change(
-                session, where, step.before, step.after, is_known=is_known
+                session, where, step.before, step.after, check_cancelled, is_known=is_known
             )
         await self._delete(session, step.path, step.before)
         return WrittenFile(step.path, step.before, None)

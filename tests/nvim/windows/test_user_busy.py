@@ -236,6 +236,20 @@ def test_a_write_into_a_lasting_selection_is_refused(
     assert lines(editor) == [f"line {n}" for n in range(1, 22) if n not in (5, 6)]
 
 
+def test_a_write_that_waits_for_a_command_is_not_made_after_a_cancel(project: Editor) -> None:
+    project.lua(TRIED)
+    project.keys("5Gd")
+    project.prompt(change("fs", project.work / "a.txt"))
+    project.wait("_G.tried")
+    project.cmd("AcpCancel")
+    answers = project.traffic[-1].wait_answers("fs/write_text_file")
+    assert answers[0]["error"]["data"]["reason"] == "denied"
+    project.keys("d")
+    project.wait_event("AcpTurnEnd", 2)
+    assert lines(project) == [f"line {n}" for n in range(1, 21) if n != 5]
+    assert (project.work / "a.txt").read_text() == LINES
+
+
 @pytest.mark.parametrize("route", WAYS)
 def test_keys_of_an_incomplete_command_are_not_disturbed(project: Editor, route: str) -> None:
     """Neovim serves no requests meanwhile."""
