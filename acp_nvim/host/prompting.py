@@ -18,7 +18,9 @@ from acp_nvim.nvim.buffers import texts_of
 from acp_nvim.nvim.environment import agent_environment
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import RemoteProtocolError
+from acp_nvim.session import queue
 from acp_nvim.session.prompts import BUFFER_URI, Attachment, Excerpt, Prompt, Variable
+from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args
 
 
@@ -49,11 +51,11 @@ def is_empty(prompt: Prompt) -> bool:
 def conversation_for(host: Host, args: Args) -> Conversation:
     """Return the session for a prompt, or a new one if there is none.
 
-    All prompts for a closed session go to the same new session.
+    All prompts for a session that has ended go to the same new session, with its queue.
     """
     named = None if args.get("new") else host.sessions.conversation(args.get("session"))
     found = named
-    while found is not None and found.session.status == "closed":
+    while found is not None and found.session.has_ended:
         found = (
             None
             if found.session.successor is None
@@ -62,15 +64,27 @@ def conversation_for(host: Host, args: Args) -> Conversation:
     wanted = args.get("agent")
     if found is not None and wanted in (None, "", found.session.agent):
         return found
-    found = host.transcripts.continue_chat(named) if named is not None and not wanted else None
+    found = None
+    if named is not None and named.session.status == "closed" and not wanted:
+        found = host.transcripts.continue_chat(named)
     if named is not None and found is not None:
         named.session.successor = found.session.n
         return found
     found = host.sessions.new(args["cwd"], wanted, preset=args.get("preset"))
-    if named is not None and named.session.status == "closed":
+    if named is not None and named.session.has_ended:
         named.session.successor = found.session.n
+        _move_waiting(host, named.session, found.session)
+    if named is not None and named.session.status == "closed":
         host.echo("info", wording.SESSION_CLOSED.format(session=named.session.n))
     return found
+
+
+def _move_waiting(host: Host, old: Session, new: Session) -> None:
+    """Move the composer and the queue of a session that has ended. The queue is held."""
+    host.screen.push("composer_moves", old.n, new.n)
+    if old.queue:
+        queue.hold_first(new, list(old.queue))
+        queue.replace(old, ())
 
 
 def submit(host: Host, conversation: Conversation, sent: Prompt) -> None:

@@ -127,6 +127,8 @@ class Session:
     error: str | None = None
     successor: int | None = None
     """Number of the session that receives prompts written for this one after it was closed."""
+    is_given_up = False
+    """Whether the user has chosen another agent since it failed."""
     turn = 0
     """Number of the last turn that began, from 1."""
     own_cancels = 0
@@ -255,6 +257,11 @@ class Session:
     def cancels(self) -> int:
         """Return how often the user has cancelled a turn of the session."""
         return self.root.own_cancels
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the next prompt opens a new session instead."""
+        return self.status == "closed" or (self.status == "failed" and self.is_given_up)
 
     @property
     def is_over(self) -> bool:

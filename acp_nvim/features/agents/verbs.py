@@ -11,7 +11,10 @@ from acp_nvim.verbs import Args, verb
 
 @verb("agent")
 def agent(host: Host, args: Args) -> None:
-    """Choose the agent for new sessions."""
+    """Choose the agent for new sessions.
+
+    If the current session has failed with another agent, its next prompt opens a new session.
+    """
     name = str(args["name"])
     try:
         problem = None if host.options.spec(name) else wording.NO_SUCH_AGENT.format(agent=name)
@@ -22,11 +25,14 @@ def agent(host: Host, args: Args) -> None:
         return
     host.options.choose_agent(name)
     current = host.sessions.conversation(None)
-    empty = current is not None and not current.session.topic and current.session.agent != name
-    host.echo(
-        "info",
-        words.NEW_SESSIONS_USE.format(agent=name) + (words.PART_PROMPT_OPENS if empty else ""),
-    )
+    text = words.NEW_SESSIONS_USE.format(agent=name)
+    if current is not None and current.session.agent != name:
+        if current.session.status == "failed":
+            text += words.PART_NEXT_PROMPT_OPENS
+            current.session.is_given_up = True
+        elif not current.session.topic:
+            text += words.PART_PROMPT_OPENS
+    host.echo("info", text)
 
 
 @verb("restart")

@@ -200,6 +200,26 @@ def test_an_agent_can_be_stopped_while_it_starts(editor: Editor) -> None:
     assert editor.lines("acp://composer/1") == ["hello"]
 
 
+def test_the_next_prompt_after_a_failure_goes_to_the_agent_chosen_then(editor: Editor) -> None:
+    """The prompts that waited for the failed agent wait there, too."""
+    editor.agent("script")
+    editor.setup({"agent": "mute", "agents": {"mute": {"command": ["sh", "-c", "exit 3"]}}})
+    editor.lua("require('acp').prompt('say one') require('acp').prompt('say two')")
+    editor.wait("(require('acp').state().sessions[1] or {}).status == 'failed'")
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    editor.cmd("Acp agent script")
+    editor.wait_message("New sessions use script. Your next prompt opens one")
+    editor.cmd("AcpPrompt")
+    editor.keys("<Esc>:w<CR>")
+    editor.wait_event("AcpTurnEnd")
+    assert editor.session(2)["agent"] == "script"
+    editor.wait("vim.api.nvim_buf_get_name(0):match('composer/2$')")
+    assert "one" in editor.chat(2)
+    assert editor.session(2)["queue"] == ["say two"]
+    assert editor.session(1)["queue"] == []
+    assert editor.state()["current"] == 2
+
+
 def test_an_invalid_answer_to_initialize_names_the_agent(editor: Editor) -> None:
     code = """read line; echo '{"jsonrpc":"2.0","id":1,"result":[]}'; cat >/dev/null"""
     editor.setup({"agent": "odd", "agents": {"odd": {"command": ["sh", "-c", code]}}})
