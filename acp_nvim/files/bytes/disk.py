@@ -64,15 +64,10 @@ def read_decoded(place: Place, limit: int, fileencodings: str, fileformats: str)
 def saved_text(place: Place, limit: int, file_format: Format) -> Text:
     """Return a file's text in the format of its buffer; empty if there is no such file.
 
-    Raise Refusal as `read_decoded` does.
+    The file may have a NUL, as its buffer may. Raise Refusal as `read` does.
     """
     data = read(place, limit)
-    if data is None:
-        return EMPTY
-    try:
-        return decode_as(data, file_format).text
-    except BinaryError as error:
-        raise Refusal("binary", place.path, "is not a text file") from error
+    return EMPTY if data is None else decode_as(data, file_format, allows_nul=True).text
 
 
 def write(place: Place, data: bytes, rights: Rights | None = None) -> None:

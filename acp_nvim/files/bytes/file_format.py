@@ -102,17 +102,19 @@ def decode(
     return _decode_lines(*found, fileformats)
 
 
-def decode_as(data: bytes, file_format: Format | None) -> Decoded:
+def decode_as(
+    data: bytes, file_format: Format | None, *, allows_nul: bool = False
+) -> Decoded:
     """Decode in a given format if the bytes are valid in it, or detect the format (None).
 
-    Raise BinaryError for a NUL.
+    Raise BinaryError for a NUL unless it is allowed.
     """
     if file_format is None:
         return decode(data)
     found = None if file_format.binary else _with_name(data, file_format.encoding)
     if found is None:
         found = data.decode("utf-8", "surrogateescape"), file_format
-    return _decode_lines(*found, file_format.fileformat)
+    return _decode_lines(*found, file_format.fileformat, allows_nul)
 
 
 def fitting(buffer: Format, data: bytes) -> Format:
@@ -206,8 +208,10 @@ def _with_name(data: bytes, name: str) -> tuple[str, Format] | None:
     return content, Format(name, bomb)
 
 
-def _decode_lines(content: str, file_format: Format, fileformats: str) -> Decoded:
-    if "\0" in content:
+def _decode_lines(
+    content: str, file_format: Format, fileformats: str, allows_nul: bool = False
+) -> Decoded:
+    if "\0" in content and not allows_nul:
         raise BinaryError("the bytes hold a NUL")
     if _is_dos(content, fileformats):
         content = content.replace("\r\n", "\n").removesuffix("\x1a")

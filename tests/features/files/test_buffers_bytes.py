@@ -169,6 +169,17 @@ def test_a_control_z_at_the_end_returns_with_the_last_line_end(
     assert live.bytes("f") == data[:-1] + b"four\r\n\x1a"
 
 
+@pytest.mark.parametrize("how", ["edit f", "edit ++bin f"])
+def test_a_nul_in_an_open_file_is_text(live: AgentFilesInNvim, how: str) -> None:
+    """The agent has not read the file since the user changed it."""
+    live.editor.write("f", b"one\0\ntwo\nthree\n")
+    live.editor.cmd(how)
+    live.editor.lua("vim.fn.setline(3, 'mine')")
+    live.options.save = "always"
+    live.write("f", "one\0\nTWO\nthree\n")
+    assert live.bytes("f") == b"one\0\nTWO\nmine\n"
+
+
 def test_a_write_to_a_file_that_is_open_as_binary_succeeds(live: AgentFilesInNvim) -> None:
     data = FILES["utf-16 little"]
     live.editor.write("f", data)
