@@ -62,6 +62,24 @@ def test_sockets_are_not_reported_as_omitted(blob_store: GitStore, work: Path) -
         assert blob_store.scan().left_out == [str(work / "log")]
 
 
+def test_files_with_longer_paths_than_the_system_accepts_are_reported(
+    blob_store: GitStore, work: Path
+) -> None:
+    """A program can make them from a directory above. The last one that can be read is named."""
+    longest = os.pathconf(work, "PC_PATH_MAX")
+    handle, deep = os.open(work, os.O_RDONLY), str(work)
+    while len(deep) < longest:
+        os.close(os.open("f" * 250, os.O_CREAT, dir_fd=handle))
+        os.mkdir("d" * 250, dir_fd=handle)
+        below = os.open("d" * 250, os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle, deep = below, f"{deep}/{'d' * 250}"
+    os.close(os.open("f", os.O_CREAT, dir_fd=handle))
+    os.close(handle)
+    above = deep.rpartition("/")[0]
+    assert sorted(blob_store.scan().left_out) == [above, f"{above}/{'f' * 250}"]
+
+
 def test_a_file_that_shrinks_existed_before(blob_store: GitStore, work: Path) -> None:
     (work / "log").write_text("x" * 2000)
     first = blob_store.scan().tree

@@ -102,9 +102,7 @@ def decode(
     return _decode_lines(*found, fileformats)
 
 
-def decode_as(
-    data: bytes, file_format: Format | None, *, allows_nul: bool = False
-) -> Decoded:
+def decode_as(data: bytes, file_format: Format | None, *, allows_nul: bool = False) -> Decoded:
     """Decode in a given format if the bytes are valid in it, or detect the format (None).
 
     Raise BinaryError for a NUL unless it is allowed.

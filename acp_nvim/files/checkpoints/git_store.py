@@ -40,6 +40,7 @@ from acp_nvim.files.checkpoints.store import (
     Room,
     Scan,
     content,
+    existing_path,
     is_beyond_link,
 )
 from acp_nvim.patterns import late
@@ -57,7 +58,8 @@ _LINE_END_FILES: Final = ":(exclude,attr:!text !crlf !eol !ident)"
 """Pathspec of files in which git may convert line ends or `$Id$`, which changes their length."""
 _IGNORE_FILE: Final = ".gitignore"
 IGNORED: Final = Blob("", 0, "ignored by git")
-_UNREAD: Final = late(rb"^warning: could not open directory '(.*)': ", re.MULTILINE)
+_UNREAD: Final = late(rb"^warning: could not open directory '(.*?)(?:': .*)?$", re.MULTILINE)
+"""Git cuts a long warning, and with it the name of a very long path."""
 
 
 class GitStore:
@@ -116,6 +118,7 @@ class GitStore:
         before, self._tree = self._tree, self._write_tree()
         changes = left_out.certain_changes(self.differences(before, self._tree)) if before else []
         missed = [path for path, blob in self._out.items() if blob.is_missed]
+        missed += sorted(self._closed - {self._root})
         self._last_signatures = resting
         return Scan(self._tree, changes, missed, [*indexed, *room.fitting], self._nested)
 
@@ -513,9 +516,13 @@ class GitStore:
         return [os.fsdecode(name) for name in found.split(b"\0") if name]
 
     def _unread_directories(self, warnings: bytes) -> frozenset[str]:
-        """Return the directories that git reports as unreadable; the root for an escaped name."""
+        """Return the directories that git reports as unreadable.
+
+        If git has escaped or cut a name, or the system does not accept the path, return the nearest
+        directory above.
+        """
         found = [self._path(os.fsdecode(name).rstrip("/")) for name in _UNREAD.findall(warnings)]
-        return frozenset(path if os.path.lexists(path) else self._root for path in found)
+        return frozenset(existing_path(path, self._root) for path in found)
 
     def _pathspec(self) -> list[str]:
         return [] if self._spec == "." else ["--", self._spec]

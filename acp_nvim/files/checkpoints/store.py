@@ -167,7 +167,7 @@ class Room:
         except OSError as error:
             if error.errno in (errno.ENOENT, errno.ENOTDIR):
                 self.missing.append(path)
-            elif error.errno != errno.ENAMETOOLONG:  # no file can have such a name
+            elif error.errno != errno.ENAMETOOLONG or _exists_deep(path):
                 self.left_out[path] = UNREADABLE
             return
         if stat.S_ISDIR(info.st_mode):
@@ -185,6 +185,22 @@ class Room:
                 left += info.st_size
                 self.left_out[path] = Blob(signature(info), 0, NO_ROOM)
                 del self.fitting[path]
+
+
+def _exists_deep(path: str) -> bool:
+    """Return whether a file exists whose path is longer than the system accepts at once."""
+    try:
+        return nofollow.info(path) is not None
+    except OSError:  # a single name is too long for any file
+        return False
+
+
+def existing_path(path: str, root: str) -> str:
+    """Return a path below the root if it exists, else the nearest directory above it that does."""
+    stem = root.rstrip(os.sep) + os.sep
+    while path.startswith(stem) and not os.path.lexists(path):
+        path = os.path.dirname(path)  # noqa: PTH120
+    return path if path.startswith(stem) else root
 
 
 def write_packed(place: Path, data: bytes, *, sync: bool) -> None:
