@@ -413,6 +413,24 @@ def test_a_path_that_is_swapped_during_formatting_is_not_saved(edit: Callable[..
     stage.check()
 
 
+@pytest.mark.parametrize("name", ["", "new"])
+def test_a_failed_write_restores_nothing_at_a_swapped_path(
+    edit: Callable[..., Editor], name: str
+) -> None:
+    """A write by an autocommand of the user fails after the last check, as on a full disk."""
+    stage = Stage(edit())
+    path = stage.paths(name)[0]
+    if not name:
+        stage.editor.open(path)
+    stage.editor.cmd("set backupcopy=yes")
+    swap_at(stage, "BufWriteCmd")
+    stage.editor.turn(f"write {path} again")
+    [answer] = stage.traffic.answers("fs/write_text_file")
+    assert answer["error"]["data"]["reason"] == "failed"
+    assert name or "what the file held is in" in answer["error"]["message"]
+    stage.check()
+
+
 def test_text_of_a_path_that_is_swapped_during_a_reload_is_removed(
     edit: Callable[..., Editor],
 ) -> None:

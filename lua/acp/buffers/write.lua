@@ -172,9 +172,12 @@ local function restore_file(writing, copy, ok, err)
   local why = writing.why or (ok and 'the buffer was not written') or save.reason(err)
   local precreated = copy.new and writing.before ~= nil
   local untouched = precreated and file_stamp.of_path(writing.name) == writing.before
-  local left = (writing.begun or untouched) and backup_copy.restore(writing.name, copy)
+  local left = writing.begun and copy.copy
+  if not nofollow.why_elsewhere(writing.real) then -- else the name is that of another file
+    left = (writing.begun or untouched) and backup_copy.restore(writing.name, copy)
+    if copy.new then remove_new_folders(writing) end
+  end
   if not writing.begun then backup_copy.drop(copy) end
-  if copy.new then remove_new_folders(writing) end
   why = left and ('%s; what the file held is in %s'):format(why, left) or why
   local locked = not ok and save.is_locked(err)
   return { done = false, outcome = writing.outcome or (locked and 'busy') or 'failed', why = why }
