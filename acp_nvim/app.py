@@ -243,8 +243,8 @@ class Host:
         """Return a pending decision by its id, from all sessions and outside of them."""
         asked = [session.decisions for session in self.session_list.all()]
         asked.append(self.unscoped_questions.decisions)
-        found = (decisions.get(decision_id) for decisions in asked)
-        return next((decision for decision in found if decision is not None), None)
+        matches = (decisions.get(decision_id) for decisions in asked)
+        return next((decision for decision in matches if decision is not None), None)
 
     async def restart(self, name: str) -> None:
         """End an agent's process tree, start it again and reopen its sessions.

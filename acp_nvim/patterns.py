@@ -22,6 +22,6 @@ class _Late:
         self._source = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(*self._source), name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(re.compile(*self._source), name)
+        setattr(self, name, attribute)
+        return attribute

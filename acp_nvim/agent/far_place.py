@@ -92,9 +92,9 @@ class _GuardOutput:
             self._feed(data)
             return
         self._unread += data
-        _, found, rest = self._unread.partition(self._mark + far_guard.READY.encode())
+        _, mark, rest = self._unread.partition(self._mark + far_guard.READY.encode())
         _, ended, output = rest.partition(b"\n")
-        if found and ended:
+        if mark and ended:
             self._unread = None
             if output:
                 self._feed(output)

@@ -278,10 +278,10 @@ class AgentBases:
         digest = self._digests.get((session, path))
         if last is not None or digest is None:
             return last
-        found = next((text for text in present if text.digest == digest), None)
-        if found is None:
+        known = next((text for text in present if text.digest == digest), None)
+        if known is None:
             return Stale("the file has changed since it was read, and what it held is not kept")
-        return found
+        return known
 
     def forget_session(self, session: str) -> None:
         """Drop the beliefs of a session."""

@@ -20,9 +20,7 @@ Unsaved = Literal["attach", "save", "ask", "ignore"]
 
 
 class FileOptions(msgspec.Struct):
-    """Options `files.*`, `limits.message_bytes`, `checkpoints` and `blame`, read for every
-    request.
-    """
+    """Options of the workspace: `files.*`, `limits.message_bytes`, `checkpoints`, `blame`."""
 
     outside: Literal["ask", "deny", "allow"] = "ask"
     secret: Sequence[str] = ()
@@ -417,4 +415,4 @@ class View(Protocol):
         """Warn outside of any session."""
         ...
 
-    def tell(self, text: str) -> None: ...
+    def echo(self, text: str) -> None: ...

@@ -68,25 +68,25 @@ class Workspace(Generic[S]):
         files: Files,
         live: LiveTexts,
         tasks: Tasks,
-        amends: Amendments[S],
+        amendments: Amendments[S],
         ask: Ask[S],
         on_location: OnLocation[S],
         others: OtherSessions,
     ) -> None:
-        """``amends``, ``ask`` and ``on_location`` are for `AgentFiles`. ``others`` are the sessions
-        of other Neovims.
-        """
+        """``others`` are the sessions of other Neovims. The rest is as for `AgentFiles`."""
         self.files = files
         self.live = live
         self._tasks = tasks
-        self._amends = amends
+        self._amendments = amendments
         self.disk = DiskChanges(files, live, tasks)
         self.commits = Commits(files, live)
         self.tool_calls = ToolCallFiles(self.disk, files.snapshots, tasks)
         self.early_scans = EarlyScans(files.turns, self.disk.scan_before, tasks)
         self.prompts = PromptCheckpoints(files)
         self.persistence = Persistence(files, live, self.prompts, self.commits, tasks, others)
-        self.agent_files = AgentFiles(files, self.disk, self.persistence, amends, ask, on_location)
+        self.agent_files = AgentFiles(
+            files, self.disk, self.persistence, amendments, ask, on_location
+        )
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """Checkpoints of the running turns, by session number."""
         tasks.start_soon(live.run, self.disk.before_use)
@@ -342,7 +342,7 @@ class Workspace(Generic[S]):
         if turn is not None:
             turn.on_finished()
         self._learn_trees(turn)
-        await self._amends.on_turn_end(session, self.disk.before_use)
+        await self._amendments.on_turn_end(session, self.disk.before_use)
         checkpoint = None if own else self._open_checkpoints.pop(session.n, None)
         opened = checkpoint or (None, None)
         await self._run_with_timeout(SCAN_WAIT_S, self._end, session, *opened)

@@ -91,10 +91,10 @@ def author_number(
         " ON CONFLICT DO NOTHING",
         (record, agent, write.sent, write.prompt, words),
     )
-    found = sql.execute(
+    cursor = sql.execute(
         "SELECT id FROM authors WHERE session = ? AND sent = ?", (record, write.sent)
     )
-    return int(found.fetchone()[0])
+    return int(cursor.fetchone()[0])
 
 
 def forget_words(sql: sqlite3.Connection, record: int) -> None:

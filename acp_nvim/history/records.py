@@ -424,34 +424,34 @@ def _tool_entry(it: Call, index: int) -> entries.ToolEntry:
     return entries.ToolEntry(call, decisions, it.status, {}, terminals)
 
 
-def _decision(it: DecisionRecord, call: str | None = None) -> Decision:
+def _decision(record: DecisionRecord, call: str | None = None) -> Decision:
     outcome = None
-    if it.kind is not None:
-        option = Option(*it.option) if it.option is not None else None
-        outcome = Outcome(cast("Any", it.kind), option, it.content)
+    if record.kind is not None:
+        option = Option(*record.option) if record.option is not None else None
+        outcome = Outcome(cast("Any", record.kind), option, record.content)
     return Decision(
-        it.id,
-        cast("Any", it.subject),
-        it.title,
-        it.request_kind,
+        record.id,
+        cast("Any", record.subject),
+        record.title,
+        record.request_kind,
         call,
-        [Option(*option) for option in it.options],
-        it.details,
-        it.problems,
-        request=it.form,
+        [Option(*option) for option in record.options],
+        record.details,
+        record.problems,
+        request=record.form,
         outcome=outcome,
-        by=it.by,
-        agent=it.agent,
-        guarded=it.guarded,
-        completed=it.completed,
-        reason=it.reason,
-        record=_asked_tool_call(it.asked, call or "") if it.asked is not None else None,
-        covers=[_asked_tool_call(covered, call or "") for covered in it.covers],
+        by=record.by,
+        agent=record.agent,
+        guarded=record.guarded,
+        completed=record.completed,
+        reason=record.reason,
+        record=_asked_tool_call(record.asked, call or "") if record.asked is not None else None,
+        covers=[_asked_tool_call(covered, call or "") for covered in record.covers],
     )
 
 
-def _asked_tool_call(it: CallSnapshot, id: str) -> ToolCall:
-    fields = {name: getattr(it, name) for name in it.__struct_fields__}
+def _asked_tool_call(snapshot: CallSnapshot, id: str) -> ToolCall:
+    fields = {name: getattr(snapshot, name) for name in snapshot.__struct_fields__}
     return ToolCall(id, **fields)
 
 
@@ -461,8 +461,8 @@ def _terminal(it: TerminalRecord) -> Terminal:
     return terminal
 
 
-def _line_entry(it: Line) -> entries.Line:
-    return entries.Line(cast("Any", it.level), it.title, tuple(it.details))
+def _line_entry(line: Line) -> entries.Line:
+    return entries.Line(cast("Any", line.level), line.title, tuple(line.details))
 
 
 def _subagent_entry(it: Subagent) -> entries.Subagent:
@@ -523,26 +523,26 @@ def _block_text(block: Any) -> str:
 
 
 def _call_texts(it: Call) -> Iterable[str]:
-    found = _request_texts(it)
+    texts = _request_texts(it)
     for answer in it.decisions:
-        found += [answer.reason] if answer.reason else ()
-        found += _request_texts(answer.asked) if answer.asked is not None else ()
-        found += (text for call in answer.covers for text in _request_texts(call))
+        texts += [answer.reason] if answer.reason else ()
+        texts += _request_texts(answer.asked) if answer.asked is not None else ()
+        texts += (text for call in answer.covers for text in _request_texts(call))
     for terminal in it.terminals:
-        found += (terminal.command, *terminal.lines)
-    return found
+        texts += (terminal.command, *terminal.lines)
+    return texts
 
 
 def _request_texts(it: Call | CallSnapshot) -> list[str]:
-    found = [it.own or it.title]
+    texts = [it.own or it.title]
     if it.raw_input.__class__ is dict:
-        found += [value for value in it.raw_input.values() if value.__class__ is str]
+        texts += [value for value in it.raw_input.values() if value.__class__ is str]
     for item in it.content:
         if item.__class__ is schema.Content:
-            found.append(_block_text(item.content))
+            texts.append(_block_text(item.content))
         elif item.__class__ is schema.Diff:
-            found.append(f"{item.path}\n{item.new_text}")
-    return found
+            texts.append(f"{item.path}\n{item.new_text}")
+    return texts
 
 
 _SEARCHED_TEXTS: Final[dict[type, Callable[[Any], Iterable[str]]]] = {

@@ -84,10 +84,10 @@ def search(database: Database, text: str, cwd: str) -> list[StoredSession]:
     """
     if not text.strip():
         return _all(database.sql, cwd)
-    found = dict(_matches_in_open_messages(database.sql, text))
+    by_record = dict(_matches_in_open_messages(database.sql, text))
     for record, matched in _hits(database, text, cwd):
-        found.setdefault(record, matched)
-    rows = ((_session_row(database.sql, record), matched) for record, matched in found.items())
+        by_record.setdefault(record, matched)
+    rows = ((_session_row(database.sql, record), matched) for record, matched in by_record.items())
     matches = [_with_match(stored, matched, text) for stored, matched in rows if stored is not None]
     return sorted(matches, key=lambda stored: (stored.cwd != cwd, -stored.updated))
 
@@ -250,18 +250,18 @@ def entries(database: Database, record: int) -> list[Entry]:
 
     Raise `sqlite3.Error`.
     """
-    sql, found, calls = database.sql, list[Entry](), 0
+    sql, transcript, calls = database.sql, list[Entry](), 0
     rows = sql.execute(
         "SELECT id, data, content FROM entries WHERE session = ? ORDER BY id", (record,)
     ).fetchall()
     for entry, data, content in rows:
         plain = unpack(data)
         try:
-            found.append(decode(plain, _content_runs(sql, entry, content), calls))
+            transcript.append(decode(plain, _content_runs(sql, entry, content), calls))
         except msgspec.DecodeError as error:
-            found.append(Unknown("history", {"error": str(error), "record": plain.decode()}))
-        calls += isinstance(found[-1], ToolEntry)
-    return found
+            transcript.append(Unknown("history", {"error": str(error), "record": plain.decode()}))
+        calls += isinstance(transcript[-1], ToolEntry)
+    return transcript
 
 
 def _content_runs(sql: sqlite3.Connection, entry: int, content: bytes | None) -> Iterable[bytes]:

@@ -78,8 +78,8 @@ class HostObservers(Struct, frozen=True, eq=False):
         notify(self.on_frame)
         ops, more = list[Op](), False
         for produce in self.frame_producers:
-            found, waits = produce(budget)
-            ops += found
+            frame, waits = produce(budget)
+            ops += frame
             more = more or waits
         return ops, more
 

@@ -29,15 +29,15 @@ def prompt_of(host: Host, args: Args) -> Prompt:
     given = [_block(n, block) for n, block in enumerate(args.get("blocks") or (), 1)]
     text = args.get("text") or " ".join(b.text for b in given if isinstance(b, schema.TextContent))
     variables = [_variable(item, args["cwd"]) for item in args.get("variables") or ()]
-    found = [*_ranges(args), *_files(host, args)]
-    found += [it for it in variables if it.name != "diff" and it.text]
+    attachments = [*_ranges(args), *_files(host, args)]
+    attachments += [it for it in variables if it.name != "diff" and it.text]
     diff = next((it.text for it in variables if it.name == "diff"), None)
     late = None if diff is None else functools.partial(_diff, args["cwd"], diff)
     meta: Mapping[str, Any] | None = args.get("meta") or None
     delivery = args.get("delivery")
     number = int(delivery) if delivery else None
     unsaved = texts_of((args.get("files") or {}).get("unsaved"))
-    prompt = Prompt(text, found, given=given, meta=meta, late=late, delivery=number)
+    prompt = Prompt(text, attachments, given=given, meta=meta, late=late, delivery=number)
     prompt.unsaved, prompt.untyped = unsaved, args.get("untyped")
     return prompt
 
@@ -54,29 +54,29 @@ def conversation_for(host: Host, args: Args) -> Conversation:
     All prompts for a session that has ended go to the same new session, with its queue.
     """
     named = None if args.get("new") else host.sessions.conversation(args.get("session"))
-    found = named
-    while found is not None and found.session.has_ended:
-        found = (
+    chosen = named
+    while chosen is not None and chosen.session.has_ended:
+        chosen = (
             None
-            if found.session.successor is None
-            else host.sessions.conversation(found.session.successor)
+            if chosen.session.successor is None
+            else host.sessions.conversation(chosen.session.successor)
         )
     wanted = args.get("agent")
-    if found is not None and wanted in (None, "", found.session.agent):
-        return found
-    found = None
+    if chosen is not None and wanted in (None, "", chosen.session.agent):
+        return chosen
+    chosen = None
     if named is not None and named.session.status == "closed" and not wanted:
-        found = host.transcripts.continue_chat(named)
-    if named is not None and found is not None:
-        named.session.successor = found.session.n
-        return found
-    found = host.sessions.new(args["cwd"], wanted, preset=args.get("preset"))
+        chosen = host.transcripts.continue_chat(named)
+    if named is not None and chosen is not None:
+        named.session.successor = chosen.session.n
+        return chosen
+    chosen = host.sessions.new(args["cwd"], wanted, preset=args.get("preset"))
     if named is not None and named.session.has_ended:
-        named.session.successor = found.session.n
-        _move_waiting(host, named.session, found.session)
+        named.session.successor = chosen.session.n
+        _move_waiting(host, named.session, chosen.session)
     if named is not None and named.session.status == "closed":
         host.echo("info", wording.SESSION_CLOSED.format(session=named.session.n))
-    return found
+    return chosen
 
 
 def _move_waiting(host: Host, old: Session, new: Session) -> None:
@@ -139,11 +139,11 @@ def _excerpt(lines: Args, cwd: str) -> Excerpt:
 
 def _files(host: Host, args: Args) -> list[Attachment]:
     """Return the attached files, with the text of the buffer if that has unsaved changes."""
-    found: list[Attachment] = []
+    attachments: list[Attachment] = []
     for item in args.get("attach") or ():
         path, live = (item["path"], item.get("text")) if isinstance(item, dict) else (item, None)
-        found.append(attachment(str(path), live, lambda line: host.echo("info", line)))
-    return found
+        attachments.append(attachment(str(path), live, lambda line: host.echo("info", line)))
+    return attachments
 
 
 def _variable(item: Args, cwd: str) -> Variable:

@@ -10,7 +10,7 @@ from acp_nvim.verbs import Args
 
 def pending_question(host: Host, args: Args) -> Decision | None:
     """Return the pending question that a verb names, or tell the user that it is over."""
-    found = host.decision(str(args.get("id")))
-    if found is None:
+    decision = host.decision(str(args.get("id")))
+    if decision is None:
         host.echo("warn", wording.QUESTION_OVER)
-    return found
+    return decision

@@ -82,7 +82,7 @@ class ReviewView:
     def notice(self, text: str) -> None:
         self._notice(text)
 
-    def tell(self, text: str) -> None:
+    def echo(self, text: str) -> None:
         self._push("echo", "info", text)
 
 
@@ -93,7 +93,7 @@ def rows(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
     """
     if entry.live is None:
         return []
-    found: list[Table] = []
+    tables: list[Table] = []
     left = MAX_REMOVED
     for at, hunk in enumerate(entry.hunks[:MAX_MARKED]):
         removed = entry.removed_lines(hunk)
@@ -102,8 +102,8 @@ def rows(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
         kind = "changed" if removed and hunk.lines else "added" if hunk.lines else "removed"
         row = {"first": hunk.new_start, "last": hunk.new_end, "removed": list(sent), "kind": kind}
         row |= {"title": titles[at]} if titles and titles[at] else {}
-        found.append(row | {"more": len(removed) - len(sent)} if sent != removed else row)
-    return found
+        tables.append(row | {"more": len(removed) - len(sent)} if sent != removed else row)
+    return tables
 
 
 def note(entry: Pending) -> str:
@@ -111,15 +111,15 @@ def note(entry: Pending) -> str:
 
     These are line ends, a BOM, the final newline, or a directory or device in place of the file.
     """
-    found = [] if entry.is_named else [wording.PART_UNNAMED]
-    found += [entry.format_change] if entry.format_change else []
+    notes = [] if entry.is_named else [wording.PART_UNNAMED]
+    notes += [entry.format_change] if entry.format_change else []
     if entry.live is None and (instead := obstacles.describe(entry.path)):
-        found.append(f"{instead} is there now")
+        notes.append(f"{instead} is there now")
     if entry.base and entry.live and entry.base.eol != entry.live.eol and entry.base != EMPTY:
-        found.append("final newline added" if entry.live.eol else "final newline removed")
+        notes.append("final newline added" if entry.live.eol else "final newline removed")
     if (more := entry.summary.hunks - MAX_MARKED) > 0:
-        found.append(f"{more} more hunks, not marked")
-    return ", ".join(found)
+        notes.append(f"{more} more hunks, not marked")
+    return ", ".join(notes)
 
 
 def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
@@ -128,12 +128,12 @@ def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
     ``tick`` is the changedtick to which the rows belong. ``partial`` means that the base cannot be
     computed from the rows.
     """
-    found: Table = {"kind": entry.kind, "conflict": entry.is_conflict}
+    table: Table = {"kind": entry.kind, "conflict": entry.is_conflict}
     if noted := note(entry):
-        found["note"] = noted
+        table["note"] = noted
     if entry.summary.hunks > MAX_MARKED or any("more" in row for row in listed):
-        found["partial"] = True
-    return found if tick is None else found | {"tick": tick}
+        table["partial"] = True
+    return table if tick is None else table | {"tick": tick}
 
 
 def summary(entry: Pending, titles: Sequence[str] = ()) -> Table:

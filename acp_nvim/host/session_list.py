@@ -72,13 +72,13 @@ class SubagentRegistry:
 
     def get(self, n: object) -> Child | None:
         """Return the child with that number, or None."""
-        found = self._screen.sessions.get(n) if isinstance(n, int) else None
-        return found if isinstance(found, Child) else None
+        session = self._screen.sessions.get(n) if isinstance(n, int) else None
+        return session if isinstance(session, Child) else None
 
     def root(self, n: int) -> int:
         """Return the number of the root session of a session."""
-        found = self._screen.sessions.get(n)
-        return found.root.n if found is not None else n
+        session = self._screen.sessions.get(n)
+        return session.root.n if session is not None else n
 
     def cancel(self, child: Child, conversation: Conversation) -> str:
         """Cancel a child alone, if its agent supports that. Return a message for the user."""

@@ -165,8 +165,8 @@ class Sessions:
 
     def open_with(self, agent: str) -> list[Conversation]:
         """Return the sessions of an agent that are not closed."""
-        found = (c for c in self.conversations.values() if c.session.agent == agent)
-        return [c for c in found if c.session.status != "closed"]
+        matches = (c for c in self.conversations.values() if c.session.agent == agent)
+        return [c for c in matches if c.session.status != "closed"]
 
     def conversation(self, n: int | None) -> Conversation | None:
         """Return the conversation of a session, or of the current one if `n` is None.

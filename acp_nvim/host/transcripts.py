@@ -41,14 +41,14 @@ class Transcripts:
     async def ask(self, query: str, *args: Any, silent: bool = False) -> Any:
         """Run a query like `read`, but report errors and an empty history unless `silent`."""
         try:
-            found = await self.read(query, *args)
+            result = await self.read(query, *args)
         except UnreadableError as error:
             if not silent:
                 self._echo("warn", str(error))
             return None
-        if found is None and not silent and query not in ("session", "author"):
+        if result is None and not silent and query not in ("session", "author"):
             self._echo("info", wording.HISTORY_EMPTY if self.enabled else wording.HISTORY_OFF)
-        return found
+        return result
 
     def follow(self, session: Session, recorded: int) -> None:
         """Continue a session in the record of its agent's session.

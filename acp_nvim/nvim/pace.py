@@ -115,11 +115,11 @@ class Pace:
 
     async def next_frame(self) -> None:
         """Wait for a change. Later calls of `wake` request the frame after this one."""
-        rested = self._clock()
+        began = self._clock()
         if not self._woken:
             memory.collect_garbage()
         await self._wake.wait()
-        if self._clock() - rested > GAP_S:
+        if self._clock() - began > GAP_S:
             self._quick = QUICK_FRAMES
             await asyncio.sleep(0)  # other changes of this moment go into the same frame
             await self._free.wait()

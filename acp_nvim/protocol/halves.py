@@ -97,16 +97,16 @@ def _member(value: Any, *names: str) -> Any:
 def _slot(update: dict[str, Any]) -> tuple[Key, dict[str, Any], str] | None:
     """Return the text that an update appends: its key, and its place in the update."""
     kind = str(update.get("sessionUpdate"))
-    found: tuple[Any, Any, str] = None, None, ""
+    slot: tuple[Any, Any, str] = None, None, ""
     if kind in {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}:
-        found = update.get("messageId"), update.get("content"), "text"
+        slot = update.get("messageId"), update.get("content"), "text"
     elif kind == "tool_call_content_chunk":
-        found = update.get("toolCallId"), _member(update, "content", "content"), "text"
+        slot = update.get("toolCallId"), _member(update, "content", "content"), "text"
     elif kind == "tool_call_update":
         for meta in ("terminal_output", "terminal_output_delta"):
             if isinstance(output := _member(update, "_meta", meta), dict):
-                found = output.get("terminal_id"), output, "data"
-    owner, holder, name = found
+                slot = output.get("terminal_id"), output, "data"
+    owner, holder, name = slot
     if not isinstance(holder, dict) or not isinstance(holder.get(name), str):
         return None
     return (kind, str(owner)), holder, name

@@ -262,16 +262,16 @@ class Peer:
         except (msgspec.DecodeError, RecursionError) as e:
             return self._unreadable("json", f"no JSON: {e}", line)
 
-    def _message(self, it: Envelope, rows: _Rows, row: int) -> list[Event]:
-        if it.method is UNSET:
-            return self._response(it, rows[row])
-        if it.id is UNSET:
-            return [Notification(it.method, it.params)]
-        if it.id in self._incoming:
-            detail = f"request {it.id!r} is open already"
-            return [_violation("duplicate", detail, rows[row], errors.INVALID_REQUEST, it.id)]
-        self._incoming[it.id] = it.method
-        return [Request(it.id, it.method, it.params)]
+    def _message(self, envelope: Envelope, rows: _Rows, row: int) -> list[Event]:
+        if envelope.method is UNSET:
+            return self._response(envelope, rows[row])
+        if envelope.id is UNSET:
+            return [Notification(envelope.method, envelope.params)]
+        if envelope.id in self._incoming:
+            detail = f"request {envelope.id!r} is open already"
+            return [_violation("duplicate", detail, rows[row], errors.INVALID_REQUEST, envelope.id)]
+        self._incoming[envelope.id] = envelope.method
+        return [Request(envelope.id, envelope.method, envelope.params)]
 
     def _response(self, it: Envelope, raw: bytes) -> list[Event]:
         empty = it.result is UNSET and it.error is UNSET
@@ -289,13 +289,13 @@ class Peer:
             return [Response(asked, method, result, None)]
         return _error_response(asked, method, it.error, raw)
 
-    def _initialize_id(self, it: Envelope) -> Id:
+    def _initialize_id(self, envelope: Envelope) -> Id:
         """Return the id of the request to which an error without an id belongs.
 
         A peer that cannot read a request does not know its id. If only `initialize` is open, the
         error belongs to it.
         """
-        refused = it.error is not UNSET and bytes(it.error) != b"null"
+        refused = envelope.error is not UNSET and bytes(envelope.error) != b"null"
         if not refused or list(self._outgoing.values()) != ["initialize"]:
             return None
         return next(iter(self._outgoing))

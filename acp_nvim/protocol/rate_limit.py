@@ -136,18 +136,18 @@ def _date(text: str, now: float) -> float | None:
 
     for read in (parsedate_to_datetime, datetime.fromisoformat):
         try:
-            found = read(text)
+            date = read(text)
         except (TypeError, ValueError):
             continue
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() - now
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now
     return None
 
 
 def _wait_in_text(text: str) -> float | None:
     """Return the wait in a text: `try again in 1m30s`, `Retry-After: 30`."""
-    if found := _SAYS_WAIT.search(text):
-        return _total_seconds(found[1])
-    return float(found[1]) if (found := _HEADER.search(text)) else None
+    if match := _SAYS_WAIT.search(text):
+        return _total_seconds(match[1])
+    return float(match[1]) if (match := _HEADER.search(text)) else None
 
 
 def _total_seconds(text: str) -> float:

@@ -36,15 +36,15 @@ def members(head: bytes) -> dict[str, bytes]:
 
     That value is b"". An `id` is included only if it is complete.
     """
-    found: dict[str, bytes] = {}
+    by_name: dict[str, bytes] = {}
     position = 0
     while match := _MEMBER.match(head, position):
         name = match["name"].decode("ascii", "replace")
         if match["value"] is None:
-            return found if name == "id" else {**found, name: b""}
-        found[name] = match["value"]
+            return by_name if name == "id" else {**by_name, name: b""}
+        by_name[name] = match["value"]
         position = match.end()
-    return found
+    return by_name
 
 
 def error(raw: msgspec.Raw) -> schema.Error:

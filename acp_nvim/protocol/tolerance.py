@@ -105,7 +105,7 @@ def _read_field(
 
 
 def _read_union(target: Any, value: Any, where: str, notes: list[str]) -> Any:
-    members = [it for it in get_args(target) if it not in (UnsetType, NoneType)]
+    members = [arg for arg in get_args(target) if arg not in (UnsetType, NoneType)]
     if len(members) == 1:
         return _read(members[0], value, where, notes)
     tags = {it.__struct_config__.tag: it for it in members if _is_tagged(it)}

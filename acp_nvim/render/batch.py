@@ -57,11 +57,11 @@ class Batch:
             lines.append(text)
             used += len(text)
             if spans:
-                found = known.get(id(spans))
-                if found is None:
+                entry = known.get(id(spans))
+                if entry is None:
                     looks.append(list(chain.from_iterable(spans)))
-                    found = known[id(spans)] = len(looks), spans
-                looked += (at, found[0])
+                    entry = known[id(spans)] = len(looks), spans
+                looked += (at, entry[0])
             if target is not None:
                 targets += (at, target)
             at += 1

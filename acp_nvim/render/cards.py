@@ -123,8 +123,8 @@ def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
     cached = entry.question_rows.get("title")
     if cached is None or any(a is not b for a, b in zip(cached[0], key, strict=True)):
         cached = entry.question_rows["title"] = (key, title(decision, call, cwd))
-    found: Title = cached[1]
-    return found
+    cached_title: Title = cached[1]
+    return cached_title
 
 
 def _title_rows(known: Title, full_target: Target, *, chat: bool = False) -> list[Row]:
@@ -167,11 +167,11 @@ def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[
 
 def _diagnostic_rows(decision: Decision, cwd: str) -> list[Row]:
     """Return the edit's effects on the diagnostics of its files, with the first new ones."""
-    found = decision.effects
-    if not found:
+    checked = decision.effects
+    if not checked:
         return []
-    rows = [row(effects.summary(found), SEVERITY_GROUPS[effects.worst(found)])]
-    added = [(it.path, one) for it in found for one in it.added]
+    rows = [row(effects.summary(checked), SEVERITY_GROUPS[effects.worst(checked)])]
+    added = [(it.path, one) for it in checked for one in it.added]
     for path, one in added[:MAX_DIAGNOSTICS]:
         place = f"{display_path(path, cwd)}:{one.row + 1} "
         words = one_line(" ".join(one.message.split()), 200)
@@ -205,8 +205,8 @@ def _input_rows(entry: ToolEntry, cwd: str, full_target: Target, known: Title) -
     cached = entry.question_rows.get("input")
     if cached is None or any(a is not b for a, b in zip(cached[0], key, strict=True)):
         cached = entry.question_rows["input"] = (key, _draw_input(call, cwd, full_target, known))
-    found: list[Row] = cached[1]
-    return found
+    rows: list[Row] = cached[1]
+    return rows
 
 
 def _draw_input(call: ToolCall, cwd: str, full_target: Target, known: Title) -> list[Row]:
@@ -223,17 +223,17 @@ def _draw_input(call: ToolCall, cwd: str, full_target: Target, known: Title) -> 
 
 def _without_head(rows: Iterable[Row], known: Title, cwd: str) -> list[Row]:
     """Return the rows of a diff without the first one if it repeats the title."""
-    found = list(rows)
+    remaining = list(rows)
     if known.change is not None:
         one = known.change
         name = display_path(os.path.join(cwd, one.path), cwd)  # noqa: PTH118
         if one.origin is not None:
             origin = display_path(os.path.join(cwd, one.origin), cwd)  # noqa: PTH118
             name = f"{origin} → {name}"
-        heads = [at for at, each in enumerate(found) if _is_head(each, name)]
+        heads = [at for at, each in enumerate(remaining) if _is_head(each, name)]
         if len(heads) == 1:
-            del found[heads[0]]
-    return found
+            del remaining[heads[0]]
+    return remaining
 
 
 def _is_head(each: Row, name: str) -> bool:

@@ -64,14 +64,14 @@ def _first_line(call: ToolCall) -> int:
 
 
 def _language(fence: str) -> str:
-    found = _FENCE_LANGUAGE.search(fence)
-    return found[1] if found else ""
+    match = _FENCE_LANGUAGE.search(fence)
+    return match[1] if match else ""
 
 
 def _number_before(line: str) -> int:
     """Return the line number that the agent has put before a line, or 0."""
-    found = _GUTTER.match(line)
-    return int(found[0].strip().removesuffix("→")) if found else 0
+    match = _GUTTER.match(line)
+    return int(match[0].strip().removesuffix("→")) if match else 0
 
 
 def _row(
@@ -85,8 +85,8 @@ def _row(
 
 
 def _spans(line: str, group: str) -> Iterator[tuple[int, int, str]]:
-    found = _GUTTER.match(line)
-    gutter = width(found[0]) if found else 0
+    match = _GUTTER.match(line)
+    gutter = width(match[0]) if match else 0
     if gutter:
         yield 0, gutter, "AcpMuted"
     yield gutter, width(line), group

@@ -45,14 +45,14 @@ class _Attributes:
 
     def pieces(self, line: str) -> list[Piece]:
         """Return the pieces of a line."""
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         at = 0
         for sequence in _SGR.finditer(line):
-            found.append((plain(line[at : sequence.start()]), self._group))
+            pieces.append((plain(line[at : sequence.start()]), self._group))
             self._apply(sequence.group(1))
             at = sequence.end()
-        found.append((plain(line[at:]), self._group))
-        return [(text, group) for text, group in found if text]
+        pieces.append((plain(line[at:]), self._group))
+        return [(text, group) for text, group in pieces if text]
 
     def final_pieces(self, line: str) -> list[Piece]:
         """Return the final text of a line that overwrites itself."""

@@ -48,11 +48,11 @@ def diff_rows(
     the number of lines of the file above those of the diff. `full_target` shows the whole diff.
     `target` is that of each row. Without it, that of added lines is the file.
     """
-    old, _, found = changes(diff)
-    added = sum(len(hunk.lines) for hunk in found)
-    removed = sum(hunk.end - hunk.start for hunk in found)
+    old, _, changed = changes(diff)
+    added = sum(len(hunk.lines) for hunk in changed)
+    removed = sum(hunk.end - hunk.start for hunk in changed)
     where: Target = {"kind": "file", "path": diff.path} | (
-        {"line": above + found[0].new_start + 1} if found else {}
+        {"line": above + changed[0].new_start + 1} if changed else {}
     )
     head = row_of_pieces(
         [
@@ -62,7 +62,7 @@ def diff_rows(
         ],
         where,
     )
-    return [head, *cut_rows(_hunk_rows(old, found, diff.path, above, target), limit, full_target)]
+    return [head, *cut_rows(_hunk_rows(old, changed, diff.path, above, target), limit, full_target)]
 
 
 def _hunk_rows(
@@ -167,23 +167,23 @@ def _diff_mode_target(full_target: Target | int) -> Target | None:
     return {**full_target, "kind": "diff"}
 
 
-def _patch_head(one: FilePatch, cwd: str) -> Row:
-    path = os.path.join(cwd, one.path)  # noqa: PTH118
-    first = next((hunk.row for hunk in one.hunks if hunk.row is not None), None)
+def _patch_head(patch: FilePatch, cwd: str) -> Row:
+    path = os.path.join(cwd, patch.path)  # noqa: PTH118
+    first = next((hunk.row for hunk in patch.hunks if hunk.row is not None), None)
     where = {"kind": "file", "path": path} | ({} if first is None else {"line": first + 1})
     parts: list[tuple[str, str | None]] = [(display_path(path, cwd), "AcpPath")]
-    if one.origin is not None:
-        origin = display_path(os.path.join(cwd, one.origin), cwd)  # noqa: PTH118
+    if patch.origin is not None:
+        origin = display_path(os.path.join(cwd, patch.origin), cwd)  # noqa: PTH118
         parts = [(f"{origin} → ", "AcpPath"), *parts]
-    if one.hunks or one.kind != "deleted":
-        parts += [(f" +{one.count('+')}", "AcpAdded"), (f" -{one.count('-')}", "AcpRemoved")]
-    return row_of_pieces([*parts, (_KINDS.get(one.kind, ""), "AcpMuted")], where)
+    if patch.hunks or patch.kind != "deleted":
+        parts += [(f" +{patch.count('+')}", "AcpAdded"), (f" -{patch.count('-')}", "AcpRemoved")]
+    return row_of_pieces([*parts, (_KINDS.get(patch.kind, ""), "AcpMuted")], where)
 
 
-def _patch_body(one: FilePatch, path: str, target: Target | None) -> list[Row]:
+def _patch_body(patch: FilePatch, path: str, target: Target | None) -> list[Row]:
     body: list[Row] = []
     growth = 0
-    for hunk in one.hunks:
+    for hunk in patch.hunks:
         if hunk.anchors:
             body += [row(f"@@ {visible(anchor)}", "AcpMuted") for anchor in hunk.anchors]
         elif body:

@@ -1,6 +1,4 @@
-"""Rows of entries other than messages and tool calls: headings, plans, notices, questions, unknown
-updates.
-"""
+"""Rows of headings, plans, notices, questions and unknown updates."""
 
 from __future__ import annotations
 

@@ -98,19 +98,19 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
         verb = "asks: " if decision.subject == "permission" else "wants to "
         named = decision.title.strip().removeprefix(f"{decision.agent} › ")
         return Title([(agent + verb, "AcpPermission"), (named, "AcpPermissionTitle")])
-    found = _title_of_call(decision, call, cwd)
-    return msgspec.structs.replace(found, parts=[(agent, "AcpPermission"), *found.parts])
+    result = _title_of_call(decision, call, cwd)
+    return msgspec.structs.replace(result, parts=[(agent, "AcpPermission"), *result.parts])
 
 
 def covered_title(decision: Decision, call: ToolCall, cwd: str) -> Title:
     """Return the line of an open call that a question may allow: `May allow: run make`."""
-    found = _title_of_call(decision, call, cwd)
-    (first, group), *rest = found.parts
+    result = _title_of_call(decision, call, cwd)
+    (first, group), *rest = result.parts
     verb = first.removeprefix(_WANTS).removeprefix(_ASKS)
-    is_described = found.command or found.change or found.path
+    is_described = result.command or result.change or result.path
     parts: Parts = [(f"May allow: {verb}", group), *rest]
     return msgspec.structs.replace(
-        found, parts=parts, agent_title="" if is_described else found.agent_title
+        result, parts=parts, agent_title="" if is_described else result.agent_title
     )
 
 
@@ -175,21 +175,20 @@ def _title_of_changes(
 ) -> Title:
     if call.meta and WHOLE in call.meta and call.title.startswith("Rename "):
         return _title_of_rename(call.title, changed)
-    verbs = {_VERBS_BY_CHANGE.get(one.kind, "edit") for one in changed}
+    verbs = {_VERBS_BY_CHANGE.get(change.kind, "edit") for change in changed}
     verb = verbs.pop() if len(verbs) == 1 else "edit"
     counts = _counts(changed, verb)
     if len(changed) > 1:
         return Title(
             [*_request_title(verb, f"{len(changed)} files"), *counts], agent_title=agent_title
         )
-    [one] = changed
-    subject = _display_file(decision, one.path, cwd)
-    if one.origin is not None:
-        subject = f"{display_path(os.path.join(cwd, one.origin), cwd)} to {subject}"  # noqa: PTH118
-    other = _differing_title(agent_title, one.path, subject)
-    return Title(
-        [*_request_title(verb, subject), *counts], change=one, path=one.path, agent_title=other
-    )
+    [change] = changed
+    path, subject = change.path, _display_file(decision, change.path, cwd)
+    if change.origin is not None:
+        subject = f"{display_path(os.path.join(cwd, change.origin), cwd)} to {subject}"  # noqa: PTH118
+    other = _differing_title(agent_title, path, subject)
+    parts = [*_request_title(verb, subject), *counts]
+    return Title(parts, change=change, path=path, agent_title=other)
 
 
 def _title_of_rename(agent_title: str, changed: Sequence[Change]) -> Title:
@@ -201,7 +200,7 @@ def _title_of_rename(agent_title: str, changed: Sequence[Change]) -> Title:
 
 
 def _counts(changed: Sequence[Change], verb: str) -> Parts:
-    added, removed = sum(it.added for it in changed), sum(it.removed for it in changed)
+    added, removed = sum(c.added for c in changed), sum(c.removed for c in changed)
     if not added and not removed:
         return []
     plus: Parts = [(f"+{added}", "AcpAdded")] if added or verb != "delete" else []
@@ -242,8 +241,9 @@ def distinct_commands(call: ToolCall, *, edits: bool) -> list[str]:
     lines = dict.fromkeys(part.line for part in parts if isinstance(part, tool_input.Command))
     anywhere = call.kind == "execute" and not edits and not lines
     if call.meta or anywhere:
-        found = commands(call)
-        lines.update((it.line, None) for it in found if anywhere or it.found.startswith("_meta"))
+        for command in commands(call):
+            if anywhere or command.found.startswith("_meta"):
+                lines.setdefault(command.line)
     return list(lines)
 
 
@@ -256,8 +256,8 @@ def _file_names(call: ToolCall) -> list[str]:
 
 def _address(call: ToolCall) -> str | None:
     raw = call.raw_input
-    found = raw.get("url") or raw.get("uri") if isinstance(raw, dict) else None
-    return found if isinstance(found, str) else None
+    address = raw.get("url") or raw.get("uri") if isinstance(raw, dict) else None
+    return address if isinstance(address, str) else None
 
 
 def planned_changes(call: ToolCall, cwd: str) -> list[Change]:
@@ -266,19 +266,16 @@ def planned_changes(call: ToolCall, cwd: str) -> list[Change]:
     They are taken from its diffs, then from patches and edits of other files. `cwd` is the
     session's directory.
     """
-    found: dict[str, Change] = {}
-    for source in (
-        _diff_changes(call),
-        map(_change_of_patch, patches_of(call)),
-        _edit_changes(call),
-    ):
+    by_path: dict[str, Change] = {}
+    patched = map(_change_of_patch, patches_of(call))
+    for source in (_diff_changes(call), patched, _edit_changes(call)):
         new: dict[str, Change] = {}
-        for one in islice(source, ITEMS):
-            path = os.path.normpath(os.path.join(cwd, one.path))  # noqa: PTH118
+        for change in islice(source, ITEMS):
+            path = os.path.normpath(os.path.join(cwd, change.path))  # noqa: PTH118
             known = new.get(path)
-            new[path] = one if known is None else _sum_changes(known, one)
-        found = new | found
-    return list(found.values())
+            new[path] = change if known is None else _sum_changes(known, change)
+        by_path = new | by_path
+    return list(by_path.values())
 
 
 def _sum_changes(a: Change, b: Change) -> Change:
@@ -294,8 +291,8 @@ def _diff_changes(call: ToolCall) -> Iterator[Change]:
             yield _change_of_texts(item.path, kind, item.old_text, item.new_text)
 
 
-def _change_of_patch(one: FilePatch) -> Change:
-    return Change(one.path, one.kind, one.count("+"), one.count("-"), one.origin)
+def _change_of_patch(patch: FilePatch) -> Change:
+    return Change(patch.path, patch.kind, patch.count("+"), patch.count("-"), patch.origin)
 
 
 def _edit_changes(call: ToolCall) -> Iterator[Change]:
@@ -309,9 +306,9 @@ def _change_of_texts(path: str, kind: str, old: Any, new: str) -> Change:
     before = old if isinstance(old, str) else ""
     if len(before) + len(new) > MAX_COMPARED:
         return Change(path, kind, _count_lines(new), _count_lines(before))
-    found = hunks.diff(_split_lines(before), _split_lines(new))
-    added = sum(len(hunk.lines) for hunk in found)
-    return Change(path, kind, added, sum(hunk.end - hunk.start for hunk in found))
+    changes = hunks.diff(_split_lines(before), _split_lines(new))
+    added = sum(len(hunk.lines) for hunk in changes)
+    return Change(path, kind, added, sum(hunk.end - hunk.start for hunk in changes))
 
 
 def _count_lines(text: str) -> int:

@@ -98,8 +98,8 @@ def far_path(path: str) -> str | None:
     Inside the host it is absolute, with `name:` as its first part. It is therefore outside of all
     directories of this machine, and no file here has that path.
     """
-    found = _FAR.match(path)
-    return path[1:] if found else None
+    match = _FAR.match(path)
+    return path[1:] if match else None
 
 
 def home_path(path: str) -> str:

@@ -12,7 +12,7 @@ def find(session: Session, where: Any) -> Any | None:
     """Return the block at a position (`render.content`), or None if it has none."""
     try:
         return _block(session, where)
-    except (KeyError, IndexError, TypeError, AttributeError):
+    except (KeyError, IndexError, TypeError, AttributeError, StopIteration):
         return None
 
 

@@ -72,8 +72,8 @@ class Sources:
     async def unsaved(self) -> Mapping[str, Text]:
         """Return all unsaved texts of the editor by path, cleaned for JSON."""
         if self._unsaved is None:
-            found = await self._buffers.unsaved()
-            self._unsaved = {path: clean(text) for path, text in found.items()}
+            texts = await self._buffers.unsaved()
+            self._unsaved = {path: clean(text) for path, text in texts.items()}
         return self._unsaved
 
     async def text(self, real: str) -> Text | None:
@@ -101,10 +101,10 @@ class Sources:
 
 def _saved_text(real: str, limit: int) -> Text | None:
     try:
-        found = disk.read_decoded(Place(real, real), limit, FILEENCODINGS, FILEFORMATS)
+        decoded = disk.read_decoded(Place(real, real), limit, FILEENCODINGS, FILEFORMATS)
     except Refusal:
         return None
-    return None if found is None else found.text
+    return None if decoded is None else decoded.text
 
 
 def absolute(session: Session, path: str) -> str:

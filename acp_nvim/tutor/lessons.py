@@ -69,9 +69,9 @@ async def _read(turn: Turn, argument: str, thought: str) -> tuple[Path, str] | N
 
 async def read(turn: Turn, argument: str) -> None:
     """Quote a line of a file: the first that is not saved, else the first that is not blank."""
-    if (found := await _read(turn, argument, words.THOUGHT_READ)) is None:
+    if (content := await _read(turn, argument, words.THOUGHT_READ)) is None:
         return
-    path, text = found
+    path, text = content
     try:
         saved = await asyncio.to_thread(path.read_text, encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -84,9 +84,9 @@ async def read(turn: Turn, argument: str) -> None:
 
 async def edit(turn: Turn, argument: str) -> None:
     """Propose a change of a file: give the reason, ask, write."""
-    if (found := await _read(turn, argument, words.THOUGHT_EDIT)) is None:
+    if (content := await _read(turn, argument, words.THOUGHT_EDIT)) is None:
         return
-    path, text = found
+    path, text = content
     if turn.session.mode == "explain":
         await turn.say(words.EXPLAIN_ONLY)
         return

@@ -140,18 +140,18 @@ async def _allow(turn: Turn) -> Outcome:
         await turn.say(words.NO_MODE)
         return "again"
     path, text = _sample(turn), await _sample_text(turn)
-    found = proposal(path, text)
-    if found is None or BUG not in text:
+    decision = proposal(path, text)
+    if decision is None or BUG not in text:
         await turn.say(words.FIXED.format(name=NAME))
         turn.session.step = FOLLOW - 1  # nothing to review or undo
         return "next"
     await turn.say(with_keys(turn.session, words.ALLOW))
     try:
-        await turn.write(path, text, found.text, found.title)
+        await turn.write(path, text, decision.text, decision.title)
     except RefusedError as refusal:
         await turn.say(words.REFUSED.format(why=refusal))
         return "again"
-    if await turn.live(path) != found.text:
+    if await turn.live(path) != decision.text:
         await turn.say(words.AMENDED)
     return "next"
 

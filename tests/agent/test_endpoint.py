@@ -66,9 +66,9 @@ async def test_a_waiting_handler_delays_nothing(wire: MemoryEndpoint) -> None:
         return {"method": method}
 
     wire.handler.serve = serve
-    wire.ask(1, "slow")
-    wire.ask("two", "fast")
-    wire.tell("note")
+    wire.request(1, "slow")
+    wire.request("two", "fast")
+    wire.notify("note")
     assert await wire.get(1) == [{"id": "two", "result": {"method": "fast"}}]
     assert ("note", {}) in wire.handler.heard
     released.set()
@@ -220,7 +220,7 @@ async def test_every_request_is_answered_exactly_once(
     wire: MemoryEndpoint, serve: Serve, answer: tuple[int, str | None] | None, failures: int
 ) -> None:
     wire.handler.serve = serve
-    wire.ask(0, "x")
+    wire.request(0, "x")
     (message,) = await wire.get(1)
     assert message["id"] == 0
     if answer is None:
@@ -251,10 +251,10 @@ async def test_a_request_that_was_answered_early_is_not_answered_again(
         return await then(method, params, call)
 
     wire.handler.serve = serve
-    wire.ask(0, "x")
+    wire.request(0, "x")
     assert await wire.get(1) == [{"id": 0, "result": {"done": True}}]
     assert seen[0] > 0  # before the handler has ended
-    wire.ask(0, "other")  # the id is free again
+    wire.request(0, "other")  # the id is free again
     assert (await wire.get(2))[1:] == [{"id": 0, "result": {}}]
     assert len(wire.handler.errors) == failures
 
@@ -270,10 +270,10 @@ async def test_a_request_that_the_peer_cancels_ends_its_handler(wire: MemoryEndp
             ended.set()
 
     wire.handler.serve = serve
-    wire.ask("a", "x")
-    wire.tell("$/cancel_request", requestId="a")
-    wire.tell("$/cancel_request", requestId="a")
-    wire.tell("$/cancel_request", requestId="unknown")
+    wire.request("a", "x")
+    wire.notify("$/cancel_request", requestId="a")
+    wire.notify("$/cancel_request", requestId="a")
+    wire.notify("$/cancel_request", requestId="unknown")
     (message,) = await wire.get(1)
     assert message == {"id": "a", "error": {"code": -32800, "message": "cancelled by the agent"}}
     await ended.wait()
@@ -286,9 +286,9 @@ async def test_a_cancel_needs_exactly_the_id_of_its_request(wire: MemoryEndpoint
 
     wire.handler.serve = serve
     for number in (None, 1.5, 2.5):
-        wire.ask(number, "x")
+        wire.request(number, "x")
     for other in ("1.5", 1, 9.5, 2**70, 1.5):
-        wire.tell("$/cancel_request", requestId=other)
+        wire.notify("$/cancel_request", requestId=other)
     (message,) = await wire.get(1)
     assert message == {"id": 1.5, "error": {"code": -32800, "message": "cancelled by the agent"}}
 
@@ -303,21 +303,21 @@ async def test_a_handler_may_answer_a_cancelled_request_itself(wire: MemoryEndpo
         return {"outcome": {"outcome": "cancelled"}}
 
     wire.handler.serve = serve
-    wire.ask(7, "session/request_permission")
+    wire.request(7, "session/request_permission")
     await eventually(lambda: decided)
-    wire.tell("$/cancel_request", requestId=7)
+    wire.notify("$/cancel_request", requestId=7)
     assert await wire.get(1) == [{"id": 7, "result": {"outcome": {"outcome": "cancelled"}}}]
 
 
 async def test_a_malformed_cancel_is_a_violation(wire: MemoryEndpoint) -> None:
-    wire.tell("$/cancel_request", nonsense=True)
+    wire.notify("$/cancel_request", nonsense=True)
     await eventually(lambda: wire.handler.violations)
     assert wire.handler.violations[0].kind == "message"
 
 
 async def test_garbage_is_reported_and_answered_and_the_rest_is_read(wire: MemoryEndpoint) -> None:
     wire.far.send(b"Traceback:\n")
-    wire.tell("after")
+    wire.notify("after")
     (answer,) = await wire.get(1)
     assert answer["id"] is None
     assert answer["error"]["code"] == -32700

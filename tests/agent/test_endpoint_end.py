@@ -33,7 +33,7 @@ async def test_the_end_of_the_stream_fails_open_requests_and_ends_handlers() -> 
 
     async with Running(MemoryEndpoint()) as wire:
         wire.handler.serve = serve
-        wire.ask(1, "x")
+        wire.request(1, "x")
         call = wire.endpoint.begin("logout", {}, on_response=lambda *it: responses.append(it))
         await eventually(lambda: wire.handler.heard)
         wire.far.send(b'{"half":')
@@ -71,7 +71,7 @@ async def test_the_last_line_of_stderr_is_the_reason() -> None:
 async def test_a_local_close_answers_open_requests() -> None:
     async with Running(MemoryEndpoint()) as wire:
         wire.handler.serve = forever
-        wire.ask(1, "x")
+        wire.request(1, "x")
         await eventually(lambda: wire.handler.heard)
         wire.endpoint.close("stopped by the user")
         wire.endpoint.close("again")
@@ -85,7 +85,7 @@ async def test_a_cancelled_run_answers_open_requests() -> None:
     wire.handler.serve = forever
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wire.endpoint.run)
-        wire.ask(1, "x")
+        wire.request(1, "x")
         call = wire.endpoint.begin("logout", {})
         await eventually(lambda: wire.handler.heard)
         tasks.cancel_scope.cancel()
@@ -130,7 +130,7 @@ class Calm:
 async def test_nothing_is_read_while_there_is_no_room() -> None:
     flow = Full()
     async with Running(MemoryEndpoint(flow=flow)) as wire:
-        wire.tell("a")
+        wire.notify("a")
         await flow.asked.wait()
         await anyio.wait_all_tasks_blocked()
         assert wire.handler.heard == []
@@ -145,14 +145,14 @@ async def test_reading_pauses_while_the_peer_sends_only_a_few_notifications() ->
     async with Running(MemoryEndpoint(flow=Calm(), rest=rests.append)) as wire:
 
         async def responses(method: str, **params: Any) -> None:
-            wire.tell(method, **params)
+            wire.notify(method, **params)
             await eventually(lambda: wire.handler.heard[-1:] == [(method, params)])
 
         for number in range(CALM_READS):
             assert rests == []
             await responses(f"few{number}")
         await eventually(lambda: rests == [0.5])
-        wire.ask(1, "x")
+        wire.request(1, "x")
         await wire.get(1)
         await responses("after", text="a question")
         await responses("much", text="x" * SMALL_READ)
@@ -162,8 +162,8 @@ async def test_reading_pauses_while_the_peer_sends_only_a_few_notifications() ->
 async def test_the_traffic_log_has_both_directions() -> None:
     traffic = Traffic()
     async with Running(MemoryEndpoint(traffic=traffic, peer=Peer(message_bytes=1000))) as wire:
-        wire.ask(1, "x")
-        wire.tell("y")
+        wire.request(1, "x")
+        wire.notify("y")
         await wire.get(1)
     lines = [line.split(" ", 1)[1] for line in traffic.lines()]
     assert lines[0].startswith("<- x #1")

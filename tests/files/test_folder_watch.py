@@ -41,10 +41,10 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 class Watched:
     """Snapshots of a project, scanned and watched as at the end of a turn."""
 
-    def __init__(self, root: Path, home: Path, most: int = 100) -> None:
+    def __init__(self, root: Path, home: Path, limit: int = 100) -> None:
         self.root = str(root)
         self.snapshots = Snapshots(lambda _: home / "a" / "b", lambda _: None)
-        self.watch = FolderWatch(self.snapshots.folders, most)
+        self.watch = FolderWatch(self.snapshots.folders, limit)
         anyio.run(self.snapshots.scan, [self.root])
         self.look()
 
@@ -161,7 +161,7 @@ def test_a_change_that_scans_ignore_is_no_change(watched: Watched, root: Path) -
 
 
 def test_too_many_directories_are_not_watched(root: Path, tmp_path: Path) -> None:
-    few = Watched(root, tmp_path / "few", most=2)
+    few = Watched(root, tmp_path / "few", limit=2)
     try:
         assert not few.is_quiet()
         few.look()

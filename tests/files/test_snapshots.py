@@ -171,7 +171,7 @@ def test_converted_line_ends_are_restored_as_in_the_work_tree(work: Path, tmp_pa
 
 def test_a_tree_around_a_session_must_be_a_work_tree(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="git rev-parse"):
-        GitStore(str(tmp_path), tmp_path / "home", most_new=10)
+        GitStore(str(tmp_path), tmp_path / "home", max_new=10)
 
 
 def test_a_file_that_is_too_large_is_left_out_and_named(

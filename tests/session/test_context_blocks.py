@@ -50,7 +50,7 @@ def test_a_replayed_attachment_is_folded_to_its_first_lines(version: int) -> Non
     lines = "\n".join(f"line {n}" for n in range(40))
     block = f'\n<context ref="file:///w/a.txt">\n{lines}\n</context>'
     for text in ("look at this", block):
-        chat.tell("user_message_chunk", messageId="u", content={"type": "text", "text": text})
+        chat.update("user_message_chunk", messageId="u", content={"type": "text", "text": text})
     shown = "\n".join(chat.lines)
     assert "<context" not in shown
     assert "→ a.txt, 40 lines" in shown

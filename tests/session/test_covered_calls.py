@@ -58,10 +58,10 @@ def trimmed(chat: JsonChat) -> list[str]:
 
 def test_the_card_shows_the_open_calls() -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="old", **READ)
-    chat.tell("tool_call_update", toolCallId="old", status="completed")
-    chat.tell("tool_call", toolCallId="a", **RUN)
-    chat.tell("tool_call", toolCallId="b", **READ)
+    chat.update("tool_call", toolCallId="old", **READ)
+    chat.update("tool_call_update", toolCallId="old", status="completed")
+    chat.update("tool_call", toolCallId="a", **RUN)
+    chat.update("tool_call", toolCallId="b", **READ)
     decision = ask(chat)
     lines = trimmed(chat)
     at = lines.index("○ X asks for permission: Confirm Agent Actions")
@@ -75,7 +75,7 @@ def test_the_card_shows_the_open_calls() -> None:
 def test_the_card_shows_an_edit_with_its_diff() -> None:
     chat = JsonChat()
     diff = {"type": "diff", "path": "/w/a.txt", "oldText": "one\n", "newText": "two\n"}
-    chat.tell("tool_call", toolCallId="a", title="edit", kind="edit", content=[diff])
+    chat.update("tool_call", toolCallId="a", title="edit", kind="edit", content=[diff])
     ask(chat)
     lines = trimmed(chat)
     at = lines.index("May allow: edit a.txt (+1 -1)")
@@ -100,7 +100,7 @@ def test_the_card_says_that_the_request_names_no_action() -> None:
 )
 def test_a_question_that_names_its_action_covers_no_other_call(fields: dict[str, Any]) -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="a", **RUN)
+    chat.update("tool_call", toolCallId="a", **RUN)
     assert ask(chat, **fields).covers == []
     assert "May allow" not in chat.text
     assert UNSAID not in chat.text
@@ -108,7 +108,7 @@ def test_a_question_that_names_its_action_covers_no_other_call(fields: dict[str,
 
 def test_a_kind_alone_names_no_action_before_the_first_call() -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="a", **RUN)
+    chat.update("tool_call", toolCallId="a", **RUN)
     decision = ask(chat, kind="edit")
     assert [call.id for call in decision.covers] == ["a"]
     assert decision.strictest_kind == "execute"
@@ -125,20 +125,20 @@ def test_a_kind_alone_names_no_action_before_the_first_call() -> None:
 )
 def test_a_change_of_an_open_call_makes_it_a_new_question(fields: dict[str, Any]) -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="a", **RUN)
+    chat.update("tool_call", toolCallId="a", **RUN)
     decision = ask(chat)
     before = decision.id
-    chat.tell("tool_call_update", toolCallId="a", **fields)
+    chat.update("tool_call_update", toolCallId="a", **fields)
     assert decision.id != before
     assert chat.session.decisions.front == [decision]
 
 
 def test_a_further_open_call_makes_it_a_new_question() -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="a", **READ)
+    chat.update("tool_call", toolCallId="a", **READ)
     decision = ask(chat)
     before = decision.id
-    chat.tell("tool_call", toolCallId="b", **RUN)
+    chat.update("tool_call", toolCallId="b", **RUN)
     assert decision.id != before
     assert "May allow: run rm -rf build" in trimmed(chat)
 
@@ -153,10 +153,10 @@ def test_a_further_open_call_makes_it_a_new_question() -> None:
 )
 def test_output_of_an_open_call_keeps_the_question(fields: dict[str, Any]) -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="a", **RUN)
+    chat.update("tool_call", toolCallId="a", **RUN)
     decision = ask(chat)
     before = decision.id
-    chat.tell("tool_call_update", toolCallId="a", **fields)
+    chat.update("tool_call_update", toolCallId="a", **fields)
     assert decision.id == before
 
 
@@ -166,9 +166,9 @@ def test_a_waiting_question_shows_the_calls_that_are_open_when_its_turn_comes() 
     first = [Decision(f"d{n}", "permission", "?", options=()) for n in range(5)]
     for one in first:
         session.ask(one)
-    chat.tell("tool_call", toolCallId="a", **READ)
+    chat.update("tool_call", toolCallId="a", **READ)
     decision = ask(chat)
-    chat.tell("tool_call", toolCallId="b", **RUN)
+    chat.update("tool_call", toolCallId="b", **RUN)
     assert [call.id for call in decision.covers] == ["a"]
     first[0].resolve(Outcome("cancelled"))
     assert not decision.lacks_card
@@ -177,11 +177,11 @@ def test_a_waiting_question_shows_the_calls_that_are_open_when_its_turn_comes() 
 
 def test_each_question_of_a_turn_stays_in_its_place() -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="a", **READ)
+    chat.update("tool_call", toolCallId="a", **READ)
     allow(ask(chat))
-    chat.tell("tool_call_update", toolCallId="a", status="completed")
+    chat.update("tool_call_update", toolCallId="a", status="completed")
     chat.say("Next.\n")
-    chat.tell("tool_call", toolCallId="b", **RUN)
+    chat.update("tool_call", toolCallId="b", **RUN)
     second = ask(chat)
     lines = trimmed(chat)
     at = next(n for n, line in enumerate(lines) if "Confirm Agent Actions" in line)
@@ -191,7 +191,7 @@ def test_each_question_of_a_turn_stays_in_its_place() -> None:
     assert card > lines.index("Next.")
     assert lines[card + 1] == "May allow: run rm -rf build"
     allow(second)
-    chat.tell("tool_call_update", toolCallId="b", status="completed")
+    chat.update("tool_call_update", toolCallId="b", status="completed")
     lines = trimmed(chat)
     assert lines.count("Asked:") == 2
     asked = [line for line in lines if line.startswith("May allow")]

@@ -45,40 +45,41 @@ def found(chat: JsonChat, at: int) -> str | None:
 
 
 def test_a_cursor_after_the_last_entry_before_a_prompt_is_found(chat: JsonChat) -> None:
-    chat.tell("cursor_update", cursorId="c", anchor=after("m1"), **FORK)
+    chat.update("cursor_update", cursorId="c", anchor=after("m1"), **FORK)
     assert found(chat, next_prompt(chat)) == "c"
     assert chat.notes == []
 
 
 def test_a_fork_never_lacks_an_entry(chat: JsonChat) -> None:
-    chat.tell("cursor_update", cursorId="m", anchor=after("m1"), **FORK)
-    chat.tell("tool_call" if chat.version == 1 else "tool_call_update", toolCallId="t", title="Run")
+    chat.update("cursor_update", cursorId="m", anchor=after("m1"), **FORK)
+    tag = "tool_call" if chat.version == 1 else "tool_call_update"
+    chat.update(tag, toolCallId="t", title="Run")
     at = next_prompt(chat)
     assert found(chat, at) is None
     anchored = anchor("tool_call", "after", toolCallId="t")
-    chat.tell("cursor_update", cursorId="t", anchor=anchored, **FORK)
+    chat.update("cursor_update", cursorId="t", anchor=anchored, **FORK)
     assert found(chat, at) == "t"
 
 
 def test_a_cursor_before_the_prompt_is_found_once_the_prompt_has_its_id(chat: JsonChat) -> None:
     at = next_prompt(chat)
     anchored = anchor("user_message", "before", messageId="u2")
-    chat.tell("cursor_update", cursorId="c", anchor=anchored, **FORK)
+    chat.update("cursor_update", cursorId="c", anchor=anchored, **FORK)
     assert found(chat, at) is None
-    chat.tell("user_message_chunk", content={"type": "text", "text": "next"}, messageId="u2")
+    chat.update("user_message_chunk", content={"type": "text", "text": "next"}, messageId="u2")
     chat.say("second", messageId="m2")
     assert found(chat, at) == "c"
     assert [line for line in chat.lines if line == "next"] == ["next"]
 
 
 def test_capabilities_are_patched(chat: JsonChat) -> None:
-    chat.tell("cursor_update", cursorId="c", anchor=after("m1"))
+    chat.update("cursor_update", cursorId="c", anchor=after("m1"))
     at = next_prompt(chat)
     assert found(chat, at) is None
     for more, expected in ((FORK, "c"), ({}, "c"), ({"capabilities": None}, None), (FORK, "c")):
-        chat.tell("cursor_update", cursorId="c", **more)
+        chat.update("cursor_update", cursorId="c", **more)
         assert found(chat, at) == expected
-    chat.tell("cursor_update", cursorId="c", capabilities={})
+    chat.update("cursor_update", cursorId="c", capabilities={})
     assert found(chat, at) is None
 
 
@@ -94,8 +95,8 @@ def test_capabilities_are_patched(chat: JsonChat) -> None:
     ],
 )
 def test_other_anchors_are_no_fork_points(chat: JsonChat, wrong: dict[str, Any]) -> None:
-    chat.tell("cursor_update", cursorId="c", anchor=wrong, **FORK)
-    chat.tell("cursor_update", cursorId="without anchor", **FORK)
+    chat.update("cursor_update", cursorId="c", anchor=wrong, **FORK)
+    chat.update("cursor_update", cursorId="without anchor", **FORK)
     assert found(chat, next_prompt(chat)) is None
 
 
@@ -105,21 +106,21 @@ def test_an_id_that_is_used_again_means_its_last_entry() -> None:
     early = next_prompt(chat)
     chat.say("second, of a restarted agent", messageId="m1")
     late = next_prompt(chat)
-    chat.tell("cursor_update", cursorId="c", anchor=after("m1"), **FORK)
+    chat.update("cursor_update", cursorId="c", anchor=after("m1"), **FORK)
     assert (found(chat, early), found(chat, late)) == (None, "c")
 
 
 def test_a_message_without_an_id_is_no_anchor() -> None:
     chat = JsonChat()
     chat.say("first")
-    chat.tell("cursor_update", cursorId="c", anchor=after(""), **FORK)
+    chat.update("cursor_update", cursorId="c", anchor=after(""), **FORK)
     assert found(chat, next_prompt(chat)) is None
 
 
 def test_the_number_of_cursors_is_bounded(chat: JsonChat) -> None:
     at = next_prompt(chat)
-    chat.tell("cursor_update", cursorId="c", anchor=after("m1"), **FORK)
+    chat.update("cursor_update", cursorId="c", anchor=after("m1"), **FORK)
     for n in range(LISTED):
         assert found(chat, at) == "c"
-        chat.tell("cursor_update", cursorId=str(n), anchor=after("m1 of another"), **FORK)
+        chat.update("cursor_update", cursorId=str(n), anchor=after("m1 of another"), **FORK)
     assert found(chat, at) is None

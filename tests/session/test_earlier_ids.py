@@ -19,11 +19,11 @@ def text(words: str) -> dict[str, Any]:
 def ask(chat: JsonChat, words: str, id: str = "u1") -> None:
     """Begin the turn of a prompt, with the agent's update about it."""
     turns.begin(chat.session, Prompt(words, blocks=[schema.TextContent(words)]), "X")
-    chat.tell("user_message", messageId=id, content=[text(words)])
+    chat.update("user_message", messageId=id, content=[text(words)])
 
 
 def call(chat: JsonChat, **fields: Any) -> None:
-    chat.tell("tool_call_update", toolCallId="c1", **fields)
+    chat.update("tool_call_update", toolCallId="c1", **fields)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def chat() -> JsonChat:
     turns.end(chat.session, "end_turn")
     ask(chat, "first")
     call(chat, title="Read it", status="completed")
-    chat.tell("agent_message_chunk", messageId="m1", content=text("one answer"))
+    chat.update("agent_message_chunk", messageId="m1", content=text("one answer"))
     turns.end(chat.session, "end_turn")
     chat.session.mark_ids()
     return chat
@@ -50,7 +50,7 @@ def test_reused_ids_make_new_entries_below_the_prompt(chat: JsonChat, tag: str) 
     ask(chat, "second")
     call(chat, title="Look again", status="completed")
     content = text("another answer")
-    chat.tell(tag, messageId="m1", content=[content] if tag == "agent_message" else content)
+    chat.update(tag, messageId="m1", content=[content] if tag == "agent_message" else content)
     assert place(chat, "one answer") < place(chat, "second") < place(chat, "Look again")
     assert place(chat, "Look again") < place(chat, "another answer")
     assert place(chat, "Read it") < place(chat, "second")
@@ -60,7 +60,7 @@ def test_reused_ids_make_new_entries_below_the_prompt(chat: JsonChat, tag: str) 
 def test_the_new_meaning_of_an_id_lasts(chat: JsonChat) -> None:
     ask(chat, "second")
     for words in ("another ", "answer"):
-        chat.tell("agent_message_chunk", messageId="m1", content=text(words))
+        chat.update("agent_message_chunk", messageId="m1", content=text(words))
     call(chat, title="Look again", status="in_progress")
     call(chat, title="Look further", status="completed")
     call(chat, title="Look further", status="completed")
@@ -69,17 +69,17 @@ def test_the_new_meaning_of_an_id_lasts(chat: JsonChat) -> None:
 
 
 def test_a_prompt_that_is_inserted_under_an_old_id_is_shown(chat: JsonChat) -> None:
-    chat.tell("user_message", messageId="u1", content=[text("second")])
+    chat.update("user_message", messageId="u1", content=[text("second")])
     turns.begin(chat.session, Prompt("second", blocks=[schema.TextContent("second")]), "X", "u1")
-    chat.tell("user_message", messageId="u1", content=[text("second")])
+    chat.update("user_message", messageId="u1", content=[text("second")])
     assert place(chat, "second") > place(chat, "one answer")
 
 
 def test_continued_work_keeps_its_ids(chat: JsonChat) -> None:
-    chat.tell("agent_message_chunk", messageId="m1", content=text(" goes on"))
+    chat.update("agent_message_chunk", messageId="m1", content=text(" goes on"))
     call(chat, status="in_progress")
     ask(chat, "second", "u2")
-    chat.tell("agent_message_chunk", messageId="m1", content=text(" to its end"))
+    chat.update("agent_message_chunk", messageId="m1", content=text(" to its end"))
     call(chat, title="Read it all", status="completed")
     call(chat, content=[])
     assert "one answer goes on to its end" in chat.text
@@ -95,7 +95,7 @@ def test_a_late_end_of_an_old_call_is_no_new_one(chat: JsonChat) -> None:
 def test_preserved_ids_keep_their_meaning(chat: JsonChat) -> None:
     chat.session.keep_ids()
     ask(chat, "second", "u2")
-    chat.tell("agent_message", messageId="m1", content=[text("a better answer")])
+    chat.update("agent_message", messageId="m1", content=[text("a better answer")])
     call(chat, content=[])
     assert "one answer" not in chat.text
     assert place(chat, "a better answer") < place(chat, "second")

@@ -28,9 +28,9 @@ OPTIONS = [schema.PermissionOption("yes", "Allow", "allow_once")]
 def chat_with_a_finished_call(status: str = "completed", version: int = 1) -> JsonChat:
     chat = JsonChat(version)
     tag = "tool_call" if version == 1 else "tool_call_update"
-    chat.tell(tag, toolCallId="c1", status="in_progress", **OLD)
+    chat.update(tag, toolCallId="c1", status="in_progress", **OLD)
     if status != "left open":
-        chat.tell("tool_call_update", toolCallId="c1", status=status)
+        chat.update("tool_call_update", toolCallId="c1", status=status)
     turns.end(chat.session, "end_turn")
     turns.begin(chat.session, Prompt("again"), "X")
     return chat
@@ -54,13 +54,13 @@ def calls(chat: JsonChat) -> list[ToolCall]:
 def test_other_fields_begin_a_new_call(fields: dict[str, Any], status: str, version: int) -> None:
     chat = chat_with_a_finished_call(status, version)
     before = [line for line in chat.lines if "README" in line or "old output" in line]
-    chat.tell("tool_call_update", toolCallId="c1", **fields)
+    chat.update("tool_call_update", toolCallId="c1", **fields)
     old, new = calls(chat)
     assert (old.title, old.status, old.raw_input) == ("Read README.md", status, OLD["rawInput"])
     assert (new.title, new.raw_input) == (fields.get("title", ""), fields.get("rawInput"))
     assert new.content == ()
     assert [line for line in chat.lines if "README" in line or "old output" in line] == before
-    chat.tell("tool_call_update", toolCallId="c1", status="completed")
+    chat.update("tool_call_update", toolCallId="c1", status="completed")
     assert [it.status for it in calls(chat)] == [status, "completed"]
 
 
@@ -70,18 +70,18 @@ def test_other_fields_begin_a_new_call(fields: dict[str, Any], status: str, vers
 )
 def test_a_late_end_belongs_to_the_old_call(fields: dict[str, Any]) -> None:
     chat = chat_with_a_finished_call()
-    chat.tell("tool_call_update", toolCallId="c1", **fields)
+    chat.update("tool_call_update", toolCallId="c1", **fields)
     assert len(calls(chat)) == 1
 
 
 def test_a_call_that_continues_in_the_background_is_the_same() -> None:
     chat = chat_with_a_finished_call("left open")
-    chat.tell("tool_call_update", toolCallId="c1", status="in_progress")
-    chat.tell("tool_call_update", toolCallId="c1", status="failed")
+    chat.update("tool_call_update", toolCallId="c1", status="in_progress")
+    chat.update("tool_call_update", toolCallId="c1", status="failed")
     assert [it.status for it in calls(chat)] == ["failed"]
     turns.end(chat.session, "end_turn")
     turns.begin(chat.session, Prompt("again"), "X")
-    chat.tell("tool_call_update", toolCallId="c1", title="rm -rf")
+    chat.update("tool_call_update", toolCallId="c1", title="rm -rf")
     assert [it.title for it in calls(chat)] == ["Read README.md", "rm -rf"]
 
 
@@ -99,8 +99,8 @@ def test_a_question_with_a_title_is_in_its_own_turn(title: str | None, count: in
 
 def test_a_call_may_change_in_its_own_turn() -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="c1", status="completed", **OLD)
-    chat.tell("tool_call_update", toolCallId="c1", title="Read all of it")
+    chat.update("tool_call", toolCallId="c1", status="completed", **OLD)
+    chat.update("tool_call_update", toolCallId="c1", title="Read all of it")
     assert [it.title for it in calls(chat)] == ["Read all of it"]
 
 
@@ -124,7 +124,7 @@ def test_a_question_about_a_finished_call_shows_nothing_of_it(fields: dict[str, 
 
 def test_a_question_about_a_call_that_runs_is_about_that_call() -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="c1", status="pending", **OLD)
+    chat.update("tool_call", toolCallId="c1", status="pending", **OLD)
     asked = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c1"), OPTIONS)
     assert permissions.subject(chat.session, asked) is calls(chat)[0]
     assert len(calls(chat)) == 1

@@ -105,7 +105,7 @@ def play(history: list[dict[str, Any]]) -> JsonChat:
     turns.end(chat.session, "end_turn")
     for update in history:
         fields = {name: value for name, value in update.items() if name != "sessionUpdate"}
-        chat.tell(update["sessionUpdate"], **fields)
+        chat.update(update["sessionUpdate"], **fields)
     return chat
 
 

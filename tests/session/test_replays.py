@@ -13,13 +13,13 @@ ENTRY = {"content": "look", "priority": "low", "status": "pending"}
 def replay(chat: JsonChat, answer: str) -> None:
     """Replay a tool call, plans, a message and the child session `kid`."""
     report: dict[str, Any] = {"terminal_output": {"terminal_id": "t", "data": "out\n"}}
-    chat.tell("tool_call", toolCallId="c", title="Run", kind="execute", _meta=report)
-    chat.tell("plan", entries=[ENTRY])
-    chat.tell("plan_update", plan={"type": "markdown", "planId": "p", "content": "a plan"})
+    chat.update("tool_call", toolCallId="c", title="Run", kind="execute", _meta=report)
+    chat.update("plan", entries=[ENTRY])
+    chat.update("plan_update", plan={"type": "markdown", "planId": "p", "content": "a plan"})
     chat.say(answer, messageId="m")
-    chat.tell("subagent_update", sessionId="kid", title="Kid")
+    chat.update("subagent_update", sessionId="kid", title="Kid")
     child = subagents.child_of(chat.session, "kid", lambda *it: subagents.Child(2, *it))
-    chat.tell("subagent_update", sessionId="kid", state={"state": "idle"})
+    chat.update("subagent_update", sessionId="kid", state={"state": "idle"})
     child.follow()
 
 

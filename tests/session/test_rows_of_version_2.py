@@ -36,21 +36,21 @@ def chat() -> JsonChat:
 def test_a_message_is_created_replaced_kept_and_cleared_by_its_id(
     chat: JsonChat, role: str
 ) -> None:
-    chat.tell(role, messageId="m", content=[text("draft")])
+    chat.update(role, messageId="m", content=[text("draft")])
     assert "draft" in chat.text
-    chat.tell(role, messageId="m", content=[text("final")])
-    chat.tell(role, messageId="m")
-    chat.tell(f"{role}_chunk", messageId="m", content=text(" words"))
+    chat.update(role, messageId="m", content=[text("final")])
+    chat.update(role, messageId="m")
+    chat.update(f"{role}_chunk", messageId="m", content=text(" words"))
     assert "final words" in chat.text
     assert "draft" not in chat.text
-    chat.tell(role, messageId="m", content=None)
+    chat.update(role, messageId="m", content=None)
     assert "final" not in chat.text
 
 
 def test_ids_of_messages_are_separate_for_each_kind(chat: JsonChat) -> None:
-    chat.tell("agent_thought", messageId="1", content=[text("thinking")])
-    chat.tell("agent_message", messageId="1", content=[text("saying")])
-    chat.tell("agent_message_chunk", messageId="1", content=text(" more"))
+    chat.update("agent_thought", messageId="1", content=[text("thinking")])
+    chat.update("agent_message", messageId="1", content=[text("saying")])
+    chat.update("agent_message_chunk", messageId="1", content=text(" more"))
     assert "thinking" in chat.text
     assert "saying more" in chat.lines
 
@@ -65,7 +65,7 @@ def test_every_content_block_is_shown(chat: JsonChat) -> None:
         {"type": "resource", "resource": {"uri": "file:///w/b.txt", "text": "inside"}},
         {"type": "hologram", "depth": 3},
     ]
-    chat.tell("agent_message", messageId="m", content=blocks)
+    chat.update("agent_message", messageId="m", content=blocks)
     for words in ("words", "[image image/png", "[audio audio/wav", "a.py", "inside", "[hologram]"):
         assert words in chat.text, words
 
@@ -77,9 +77,9 @@ def test_only_the_state_decides_between_running_and_idle(chat: JsonChat) -> None
     turns.end(chat.session, "end_turn")
     seen = [chat.changed()["status"]]
     for state in ("running", "requires_action", "dreaming"):
-        chat.tell("state_update", state=state)
+        chat.update("state_update", state=state)
         seen.append(chat.changed()["status"])
-        chat.tell("state_update", state="idle", stopReason="end_turn")
+        chat.update("state_update", state="idle", stopReason="end_turn")
         seen.append(chat.changed()["status"])
     assert seen == ["idle", *["running", "idle"] * 3]
 
@@ -94,21 +94,21 @@ def test_only_the_state_decides_between_running_and_idle(chat: JsonChat) -> None
     ],
 )
 def test_background_work_of_any_kind_keeps_it_running(chat: JsonChat, work: dict[str, Any]) -> None:
-    chat.tell("tool_call_update", toolCallId="c", title="Build", status="in_progress")
-    chat.tell("state_update", state="running", background=[work])
+    chat.update("tool_call_update", toolCallId="c", title="Build", status="in_progress")
+    chat.update("state_update", state="running", background=[work])
     turns.end(chat.session, "end_turn")
-    chat.tell("state_update", state="idle", stopReason="end_turn")  # absent does not mean empty
+    chat.update("state_update", state="idle", stopReason="end_turn")  # absent does not mean empty
     assert chat.changed()["status"] == "running"
     assert chat.statuses() == {"c": "in_progress"}
-    chat.tell("state_update", state="idle", background=[])
+    chat.update("state_update", state="idle", background=[])
     assert chat.changed()["status"] == "idle"
 
 
 def test_failed_work_without_a_prompt_has_a_reason(chat: JsonChat) -> None:
     turns.end(chat.session, "end_turn")
-    chat.tell("state_update", state="running")
+    chat.update("state_update", state="running")
     error = {"code": -32000, "message": "No quota", "data": {"plan": "free", "left": 0}}
-    chat.tell("state_update", state="idle", stopReason="error", error=error)
+    chat.update("state_update", state="idle", stopReason="error", error=error)
     assert chat.session.error == "No quota"
     assert "No quota" in chat.text
 
@@ -118,48 +118,48 @@ def test_failed_work_without_a_prompt_has_a_reason(chat: JsonChat) -> None:
 
 def test_a_tool_call_is_patched_field_by_field(chat: JsonChat) -> None:
     place = [{"path": "/w/a.py", "line": 3}]
-    chat.tell("tool_call_update", toolCallId="c", title="Edit", kind="edit", locations=place)
-    chat.tell("tool_call_update", toolCallId="c", status="in_progress", rawInput={"a": 1})
+    chat.update("tool_call_update", toolCallId="c", title="Edit", kind="edit", locations=place)
+    chat.update("tool_call_update", toolCallId="c", status="in_progress", rawInput={"a": 1})
     [call] = chat.session.tool_calls
     assert (call.title, call.kind, call.status) == ("Edit", "edit", "in_progress")
     cleared = {"title": None, "kind": None, "locations": None, "rawInput": None, "status": None}
-    chat.tell("tool_call_update", toolCallId="c", **cleared)
+    chat.update("tool_call_update", toolCallId="c", **cleared)
     assert (call.title, call.kind, call.status) == ("", "other", "pending")
     assert (list(call.locations), call.raw_input) == ([], {})
 
 
 @pytest.mark.parametrize("status", ["paused", "cancelled", "completed", "failed", "in_progress"])
 def test_a_status_is_that_of_the_agent(chat: JsonChat, status: str) -> None:
-    chat.tell("tool_call_update", toolCallId="c", title="Work", status=status)
+    chat.update("tool_call_update", toolCallId="c", title="Work", status=status)
     assert chat.statuses() == {"c": status}
     assert any("Work" in line for line in chat.lines)
 
 
 def test_an_unknown_status_and_kind_are_preserved(chat: JsonChat) -> None:
-    chat.tell("tool_call_update", toolCallId="c", title="Work", status="dreaming", kind="paint")
+    chat.update("tool_call_update", toolCallId="c", title="Work", status="dreaming", kind="paint")
     [call] = chat.session.tool_calls
     assert not call.is_finished
     assert "◐ Work (paint) · dreaming" in chat.lines
 
 
 def test_a_paused_call_is_shown_as_such(chat: JsonChat) -> None:
-    chat.tell("tool_call_update", toolCallId="c", title="Work", status="paused", kind="_my_kind")
+    chat.update("tool_call_update", toolCallId="c", title="Work", status="paused", kind="_my_kind")
     assert "◐ Work (my_kind) · paused" in chat.lines
-    chat.tell("tool_call_update", toolCallId="c", status="in_progress", kind="execute")
+    chat.update("tool_call_update", toolCallId="c", status="in_progress", kind="execute")
     assert "◐ Work" in chat.lines
 
 
 def test_a_plan_entry_shows_an_unknown_status(chat: JsonChat) -> None:
     entry = {"content": "Look", "priority": "high", "status": "_put_off"}
     plan = {"type": "items", "planId": "i", "entries": [entry, {**entry, "priority": "medium"}]}
-    chat.tell("plan_update", plan=plan)
+    chat.update("plan_update", plan=plan)
     assert "- [?] Look (put_off, high)" in chat.lines
     assert "- [?] Look (put_off)" in chat.lines
 
 
 def test_meta_of_upserts_is_merged_by_key(chat: JsonChat) -> None:
-    chat.tell("tool_call_update", toolCallId="c", title="Work", _meta={"a": 1, "b": 2})
-    chat.tell("tool_call_update", toolCallId="c", _meta={"a": None, "c": 3})
+    chat.update("tool_call_update", toolCallId="c", title="Work", _meta={"a": 1, "b": 2})
+    chat.update("tool_call_update", toolCallId="c", _meta={"a": None, "c": 3})
     [call] = chat.session.tool_calls
     assert call.meta == {"b": 2, "c": 3}
 
@@ -167,16 +167,16 @@ def test_meta_of_upserts_is_merged_by_key(chat: JsonChat) -> None:
 def test_content_grows_by_chunks_and_is_replaced_whole(chat: JsonChat) -> None:
     for words in ("first", "second"):
         item = {"type": "content", "content": text(words)}
-        chat.tell("tool_call_content_chunk", toolCallId="c", content=item)
+        chat.update("tool_call_content_chunk", toolCallId="c", content=item)
     assert [line.strip() for line in chat.lines if "first" in line or "second" in line] == [
         "first",
         "second",
     ]
     item = {"type": "content", "content": text("third")}
-    chat.tell("tool_call_update", toolCallId="c", content=[item])
+    chat.update("tool_call_update", toolCallId="c", content=[item])
     assert "first" not in chat.text
     assert "third" in chat.text
-    chat.tell("tool_call_update", toolCallId="c", content=None)
+    chat.update("tool_call_update", toolCallId="c", content=None)
     assert "third" not in chat.text
 
 
@@ -194,7 +194,7 @@ def test_a_diff_with_a_patch_is_shown_with_its_counts(chat: JsonChat) -> None:
     change = {"operation": "modify", "path": "/w/a.py", "fileType": "text"}
     patch = {"format": "git_patch", "text": PATCH}
     diff = {"type": "diff", "changes": [change], "patch": patch}
-    chat.tell("tool_call_update", toolCallId="c", title="Edit", kind="edit", content=[diff])
+    chat.update("tool_call_update", toolCallId="c", title="Edit", kind="edit", content=[diff])
     assert "+1 -1" in chat.text
     assert any(line.strip() == "+ TWO" for line in chat.lines)
 
@@ -206,7 +206,7 @@ def test_an_edit_is_shown_once(chat: JsonChat) -> None:
     diff = {"type": "diff", "changes": changes, "patch": patch}
     place = {"path": "/work/a.py", "line": 1}
     edit = {"title": "Edit /work/a.py", "kind": "edit", "locations": [place]}
-    chat.tell("tool_call_update", toolCallId="e", status="completed", content=[diff], **edit)
+    chat.update("tool_call_update", toolCallId="e", status="completed", content=[diff], **edit)
     assert [line for line in chat.lines if "a.py" in line] == ["✓ Edited /work/a.py +1 -1"]
     assert chat.lines[-3:-1] == ["  - a", "  + b"]
 
@@ -226,7 +226,7 @@ def test_a_change_without_a_patch_is_described(
     chat: JsonChat, change: dict[str, Any], words: str
 ) -> None:
     diff = {"type": "diff", "changes": [change]}
-    chat.tell("tool_call_update", toolCallId="c", title="Files", kind="edit", content=[diff])
+    chat.update("tool_call_update", toolCallId="c", title="Files", kind="edit", content=[diff])
     assert words in chat.text
 
 
@@ -248,7 +248,7 @@ def test_a_change_is_described_unless_the_patch_names_its_file(
 ) -> None:
     patch = {"format": "git_patch", "text": head}
     diff = {"type": "diff", "changes": [{"operation": "modify", "path": path}], "patch": patch}
-    chat.tell("tool_call_update", toolCallId="t", title="Change", content=[diff])
+    chat.update("tool_call_update", toolCallId="t", title="Change", content=[diff])
     assert (f"  modify {path}" in chat.lines) is not shown
 
 
@@ -256,14 +256,14 @@ def test_a_change_is_described_unless_the_patch_names_its_file(
 def test_a_patch_of_another_format_is_not_taken_for_one(chat: JsonChat, patch: Any) -> None:
     change = {"operation": "modify", "path": "/w/a.py"}
     diff = {"type": "diff", "changes": [change], "patch": patch}
-    chat.tell("tool_call_update", toolCallId="c", title="Files", kind="edit", content=[diff])
+    chat.update("tool_call_update", toolCallId="c", title="Files", kind="edit", content=[diff])
     assert "modify /w/a.py" in chat.text
     assert "Index" not in chat.text
 
 
 def test_a_link_to_a_session_and_unknown_content(chat: JsonChat) -> None:
     content = [{"type": "session", "sessionId": "child"}, {"type": "graph", "nodes": []}]
-    chat.tell("tool_call_update", toolCallId="c", title="Task", content=content)
+    chat.update("tool_call_update", toolCallId="c", title="Task", content=content)
     assert "child" in chat.text
     assert "[graph]" in chat.text
 
@@ -273,27 +273,27 @@ def test_a_link_to_a_session_and_unknown_content(chat: JsonChat) -> None:
 
 def test_terminal_output_is_bytes(chat: JsonChat) -> None:
     size = {"cols": 80, "rows": 24}
-    chat.tell("terminal_update", terminalId="t", command="make", cwd="/w/src", size=size)
+    chat.update("terminal_update", terminalId="t", command="make", cwd="/w/src", size=size)
     half = "é".encode()
     for part in (b"one\n" + half[:1], half[1:] + b"\n"):
-        chat.tell("terminal_output_chunk", terminalId="t", data=b64(part))
+        chat.update("terminal_output_chunk", terminalId="t", data=b64(part))
     [terminal] = chat.session.terminals
     assert terminal.lines() == ["one", "é"]
     assert any(line.strip() == "$ make" for line in chat.lines)
     assert any("src" in line for line in chat.lines)
-    chat.tell("terminal_update", terminalId="t", output={"data": b64(b"all new\n")})
+    chat.update("terminal_update", terminalId="t", output={"data": b64(b"all new\n")})
     assert terminal.lines() == ["all new"]
-    chat.tell("terminal_update", terminalId="t", exitStatus={"exitCode": None, "signal": "KILL"})
+    chat.update("terminal_update", terminalId="t", exitStatus={"exitCode": None, "signal": "KILL"})
     assert terminal.snapshot()["signal"] == "KILL"
-    chat.tell("terminal_update", terminalId="t", exitStatus=None)
+    chat.update("terminal_update", terminalId="t", exitStatus=None)
     assert terminal.snapshot()["running"] is True
 
 
 def test_a_terminal_shown_in_a_call_is_not_shown_twice(chat: JsonChat) -> None:
-    chat.tell("terminal_update", terminalId="t", command="make")
-    chat.tell("terminal_output_chunk", terminalId="t", data=b64(b"out\n"))
+    chat.update("terminal_update", terminalId="t", command="make")
+    chat.update("terminal_output_chunk", terminalId="t", data=b64(b"out\n"))
     item = {"type": "terminal", "terminalId": "t"}
-    chat.tell("tool_call_update", toolCallId="c", title="Build", content=[item])
+    chat.update("tool_call_update", toolCallId="c", title="Build", content=[item])
     assert [line.strip() for line in chat.lines].count("out") == 1
 
 
@@ -309,14 +309,14 @@ def test_plans_of_every_kind(chat: JsonChat) -> None:
         {"type": "mindmap", "planId": "x"},
     ]
     for plan in plans:
-        chat.tell("plan_update", plan=plan)
+        chat.update("plan_update", plan=plan)
     assert [(e.content, e.priority, e.status) for e in chat.session.plan] == [
         ("Step", "urgent", "cancelled")
     ]
     for words in ("[~] Step", "The plan", "plan.md", "mindmap"):
         assert words in chat.text, words
     for id in ("i", "m"):
-        chat.tell("plan_removed", planId=id)
+        chat.update("plan_removed", planId=id)
     assert not chat.session.plan
     assert "Plan withdrawn" in chat.text
 
@@ -330,7 +330,7 @@ def test_commands_of_unknown_kinds_are_not_offered(chat: JsonChat) -> None:
         {"type": "command", "name": "web", "description": "Search", "input": hint},
         {"type": "macro", "name": "odd", "description": "Odd"},
     ]
-    chat.tell("available_commands_update", availableCommands=listed)
+    chat.update("available_commands_update", availableCommands=listed)
     assert chat.changed()["commands"] == [{"name": "web", "description": "Search", "hint": "what"}]
 
 
@@ -342,7 +342,7 @@ def test_options_of_unknown_types_are_not_offered(chat: JsonChat) -> None:
         {"type": "boolean", "configId": "fast", "name": "Fast", "currentValue": True},
         {"type": "dial", "configId": "heat", "name": "Heat", "currentValue": 1},
     ]
-    chat.tell("config_option_update", configOptions=listed)
+    chat.update("config_option_update", configOptions=listed)
     told = chat.changed()
     assert [option["id"] for option in told["options"]] == ["model", "fast"]
     assert told["model"] == {"option": "model", "value": "a", "name": "A"}
@@ -350,15 +350,15 @@ def test_options_of_unknown_types_are_not_offered(chat: JsonChat) -> None:
 
 def test_title_and_cost_can_be_kept_cleared_and_set(chat: JsonChat) -> None:
     cost = {"amount": 1.5, "currency": "EUR"}
-    chat.tell("session_info_update", title="A title")
-    chat.tell("usage_update", used=10, size=100, cost=cost)
-    chat.tell("session_info_update")
-    chat.tell("usage_update", used=20, size=100)
+    chat.update("session_info_update", title="A title")
+    chat.update("usage_update", used=10, size=100, cost=cost)
+    chat.update("session_info_update")
+    chat.update("usage_update", used=20, size=100)
     told = chat.changed()
     assert told["title"] == "A title"
     assert told["usage"] == {"used": 20, "size": 100, "cost": cost}
-    chat.tell("session_info_update", title=None)
-    chat.tell("usage_update", used=30, size=100, cost=None)
+    chat.update("session_info_update", title=None)
+    chat.update("usage_update", used=30, size=100, cost=None)
     told = chat.changed()
     assert told["title"] is None
     assert told["usage"] == {"used": 30, "size": 100}
@@ -366,32 +366,32 @@ def test_title_and_cost_can_be_kept_cleared_and_set(chat: JsonChat) -> None:
 
 def test_notices_and_compactions(chat: JsonChat) -> None:
     before = chat.text
-    chat.tell("notice", severity="info", title="")
+    chat.update("notice", severity="info", title="")
     assert chat.text == before
-    chat.tell("notice", severity="info", title=" ", description="Only this")
+    chat.update("notice", severity="info", title=" ", description="Only this")
     assert "— Only this" in chat.text
-    chat.tell("notice", severity="grave", title="Careful", description="Very")
-    chat.tell("compaction_update", compactionId="k", status="in_progress")
-    chat.tell("compaction_summary_chunk", compactionId="k", content=text("short"))
-    chat.tell("compaction_update", compactionId="k", status="completed")
+    chat.update("notice", severity="grave", title="Careful", description="Very")
+    chat.update("compaction_update", compactionId="k", status="in_progress")
+    chat.update("compaction_summary_chunk", compactionId="k", content=text("short"))
+    chat.update("compaction_update", compactionId="k", status="completed")
     for words in ("Careful", "Very", "Context compacted", "short"):
         assert words in chat.text, words
 
 
 def test_subagents_and_session_messages(chat: JsonChat) -> None:
     state = {"state": "requires_action"}
-    chat.tell("subagent_update", sessionId="k", title="Explorer", state=state)
+    chat.update("subagent_update", sessionId="k", title="Explorer", state=state)
     assert "Explorer" in chat.text
     assert chat.changed()["subagents"][0]["state"] == "requires_action"
-    chat.tell("subagent_update", sessionId="k", title=None, state=None)
+    chat.update("subagent_update", sessionId="k", title=None, state=None)
     assert chat.changed()["subagents"][0]["state"] == "unknown"
-    chat.tell("session_message", messageId="1", senderSessionId="k", content=[text("done")])
-    chat.tell("session_message_chunk", messageId="1", content=text(" well"))
+    chat.update("session_message", messageId="1", senderSessionId="k", content=[text("done")])
+    chat.update("session_message_chunk", messageId="1", content=text(" well"))
     assert "done well" in chat.text
 
 
 def test_an_unknown_update_is_shown_plainly(chat: JsonChat) -> None:
-    chat.tell("weather_update", rain=True)
+    chat.update("weather_update", rain=True)
     assert "weather_update" in chat.text
     assert "rain" in chat.text
 
@@ -407,8 +407,8 @@ def test_an_unknown_update_is_shown_plainly(chat: JsonChat) -> None:
 def test_a_message_that_breaks_the_schema_changes_nothing_else(
     chat: JsonChat, tag: str, fields: dict[str, Any]
 ) -> None:
-    chat.tell(tag, **fields)
-    chat.tell("agent_message", messageId="m", content=[text("after")])
+    chat.update(tag, **fields)
+    chat.update("agent_message", messageId="m", content=[text("after")])
     assert "after" in chat.lines
 
 
@@ -420,17 +420,17 @@ def test_work_of_a_late_prompt_has_no_heading(
 ) -> None:
     chat.session.transcript.speaker = "X"
     turns.end(chat.session, "end_turn")
-    chat.tell("state_update", state="running")
+    chat.update("state_update", state="running")
     turns.begin(chat.session, Prompt("next"), "X")
     assert chat.lines.count("## X") == 2
 
 
 def test_messages_without_a_prompt_have_a_heading(chat: JsonChat) -> None:
     chat.session.transcript.speaker = "X"
-    chat.tell("agent_message", messageId="m1", content=[text("asked")])
+    chat.update("agent_message", messageId="m1", content=[text("asked")])
     turns.end(chat.session, "end_turn")
-    chat.tell("state_update", state="running")
+    chat.update("state_update", state="running")
     assert chat.lines.count("## X") == 1
-    chat.tell("agent_message", messageId="m2", content=[text("unasked")])
+    chat.update("agent_message", messageId="m2", content=[text("unasked")])
     assert chat.lines.count("## X") == 2
     assert chat.lines.index("## X", chat.lines.index("asked")) < chat.lines.index("unasked")

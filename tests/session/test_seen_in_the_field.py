@@ -42,10 +42,10 @@ def test_text_after_the_end_of_a_turn_continues_the_message_of_its_id() -> None:
 )
 def test_open_calls_are_closed_at_the_end_of_the_turn(reason: str, status: str, words: str) -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="a", title="Look", status="in_progress")
+    chat.update("tool_call", toolCallId="a", title="Look", status="in_progress")
     asked = schema.ToolCallUpdate("b", title="Asked about")
     call_updates.upsert(chat.session, asked)  # as a permission does
-    chat.tell("tool_call", toolCallId="c", title="Done", status="completed")
+    chat.update("tool_call", toolCallId="c", title="Done", status="completed")
     turns.end(chat.session, reason)
     assert chat.statuses() == {"a": status, "b": status, "c": "completed"}
     found = [line for line in chat.lines if words in line]
@@ -54,10 +54,10 @@ def test_open_calls_are_closed_at_the_end_of_the_turn(reason: str, status: str, 
 
 def test_a_later_status_overrides_the_assumed_one() -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="a", title="Look", status="in_progress")
+    chat.update("tool_call", toolCallId="a", title="Look", status="in_progress")
     turns.end(chat.session, "end_turn")
     assert any("assumed" in line for line in chat.lines)
-    chat.tell("tool_call_update", toolCallId="a", status="failed")
+    chat.update("tool_call_update", toolCallId="a", status="failed")
     assert chat.statuses() == {"a": "failed"}
     assert not any("assumed" in line for line in chat.lines)
 
@@ -65,10 +65,10 @@ def test_a_later_status_overrides_the_assumed_one() -> None:
 def test_a_terminal_has_the_current_name_of_its_call() -> None:
     chat = JsonChat()
     info = {"terminal_info": {"terminal_id": "t"}}
-    chat.tell("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
+    chat.update("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
     assert any(line.strip() == "$ Terminal" for line in chat.lines)
     chat.session.changes.names.clear()
-    chat.tell("tool_call_update", toolCallId="a", rawInput={"command": "make all"})
+    chat.update("tool_call_update", toolCallId="a", rawInput={"command": "make all"})
     assert any(line.strip() == "$ make all" for line in chat.lines)
     assert not any("$ Terminal" in line for line in chat.lines)
     assert [it.snapshot()["command"] for it in chat.session.terminals] == ["make all"]
@@ -78,7 +78,7 @@ def test_a_terminal_has_the_current_name_of_its_call() -> None:
 def test_a_terminal_without_a_command_follows_the_title() -> None:
     chat = JsonChat()
     info = {"terminal_info": {"terminal_id": "t"}}
-    chat.tell("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
+    chat.update("tool_call", toolCallId="a", title="Terminal", kind="execute", _meta=info)
     call_updates.upsert(
         chat.session, schema.ToolCallUpdate("a", title="npm test")
     )  # by a permission
@@ -99,8 +99,8 @@ def test_a_terminal_without_a_command_follows_the_title() -> None:
 )
 def test_output_that_is_only_raw_output_is_shown(raw: Any) -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="a", title="Run it", kind="execute", status="in_progress")
-    chat.tell("tool_call_update", toolCallId="a", status="completed", rawOutput=raw)
+    chat.update("tool_call", toolCallId="a", title="Run it", kind="execute", status="in_progress")
+    chat.update("tool_call_update", toolCallId="a", status="completed", rawOutput=raw)
     shown = [line.strip() for line in chat.lines]
     assert shown[shown.index("✓ Run it") + 1 :][:2] == ["one", "two"]
 
@@ -108,7 +108,7 @@ def test_output_that_is_only_raw_output_is_shown(raw: Any) -> None:
 def test_raw_output_beside_content_is_not_shown_twice() -> None:
     chat = JsonChat()
     content = [{"type": "content", "content": {"type": "text", "text": "one"}}]
-    chat.tell(
+    chat.update(
         "tool_call",
         toolCallId="a",
         title="Run",
@@ -123,7 +123,7 @@ def test_raw_output_beside_content_is_not_shown_twice() -> None:
 def test_an_exit_code_in_raw_output_is_shown() -> None:
     chat = JsonChat()
     raw = {"stdout": "", "stderr": "no such file\n", "exitCode": 2}
-    chat.tell(
+    chat.update(
         "tool_call", toolCallId="a", title="Run", kind="execute", status="failed", rawOutput=raw
     )
     assert any(line.endswith("Run · exit 2") for line in chat.lines)
@@ -132,7 +132,7 @@ def test_an_exit_code_in_raw_output_is_shown() -> None:
 
 def test_the_kind_other_is_not_shown() -> None:
     chat = JsonChat()
-    chat.tell("tool_call", toolCallId="a", title="Think hard", kind="other", status="completed")
+    chat.update("tool_call", toolCallId="a", title="Think hard", kind="other", status="completed")
     assert "✓ Think hard" in chat.lines
 
 
@@ -152,7 +152,7 @@ def test_a_turn_with_anything_is_not_empty(what: str) -> None:
     if what == "text":
         chat.say("Hello")
     elif what == "call":
-        chat.tell("tool_call", toolCallId="a", title="Look", status="completed")
+        chat.update("tool_call", toolCallId="a", title="Look", status="completed")
     error = "It broke" if what == "error" else None
     turns.end(chat.session, "cancelled" if what == "cancelled" else "end_turn", error)
     assert not any(wording.NO_ANSWER_CAME in line for line in chat.lines)
@@ -161,7 +161,7 @@ def test_a_turn_with_anything_is_not_empty(what: str) -> None:
 def test_the_result_of_a_subagent_is_folded() -> None:
     chat = JsonChat()
     content = [{"type": "text", "text": "<result>\nAll is well.\n</result>"}]
-    chat.tell("session_message", messageId="m", senderSessionId="child", content=content)
+    chat.update("session_message", messageId="m", senderSessionId="child", content=content)
     lines = chat.lines
     assert (lines.index("✉ child → unknown"), len(lines) - 1) in chat.screen.fold_lines()
 
@@ -199,11 +199,11 @@ def test_notifications_about_retries_are_recognized(name: str) -> None:
 
 def test_a_rate_limit_is_shown_in_the_bar_during_the_turn() -> None:
     chat = JsonChat()
-    chat.tell("notice", severity="warning", title="API error (429), retrying in 8 s")
+    chat.update("notice", severity="warning", title="API error (429), retrying in 8 s")
     assert chat.changed()["retrying"] == "rate limited, retrying"
     turns.end(chat.session, "end_turn")
     assert chat.changed()["retrying"] is None
-    chat.tell("notice", severity="warning", title="HTTP 429")
+    chat.update("notice", severity="warning", title="HTTP 429")
     assert "retrying" not in chat.changed()
 
 
@@ -242,7 +242,7 @@ def select(id: str, *values: str, category: str | None = "model", name: str = ""
 def test_the_option_of_the_model_is_found(lists: list[Any], chosen: str | None) -> None:
     chat = JsonChat()
     for listed in lists:
-        chat.tell("config_option_update", configOptions=listed)
+        chat.update("config_option_update", configOptions=listed)
     found = options.model(chat.session)
     assert (found and found.id) == chosen
     state = chat.changed()

@@ -53,7 +53,7 @@ class Asking:
         """Begin a tool call."""
         self.agent.ask("announces", id, json.dumps(call))
 
-    def tell(self, id: str, **call: Any) -> None:
+    def update(self, id: str, **call: Any) -> None:
         self.agent.ask("tells_more", id, json.dumps(call))
 
     def permission(self) -> dict[str, Any]:

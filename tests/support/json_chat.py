@@ -3,7 +3,7 @@
 Example:
 
     chat = JsonChat(version=2)
-    chat.tell("agent_message", messageId="m", content=[{"type": "text", "text": "hi"}])
+    chat.update("agent_message", messageId="m", content=[{"type": "text", "text": "hi"}])
     assert "hi" in chat.lines
 """
 
@@ -37,10 +37,10 @@ class JsonChat:
         """Faults that were tolerated in the messages."""
         self._document = Document(1, Style(8, "/w"))
 
-    def tell(self, tag: str, **fields: Any) -> None:
+    def update(self, tag: str, **fields: Any) -> None:
         """Send one `session/update`."""
-        update = {"sessionUpdate": tag, **fields}
-        raw = msgspec.Raw(json.dumps({"sessionId": "s", "update": update}).encode())
+        params = {"sessionId": "s", "update": {"sessionUpdate": tag, **fields}}
+        raw = msgspec.Raw(json.dumps(params).encode())
         updates.apply(self.session, self._read(raw))
 
     def _read(self, raw: msgspec.Raw) -> Any:
@@ -50,7 +50,7 @@ class JsonChat:
 
     def say(self, text: str, **fields: Any) -> None:
         """Send a piece of the agent's message."""
-        self.tell("agent_message_chunk", content={"type": "text", "text": text}, **fields)
+        self.update("agent_message_chunk", content={"type": "text", "text": text}, **fields)
 
     @property
     def lines(self) -> list[str]:

@@ -3,8 +3,8 @@
 Example:
 
     async with Running(MemoryEndpoint()) as wire:
-        wire.tell("session/update", sessionId="s1")
-        wire.ask(1, "fs/read_text_file", path="/a")
+        wire.notify("session/update", sessionId="s1")
+        wire.request(1, "fs/read_text_file", path="/a")
         assert await wire.get(1) == [...]
 """
 
@@ -70,10 +70,10 @@ class MemoryEndpoint:
         self.endpoint = Endpoint(ours, self.handler, **options)
         self.inbox: list[Any] = []
 
-    def tell(self, method: str, **params: Any) -> None:
+    def notify(self, method: str, **params: Any) -> None:
         self.put({"method": method, "params": params})
 
-    def ask(self, id: Any, method: str, **params: Any) -> None:
+    def request(self, id: Any, method: str, **params: Any) -> None:
         self.put({"id": id, "method": method, "params": params})
 
     def put(self, *messages: dict[str, Any]) -> None:

@@ -99,13 +99,13 @@ def _program(name: str, cwd: str, path: str) -> str | None:
     Unlike `launch.find_program`, do not search a PATH with relative directories.
     """
     if "/" in name:
-        found = os.path.join(cwd, name)
-        return found if _is_executable(found) else None
+        program = os.path.join(cwd, name)
+        return program if _is_executable(program) else None
     for folder in path.split(os.pathsep):
         if not os.path.isabs(folder):
             return None
-        if _is_executable(found := os.path.join(folder, name)):
-            return found
+        if _is_executable(program := os.path.join(folder, name)):
+            return program
     return None
 
 

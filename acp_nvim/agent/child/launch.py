@@ -76,9 +76,9 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
         )
     if name != Path(name).name:
         return _program_at(name, Path(cwd))
-    found = shutil.which(name, path=env.get("PATH", os.defpath))
-    if found is not None:
-        return str(Path(found).absolute())
+    path = shutil.which(name, path=env.get("PATH", os.defpath))
+    if path is not None:
+        return str(Path(path).absolute())
     blocked = shutil.which(name, os.F_OK, env.get("PATH", os.defpath))
     if blocked is not None:
         raise AgentStartError(

@@ -61,8 +61,8 @@ def process_table() -> list[ProcessStat]:
         names = [path.name for path in PROC.iterdir()]
     except OSError:
         return list(_from_ps("-A"))
-    found = (process_stat(int(name)) for name in names if name.isdecimal())
-    return [stat for stat in found if stat is not None]
+    stats = (process_stat(int(name)) for name in names if name.isdecimal())
+    return [stat for stat in stats if stat is not None]
 
 
 def _from_ps(*which: str) -> Iterator[ProcessStat]:
@@ -103,13 +103,13 @@ def environment(pid: int) -> list[bytes] | None:
     """
     directory = PROC / str(pid)
     try:
-        found = (directory / "environ").read_bytes()
-        if not found:
+        data = (directory / "environ").read_bytes()
+        if not data:
             (directory / "exe").readlink()  # fails for a process that is ending
             return None
     except OSError:  # ended meanwhile, or another user's
         return []
-    return found.split(b"\0")
+    return data.split(b"\0")
 
 
 class ProcessTree:

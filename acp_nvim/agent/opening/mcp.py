@@ -187,10 +187,10 @@ def _absolute_program(command: str, cwd: str, path: str | None) -> str:
         return program
     if os.sep in program:
         return str(Path(cwd, program))
-    found = shutil.which(program, path=_absolute_search_path(path, cwd))
-    if found is None:
+    resolved = shutil.which(program, path=_absolute_search_path(path, cwd))
+    if resolved is None:
         return program
-    return found if os.path.isabs(found) else str(Path(cwd, found))  # noqa: PTH117
+    return resolved if os.path.isabs(resolved) else str(Path(cwd, resolved))  # noqa: PTH117
 
 
 def _absolute_search_path(path: str | None, cwd: str) -> str | None:

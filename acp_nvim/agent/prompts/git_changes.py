@@ -35,7 +35,7 @@ async def diff(cwd: str, env: Mapping[str, str]) -> str:
 
 
 async def changed_files(cwd: str, env: Mapping[str, str]) -> list[str]:
-    """Return the absolute paths of the changed files, perhaps with files that were only touched."""
+    """Return the absolute paths of the changed files, and perhaps of files only touched."""
     return await to_thread.run_sync(_ask, cwd, env, _names, abandon_on_cancel=True) or []
 
 
@@ -80,8 +80,8 @@ def _patch(git: PrivateGit, head: str) -> str:
     """Return the patch, or names alone if git lacks an object for it (a partial clone)."""
     against = [head] if head else []
     try:
-        found = git.run(["--no-pager", "diff", *_SAFE, *against], converting=True)
-        return found.decode(errors="replace")
+        patch = git.run(["--no-pager", "diff", *_SAFE, *against], converting=True)
+        return patch.decode(errors="replace")
     except GitError as error:
         why = str(error)
     git.run(["update-index", "-q", "--refresh"], exit_codes=ANY_EXIT_CODE, converting=True)

@@ -136,12 +136,12 @@ def media_kind(mime: str | None) -> Literal["image", "audio"] | None:
 
 def mime_of(path: str, head: bytes) -> str | None:
     """Return the MIME type, by the first bytes if they are distinctive, else by the name."""
-    found = next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
+    mime_by_head = next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
     if head.startswith(b"RIFF"):
-        found = _RIFF.get(head[8:12])
+        mime_by_head = _RIFF.get(head[8:12])
     # Two letters are not distinctive: a text may begin with them.
-    if found and (found != "image/bmp" or path.lower().endswith(".bmp")):
-        return found
+    if mime_by_head and (mime_by_head != "image/bmp" or path.lower().endswith(".bmp")):
+        return mime_by_head
     if source := _SOURCES.get(Path(path).suffix[1:].lower()):
         return source
     import mimetypes  # slow: it reads the system's tables

@@ -84,9 +84,7 @@ class Client:
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
         on_mcp_message: Callable[[schema.MessageMcpRequest], Awaitable[Any]] = no_server,
     ) -> None:
-        """``name`` is the agent's name in the configuration. ``extensions`` are the user's handlers
-        of methods outside the protocol. ``read`` decodes the params of a request.
-        """
+        """``extensions`` are the user's handlers of other methods. ``read`` decodes params."""
         self._read = read
         self.name = name
         self.router = router
@@ -260,8 +258,8 @@ class Client:
         decision.guarded = {}
         for call in calls:
             if paths := named_paths(call, session.cwd):
-                found = guard.reasons(call.kind, paths, session.roots, settings.files)
-                decision.guarded = {**decision.guarded, **found}
+                reasons = guard.reasons(call.kind, paths, session.roots, settings.files)
+                decision.guarded = {**decision.guarded, **reasons}
         if action in ("allow", "deny"):
             option = decision.first("allow_once" if action == "allow" else "reject_once")
             if option is not None:

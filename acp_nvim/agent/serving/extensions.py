@@ -23,7 +23,7 @@ Ask = Callable[[int, Any, Context], Awaitable[Any]]
 
 The handler returns `{result}`, `{error: {code, message, data}}` or `{later: true}`.
 """
-Tell = Callable[[Any, Context], None]
+Notify = Callable[[Any, Context], None]
 
 
 async def _no_handler(number: int, params: Any, context: Context) -> Any:
@@ -37,12 +37,12 @@ class Extensions:
         self,
         names: Callable[[], Container[str]] = tuple,
         ask: Ask = _no_handler,
-        tell: Tell = lambda _, __: None,
+        notify: Notify = lambda _, __: None,
     ) -> None:
         """`names` returns the methods that have a handler now."""
         self._names = names
         self._ask = ask
-        self._tell = tell
+        self._notify = notify
         self._numbers = itertools.count(1)
         self._open: dict[int, tuple[anyio.Event, list[Any]]] = {}
 
@@ -51,7 +51,7 @@ class Extensions:
 
     def notify(self, method: str, params: msgspec.Raw, agent: str, session: int | None) -> None:
         context = {"agent": agent, "method": method, "session": session, "request": False}
-        self._tell(_decode_params(params), context)
+        self._notify(_decode_params(params), context)
 
     async def request(
         self, method: str, params: msgspec.Raw, agent: str, session: int | None, call: IncomingCall
@@ -83,8 +83,8 @@ class Extensions:
 def session_of(params: msgspec.Raw) -> str | None:
     """Return the session id in the params of an extension, if they have one."""
     value = _decode_params(params)
-    found = value.get("sessionId") if isinstance(value, dict) else None
-    return found if isinstance(found, str) else None
+    session_id = value.get("sessionId") if isinstance(value, dict) else None
+    return session_id if isinstance(session_id, str) else None
 
 
 def _decode_params(params: msgspec.Raw) -> Any:

@@ -47,8 +47,10 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
 
 
 def _complete_case(case: Case, session: Session, settings: Settings) -> Case:
-    """Return the case with facts from the file system: targets of links, commands that leave the
-    session, and files that no rule for ordinary edits allows.
+    """Return the case with facts from the file system.
+
+    These are targets of links, commands that leave the session's directories, and files that no
+    rule for ordinary edits allows.
     """
     written = [
         path

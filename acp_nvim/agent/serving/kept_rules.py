@@ -66,11 +66,11 @@ class KeptRules:
 
     def keep(self, cwd: str, rule: KeptRule) -> None:
         """Add a rule to a project."""
-        self._change(cwd, lambda found: found if rule in found else [*found, rule])
+        self._change(cwd, lambda rules: rules if rule in rules else [*rules, rule])
 
     def forget(self, cwd: str, rule: KeptRule) -> None:
         """Remove a rule of a project."""
-        self._change(cwd, lambda found: [one for one in found if one != rule])
+        self._change(cwd, lambda rules: [other for other in rules if other != rule])
 
     def _all(self) -> _Rules:
         """Return all rules. Read a changed file again; an unreadable one has no rules."""
@@ -92,15 +92,15 @@ class KeptRules:
         if path is None:
             return
 
-        def made(data: bytes | None) -> bytes:
+        def changed(data: bytes | None) -> bytes:
             rules = dict(_decode(data or b"{}"))
-            rules_kept = change(rules.pop(os.path.realpath(cwd), ()))
-            if rules_kept:
-                rules[os.path.realpath(cwd)] = rules_kept
+            remaining = change(rules.pop(os.path.realpath(cwd), ()))
+            if remaining:
+                rules[os.path.realpath(cwd)] = remaining
             return msgspec.json.encode(rules) + b"\n"
 
         try:
-            private_files.change(path, made)
+            private_files.change(path, changed)
         except (OSError, msgspec.DecodeError) as error:
             self._failed(f"{path}: {error}")
 
@@ -112,7 +112,7 @@ def _decode(data: bytes) -> _Rules:
 def rule_of(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> KeptRule | None:
-    """Return the rule for exactly the action of a permission, or None if it cannot have one.
+    """Return a rule that matches only the action of a permission, or None if there is none.
 
     ``calls`` are the call of the permission and the open calls that it may allow too.
     """

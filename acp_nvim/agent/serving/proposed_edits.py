@@ -80,27 +80,27 @@ class ProposedEdits:
 
     async def show(self, session: Session, decision: Decision) -> list[Proposal]:
         """Return the proposals, and store them as the texts that the user may amend."""
-        found = await self.proposals(session, decision)
+        proposals = await self.proposals(session, decision)
         if decision.outcome is None:
             if decision not in self._shown:
                 decision.waiters.append(lambda _: self._forget(decision))
-            self._shown[decision] = {proposal.path: proposal for proposal in found}
-        return found
+            self._shown[decision] = {proposal.path: proposal for proposal in proposals}
+        return proposals
 
     async def proposals(self, session: Session, decision: Decision) -> list[Proposal]:
         """Return the files that a permission would write, with their texts before and after."""
         by_path: dict[str, list[Change]] = {}
         for change in _changes(session, decision):
             by_path.setdefault(_real(session.cwd, change.path), []).append(change)
-        found = [await self._proposal(session, *item) for item in by_path.items()]
-        return found + await self._patch_proposals(session, decision, by_path)
+        proposed = [await self._proposal(session, *item) for item in by_path.items()]
+        return proposed + await self._patch_proposals(session, decision, by_path)
 
     async def check(self, session: Session, decision: Decision) -> None:
         """Show on a permission's card why its patches do not apply."""
         diffs = {_real(session.cwd, change.path) for change in _changes(session, decision)}
-        found = await self._patch_proposals(session, decision, diffs)
+        proposals = await self._patch_proposals(session, decision, diffs)
         cwd = session.cwd
-        problems = [f"{_name(cwd, it.path)}: {it.problem}" for it in found if it.problem]
+        problems = [f"{_name(cwd, it.path)}: {it.problem}" for it in proposals if it.problem]
         if problems != decision.problems and decision.outcome is None:
             decision.problems = problems
             decision.redraw()
@@ -283,8 +283,8 @@ def _real(cwd: str, path: str) -> str:
 
 def _name(cwd: str, path: str) -> str:
     """Return the path relative to the session's directory if it is inside."""
-    found, root = Path(path), Path(os.path.realpath(cwd))
-    return str(found.relative_to(root)) if found.is_relative_to(root) else path
+    name, root = Path(path), Path(os.path.realpath(cwd))
+    return str(name.relative_to(root)) if name.is_relative_to(root) else path
 
 
 def has_edits(session: Session, decision: Decision) -> bool:
@@ -304,8 +304,8 @@ def _changes(session: Session, decision: Decision) -> list[Change]:
 
 def _patches(session: Session, decision: Decision) -> list[FilePatch]:
     call, asked = _tool_call_of(session, decision)
-    found = [] if call is None else patches_of(call, asked)
-    return [one for one in found if "\0" not in f"{one.path}{one.origin}"]
+    patches = [] if call is None else patches_of(call, asked)
+    return [one for one in patches if "\0" not in f"{one.path}{one.origin}"]
 
 
 def _tool_call_of(
@@ -330,26 +330,26 @@ def proposal_sources(session: Session, decision: Decision) -> tuple[Any, ...]:
 
 def diagnostic_marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
     """Return row, severity and text of each diagnostic that a proposal adds."""
-    found = next((effect for effect in decision.effects if effect.path == proposal.path), None)
-    if found is None or not proposal.whole:
+    checked = next((effect for effect in decision.effects if effect.path == proposal.path), None)
+    if checked is None or not proposal.whole:
         return []
-    marks = effects.marks(found, proposal.base, proposal.text)
+    marks = effects.marks(checked, proposal.base, proposal.text)
     return [[mark.row, mark.severity, visible(cut_middle(mark.text))] for mark in marks]
 
 
 def proposal_table(proposal: Proposal) -> dict[str, Any]:
     """Return a proposal for the frame operation `propose`."""
-    found: dict[str, Any] = {
+    table: dict[str, Any] = {
         "path": proposal.path,
         "proposal": list(proposal.text.lines),
         "proposal_eol": proposal.text.eol,
     }
     if proposal.base is not None:
-        found["base"] = list(proposal.base.lines)
+        table["base"] = list(proposal.base.lines)
     if proposal.gone:
-        found["kind"] = "deleted"
+        table["kind"] = "deleted"
     if proposal.problem:
-        found["label"] = path_line(proposal.problem)
+        table["label"] = path_line(proposal.problem)
     elif proposal.origin is not None:
-        found["label"] = wording.PART_PROPOSED_FROM.format(file=path_line(proposal.origin))
-    return found
+        table["label"] = wording.PART_PROPOSED_FROM.format(file=path_line(proposal.origin))
+    return table

@@ -121,7 +121,7 @@ class SessionRouter:
 
     @contextmanager
     def route_when_named(self, session: Session) -> Iterator[OnResponse]:
-        """Route to a session from the answer to its `session/new` on, in wire order.
+        """Route messages to a session as soon as its `session/new` is answered, in wire order.
 
         Requests with its id that arrive before the answer are served too.
         """
@@ -214,8 +214,7 @@ class SessionRouter:
                 self._apply_all(session, map(_update, run), size)
 
     def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
-        """Apply updates. Join the agent's text, and apply tool calls in one pass if none can exceed
-        a limit.
+        """Apply updates. Join the agent's text, and apply tool calls within limits in one pass.
 
         A text is never longer than its JSON, so ``size`` bounds it.
         """

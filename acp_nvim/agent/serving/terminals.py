@@ -76,9 +76,7 @@ class AgentTerminals:
         env: Callable[[], Mapping[str, str]],
         place: Callable[[], FarPlace | None] = lambda: None,
     ) -> None:
-        """`agent` is the agent's name in the configuration, `env` its environment. `place` returns
-        the place of an agent that runs elsewhere.
-        """
+        """`env` is the agent's environment, `place` returns the place of an agent elsewhere."""
         self.handlers: Mapping[str, Handler] = {
             "terminal/create": self.create,
             "terminal/output": self.output,

@@ -76,9 +76,9 @@ def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
     turn.mentions.add_paths([*paths, *paths_in_real_folders(call, cwd)])
     turn.mentions.add_title(call.title, cwd)
     if call.raw_input or call.is_finished:
-        found = commands(call)
-        _judge(turn, call, [command.line for command in found])
-        for command in found:
+        found_commands = commands(call)
+        _judge(turn, call, [command.line for command in found_commands])
+        for command in found_commands:
             directory = os.path.join(cwd, command.cwd or "")  # noqa: PTH118
             turn.mentions.add_command(command.line, directory)
 

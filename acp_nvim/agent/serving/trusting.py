@@ -111,7 +111,7 @@ def _possible_paths(words: Iterable[str], cwd: str) -> list[str]:
 
     Network addresses are not paths.
     """
-    found: list[str] = []
+    paths: list[str] = []
     for word in words:
         if _ADDRESS.match(word):
             continue
@@ -119,6 +119,6 @@ def _possible_paths(words: Iterable[str], cwd: str) -> list[str]:
         if word.startswith("-") and "/" in word:
             parts.add(word[word.index("/") :])  # -I/usr/include
         for part in parts - {""}:
-            whole = str(Path(part).expanduser()) if part.startswith("~") else part
-            found.append(os.path.normpath(os.path.join(cwd, whole)))  # noqa: PTH118
-    return found
+            path = str(Path(part).expanduser()) if part.startswith("~") else part
+            paths.append(os.path.normpath(os.path.join(cwd, path)))  # noqa: PTH118
+    return paths

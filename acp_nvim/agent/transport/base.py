@@ -19,8 +19,9 @@ class TransportError(AgentStartError):
     def __init__(
         self, text: str, *, again: bool = True, after: float = 0.0, soon: bool = False
     ) -> None:
-        """With ``again``, a retry after ``after`` seconds may succeed. With ``soon``, it may
-        succeed in a moment, even if there has been no connection before.
+        """With ``again``, a retry after ``after`` seconds may succeed.
+
+        With ``soon``, it may succeed in a moment, even before the first connection.
         """
         super().__init__(text)
         self.again = again

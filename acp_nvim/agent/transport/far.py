@@ -67,8 +67,10 @@ class FarTransport:
         remark: Callable[[bytes], None],
         close: Callable[[], Coroutine[None, None, None]] = _nothing,
     ) -> None:
-        """``client`` is the local process. ``env`` is the environment there. ``remark`` gets text
-        that is printed there before the agent starts. ``close`` ends the agent's local helpers.
+        """``client`` is the local process, ``env`` the environment there.
+
+        ``remark`` gets text that is printed there before the agent starts. ``close`` ends the
+        agent's local helpers.
         """
         self._client, self._via, self._env = client, via, env
         self._on_ready, self._remark, self._close = on_ready, remark, close

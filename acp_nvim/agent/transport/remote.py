@@ -112,13 +112,13 @@ def transport_for(scheme: str) -> Callable[[Address], RemoteTransport]:
         make: Callable[[Address], RemoteTransport] = getattr(importlib.import_module(module), name)
         return make
     importlib.invalidate_caches()
-    found = next(iter(entry_points(group=GROUP, name=scheme)), None)
-    if found is None:
+    entry = next(iter(entry_points(group=GROUP, name=scheme)), None)
+    if entry is None:
         names = sorted({*BUILT_IN, *(point.name for point in entry_points(group=GROUP))})
         text = wording.WHY_NO_TRANSPORT.format(scheme=scheme, schemes=", ".join(names))
         raise TransportError(text, again=False)
     try:
-        custom: Callable[[Address], RemoteTransport] = found.load()
+        custom: Callable[[Address], RemoteTransport] = entry.load()
     except Exception as error:
         raise _scheme_error(scheme, f"{type(error).__name__}: {error}") from error
     return lambda address: _make_transport(custom, address, scheme)

@@ -110,9 +110,9 @@ class StdioTransport:
         early: EarlyStart | None = None,
     ) -> None:
         """``argv`` runs without a shell in ``cwd``, with the environment ``env`` and the mark.
+
         ``kill_s`` is the time for each step of the end (closed stdin, SIGTERM, SIGKILL), in
-        seconds. ``on_stderr`` gets stderr in pieces. ``early`` may have the same process, started
-        already.
+        seconds. ``on_stderr`` gets stderr in pieces. ``early`` may have started the same process.
         """
         self._argv, self._cwd, self._env = argv, cwd, env
         self._reaper = reaper

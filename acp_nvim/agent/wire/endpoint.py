@@ -442,9 +442,7 @@ class Endpoint:
 
 
 def _decode(method: str, raw: Raw, notes: list[str]) -> Any:
-    """Return the typed result, or plain JSON for methods outside the protocol
-    (v1/extensibility).
-    """
+    """Return the typed result, or JSON for a method outside the protocol (v1/extensibility)."""
     if method.startswith("_"):
         return msgspec.json.decode(raw)
     return codec.decode_result(method, raw, notes)

@@ -73,8 +73,8 @@ class Redactor:
 
     def _found_sessions(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         for line in lines:
-            for found in _SESSION.findall(line):
-                self._add_session(found.decode("utf-8", "replace"))
+            for session_id in _SESSION.findall(line):
+                self._add_session(session_id.decode("utf-8", "replace"))
             yield line
 
     def _add_session(self, session: str) -> None:

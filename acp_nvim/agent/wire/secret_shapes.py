@@ -91,14 +91,14 @@ class Shapes:
     def found_in(self, lines: Iterable[bytes]) -> Shapes:
         """Return the shapes whose keywords appear in the lines of a log."""
         missing = {keyword.encode(): keyword for keyword in self.keywords}
-        found: dict[str, list[Shape]] = {}
+        shapes: dict[str, list[Shape]] = {}
         for lowered in _batches(lines):
             if b"\\u00" in lowered or b"\\/" in lowered:  # a keyword may be escaped
                 return self
             for keyword in [keyword for keyword in missing if keyword in lowered]:
                 name = missing.pop(keyword)
-                found[name] = self.by_keyword[name]
-        return Shapes(found)
+                shapes[name] = self.by_keyword[name]
+        return Shapes(shapes)
 
     def redact(self, text: str, mark: str) -> str:
         """Return `text` with a mark in place of each string that has one of the shapes."""

@@ -197,14 +197,14 @@ def _mark_named_values(text: str, mark: str) -> str:
 def _name_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of names that contain one of `_WORDS`, in order."""
     lowered = lower(text)
-    found: list[int] = []
+    starts: list[int] = []
     for word in _WORDS:
         at = lowered.find(word)
         while at >= 0:
-            found.append(at)
+            starts.append(at)
             at = lowered.find(word, at + len(word))
     last = 0
-    for at in sorted(found):
+    for at in sorted(starts):
         if at < last:
             continue
         start = at

@@ -74,9 +74,7 @@ class Traffic:
         return self._wire.size + self._err.size
 
     def add(self, direction: Direction, data: bytes) -> None:
-        """Record the next piece of a stream, which may be split anywhere. Cut lines to
-        `LINE_BYTES`.
-        """
+        """Record the next piece of a stream, in lines cut to `LINE_BYTES`."""
         if self.level == "off" or not data:
             return
         data = self._cutters[direction].feed(data)

@@ -51,11 +51,11 @@ async def _choose_provider(
     host: Host, connection: Connection, listed: Sequence[schema.ProviderInfo], wanted: object
 ) -> schema.ProviderInfo | None:
     if wanted:
-        found = next((provider for provider in listed if provider.provider_id == wanted), None)
-        if found is None:
+        chosen = next((provider for provider in listed if provider.provider_id == wanted), None)
+        if chosen is None:
             names = ", ".join(provider.provider_id for provider in listed)
             host.echo("error", words.NO_SUCH_PROVIDER.format(provider=wanted, providers=names))
-        return found
+        return chosen
     if not listed:
         host.echo("info", words.NO_PROVIDERS.format(agent=connection.title))
         return None
@@ -106,13 +106,13 @@ async def _ask_headers(host: Host) -> dict[str, str] | None:
     `$ENV{NAME}` in values is replaced.
     """
     names = await host.ask_text(words.ASK_HEADERS)
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name in (names or "").replace(",", " ").split():
         value = await host.asking.ask_secret(words.ASK_HEADER.format(header=name))
         if value is None:
             return None
-        found[name] = _fill_placeholders(value, agent_environment())
-    return None if names is None else found
+        headers[name] = _fill_placeholders(value, agent_environment())
+    return None if names is None else headers
 
 
 def _fill_placeholders(value: str, env: Mapping[str, str]) -> str:

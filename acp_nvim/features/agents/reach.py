@@ -44,7 +44,7 @@ class ReachResult(msgspec.Struct):
 
 async def reach_all(options: Settings) -> dict[str, ReachResult]:
     """Try to reach all remote agents at the same time. Return the results by name."""
-    found: dict[str, ReachResult] = {}
+    results: dict[str, ReachResult] = {}
     reaper = Reaper()
     launch = AgentLaunch(
         transport=partial(StdioTransport, reaper=reaper),
@@ -54,7 +54,7 @@ async def reach_all(options: Settings) -> dict[str, ReachResult]:
     )
 
     async def reach_one(name: str, spec: AgentSettings) -> None:
-        found[name] = await _reach(name, spec, options, launch)
+        results[name] = await _reach(name, spec, options, launch)
 
     async with anyio.create_task_group() as group:
         for name, spec in options.agents.items():
@@ -62,7 +62,7 @@ async def reach_all(options: Settings) -> dict[str, ReachResult]:
                 expanded = AgentVariables().expand(name, spec, agent_environment())
                 group.start_soon(reach_one, name, expanded.spec)
     await reaper.aclose()
-    return found
+    return results
 
 
 async def _reach(

@@ -43,9 +43,9 @@ async def blame(host: Host, args: Args) -> None:
     live = await host.workspace.files.buffers.read(Place(path, path))
     if not isinstance(live, BufferText):
         return
-    found = await _authors_by_path(host, {path: live.text})
-    if found is not None:
-        file = found[path]
+    by_path = await _authors_by_path(host, {path: live.text})
+    if by_path is not None:
+        file = by_path[path]
         ranges = [number for lines in file.ranges for number in lines]
         authors = [_author_table(number, author) for number, author in file.authors.items()]
         host.screen.push("blame", live.bufnr, live.tick, ranges, authors)
@@ -142,8 +142,8 @@ async def _authors_by_path(
     """Return the authors of texts by path. Without a history, tell the user and return None."""
     keys = {clean_text(path): path for path in texts}
     texts_by_key = {key: texts[path] for key, path in keys.items()}
-    found: Mapping[str, FileAuthors] | None = await host.transcripts.ask("blame", texts_by_key)
-    return None if found is None else {keys[key]: authors for key, authors in found.items()}
+    answer: Mapping[str, FileAuthors] | None = await host.transcripts.ask("blame", texts_by_key)
+    return None if answer is None else {keys[key]: authors for key, authors in answer.items()}
 
 
 def _trace(root: str, authors_by_path: Mapping[str, FileAuthors], revision: str = "") -> list[str]:

@@ -39,11 +39,11 @@ def rewind_of(host: Host) -> Rewind:
 
 def prompts(session: Session) -> dict[int, Message]:
     """Return the prompts of a session by their numbers, oldest first."""
-    found: dict[int, Message] = {}
+    by_number: dict[int, Message] = {}
     for entry in session.transcript.entries:
         if isinstance(entry, Message) and entry.prompt is not None:
-            found.setdefault(entry.prompt, entry)
-    return found
+            by_number.setdefault(entry.prompt, entry)
+    return by_number
 
 
 def prompt_label(n: int, message: Message) -> str:
@@ -76,26 +76,26 @@ async def open_latest(host: Host) -> Conversation | None:
 
     If the history has its transcript, open that as a read-only chat.
     """
-    found = latest_with_checkpoint(host)
-    if found is None:
+    latest = latest_with_checkpoint(host)
+    if latest is None:
         return None
     try:
-        stored = await earlier_prompts.stored_session(host, found.session)
+        stored = await earlier_prompts.stored_session(host, latest.session)
     except UnreadableError as error:
         host.echo("warn", str(error))
-        return found
-    return found if stored is None else await host.transcripts.open(stored) or found
+        return latest
+    return latest if stored is None else await host.transcripts.open(stored) or latest
 
 
 def latest_with_checkpoint(host: Host) -> Conversation | None:
     """Return the session with the latest checkpoint of all Neovims."""
     made = host.files.checkpoints.lists()[0]
-    found = {
+    times = {
         n: checkpoints[-1].time
         for n, checkpoints in made.items()
         if checkpoints and n in host.sessions.conversations
     }
-    return host.sessions.conversation(max(found, key=lambda n: found[n])) if found else None
+    return host.sessions.conversation(max(times, key=lambda n: times[n])) if times else None
 
 
 async def rewind(

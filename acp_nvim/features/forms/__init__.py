@@ -1,4 +1,4 @@
-"""Forms of agents."""
+"""Elicitations: forms and addresses that agents ask the user about."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class StoredChats(Transcripts):
 
     async def open_child(self, stored: StoredSession, session_id: str) -> None:
         children: Sequence[StoredSession] = await self.read("children", stored.id) or ()
-        child = next((one for one in children if one.agent_id == session_id), None)
+        child = next((session for session in children if session.agent_id == session_id), None)
         if child is None:
             self._host.echo("info", wording.SUBAGENT_UNKNOWN)
         else:

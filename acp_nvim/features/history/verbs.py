@@ -32,24 +32,24 @@ DAYS: Final = 30
 async def history(host: Host, args: Args) -> None:
     """Search the history, let the user pick a session and, without `action`, an action."""
     cwd, terms = str(args["cwd"]), str(args.get("words") or "").strip()
-    found = await host.transcripts.ask("search", terms, cwd)
-    if found is None:
+    matches = await host.transcripts.ask("search", terms, cwd)
+    if matches is None:
         return
-    if not found:
+    if not matches:
         message = words.HISTORY_NOT_FOUND if terms else wording.HISTORY_EMPTY
         host.echo("info", message.format(words=terms))
         return
     now = time.time()
-    items = [_item(stored, cwd, now) for stored in found]
+    items = [_item(stored, cwd, now) for stored in matches]
     at = await host.choose("History", items, "history")
     if at is None:
         return
     action = args.get("action")
     if action is None:
-        chosen = await host.choose(_title(found[at]), ACTIONS, "history_action")
+        chosen = await host.choose(_title(matches[at]), ACTIONS, "history_action")
         action = None if chosen is None else ACTIONS[chosen]
     if action is not None:
-        await _run_action(host, found[at], str(action))
+        await _run_action(host, matches[at], str(action))
 
 
 @verb("history_stats")
@@ -73,9 +73,9 @@ async def ask(host: Host, args: Args) -> None:
         reply = markdown_of(entries)
     else:
         cwd = str(args["cwd"])
-        found = await host.transcripts.ask("search", str(args.get("search") or ""), cwd) or []
+        matches = await host.transcripts.ask("search", str(args.get("search") or ""), cwd) or []
         now = time.time()
-        reply = [_item(stored, cwd, now) for stored in found]
+        reply = [_item(stored, cwd, now) for stored in matches]
     host.screen.push("reply", args["id"], reply)
 
 
@@ -93,8 +93,8 @@ async def do(host: Host, args: Args) -> None:
 async def last_chat(host: Host, args: Args) -> None:
     """Offer the last stored session of a directory if no session is current."""
     cwd = str(args["cwd"])
-    found = await host.transcripts.ask("search", "", cwd, silent=True) or ()
-    last = next((stored for stored in found[:1] if stored.cwd == cwd), None)
+    chats = await host.transcripts.ask("search", "", cwd, silent=True) or ()
+    last = next((stored for stored in chats[:1] if stored.cwd == cwd), None)
     if last is None:
         host.echo("info", wording.NO_SESSION)
         return

@@ -67,22 +67,22 @@ def trust_prompt(host: Host, args: Args) -> None:
 
 def _conversation(host: Host, cwd: str) -> Conversation:
     """Return the current session, or a new one if none is open. Show its chat as for a prompt."""
-    found = host.sessions.conversation(None)
-    if found is None or found.session.status == "closed":
-        found = host.sessions.new(cwd)
-        found.open()
+    conversation = host.sessions.conversation(None)
+    if conversation is None or conversation.session.status == "closed":
+        conversation = host.sessions.new(cwd)
+        conversation.open()
     if host.settings().chat.open:
-        host.screen.push("open_chat", found.session.n)
-    return found
+        host.screen.push("open_chat", conversation.session.n)
+    return conversation
 
 
 @verb("conflicts")
 async def conflicts(host: Host, args: Args) -> None:
     """Reply with the conflicts that git has recorded for a file, each with its base."""
-    found = await to_thread.run_sync(
+    merged = await to_thread.run_sync(
         _merge_conflicts, str(args["path"]), agent_environment(), abandon_on_cancel=True
     )
-    host.screen.push("reply", args["id"], found)
+    host.screen.push("reply", args["id"], merged)
 
 
 def _merge_conflicts(path: str, env: Mapping[str, str]) -> str:

@@ -88,8 +88,8 @@ def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None
 
 def _session_of(host: Host, decision: Decision) -> Session | None:
     """Return the session whose chat has the question. A subagent asks in its root session."""
-    found = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
-    return next(found, None)
+    owners = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
+    return next(owners, None)
 
 
 @verb("propose")

@@ -67,21 +67,21 @@ async def ask(
 ) -> tuple[Answer, UntypedAttachments]:
     """Ask about guarded attachments, if there are any. Return the answer and the attachments."""
     variables = [await _with_changes(variable, cwd) for variable in untyped.variables]
-    paths = dict.fromkeys([*untyped.files, *(it.path for it in untyped.ranges)])
-    paths |= dict.fromkeys(path for one in variables for path in one.files)
+    paths = dict.fromkeys([*untyped.files, *(lines.path for lines in untyped.ranges)])
+    paths |= dict.fromkeys(path for variable in variables for path in variable.files)
     options = file_options(host.settings())
     reasons = await _reasons([path for path in paths if path], roots, options)
     files = [path for path in untyped.files if path in reasons]
-    ranges = [it for it in untyped.ranges if it.path in reasons]
-    guarded = [one for one in variables if any(not file or file in reasons for file in one.files)]
+    ranges = [lines for lines in untyped.ranges if lines.path in reasons]
+    guarded = [v for v in variables if any(not file or file in reasons for file in v.files)]
     if not files and not ranges and not guarded:
         return "with", UntypedAttachments()
-    named = dict.fromkeys([*files, *(it.path for it in ranges)])
+    named = dict.fromkeys([*files, *(lines.path for lines in ranges)])
     names = [_file_name(path, reasons, roots[0]) for path in named]
-    for one in guarded:
-        in_variable = [path for path in one.files if not path or path in reasons]
+    for variable in guarded:
+        in_variable = [path for path in variable.files if not path or path in reasons]
         files_text = _first_names([_file_name(path, reasons, roots[0]) for path in in_variable])
-        names.append(words.VARIABLE_OF_FILES.format(name=one.name, files=files_text))
+        names.append(words.VARIABLE_OF_FILES.format(name=variable.name, files=files_text))
     choices = (words.MENTION_WITH, words.MENTION_WITHOUT, words.MENTION_NOT)
     question = words.MENTION_UNTYPED.format(files=_first_names(names))
     picked = await host.choose(question, choices, "mention")
@@ -114,7 +114,8 @@ def apply(answer: Answer, untyped: UntypedAttachments, prompt: Prompt) -> None:
     if answer == "with":
         return
     names = {variable.name for variable in untyped.variables}
-    prompt.attachments = [it for it in prompt.attachments if not _is_refused(it, names, untyped)]
+    attachments = prompt.attachments
+    prompt.attachments = [item for item in attachments if not _is_refused(item, names, untyped)]
     prompt.late = None if "diff" in names else prompt.late
 
 
@@ -122,21 +123,22 @@ def _is_refused(attachment: Any, names: Iterable[str], untyped: UntypedAttachmen
     if isinstance(attachment, Variable):
         return attachment.name in names
     if first := getattr(attachment, "first", None):
-        return any(it.path == attachment.path and it.first == first for it in untyped.ranges)
+        place = attachment.path, first
+        return any((lines.path, lines.first) == place for lines in untyped.ranges)
     return attachment.path in untyped.files
 
 
 async def _reasons(
     paths: Sequence[str], roots: Sequence[str], options: FileOptions
 ) -> dict[str, str]:
-    found: dict[str, str] = dict(guard.reasons("read", paths, roots, options))
-    for where in [place(path) for path in paths if path not in found]:
+    reasons: dict[str, str] = dict(guard.reasons("read", paths, roots, options))
+    for where in [place(path) for path in paths if path not in reasons]:
         linked = await guard.guarded_by_link(where, roots, "read", options) is not None
         if linked or await to_thread.run_sync(_contains_key, where.real):
-            found[where.path] = "secret"
+            reasons[where.path] = "secret"
     if options.outside == "allow":
-        return {path: why for path, why in found.items() if why != "outside"}
-    return found
+        return {path: why for path, why in reasons.items() if why != "outside"}
+    return reasons
 
 
 def _contains_key(real: str) -> bool:

@@ -35,9 +35,9 @@ async def _ask_first(host: Host, args: Args) -> None:
     named = None if args.get("new") else host.sessions.conversation(args.get("session"))
     roots = named.session.roots if named is not None else [args["cwd"]]
     untyped = untyped_mentions.untyped_of(args["untyped"])
-    answer, found = await untyped_mentions.ask(host, untyped, args["cwd"], roots)
+    answer, answered = await untyped_mentions.ask(host, untyped, args["cwd"], roots)
     prompt = prompt_of(host, args)
-    untyped_mentions.apply(answer, found, prompt)
+    untyped_mentions.apply(answer, answered, prompt)
     if answer != "not":
         _send(host, args, prompt)
         return
@@ -65,10 +65,10 @@ async def _ask_about_waiting(
 
     for prompt in [it for it in session.queue[:count] if it.untyped is not None]:
         untyped = untyped_mentions.untyped_of(prompt.untyped)
-        answer, found = await untyped_mentions.ask(host, untyped, session.cwd, session.roots)
+        answer, answered = await untyped_mentions.ask(host, untyped, session.cwd, session.roots)
         if prompt.untyped is None or prompt not in session.queue:
             continue  # meanwhile answered elsewhere, or removed from the queue
-        untyped_mentions.apply(answer, found, prompt)
+        untyped_mentions.apply(answer, answered, prompt)
         if answer == "not":
             waiting.replace(session, [it for it in session.queue if it is not prompt])
             _return_to_composer(host, session.n, prompt, untyped.files)

@@ -72,8 +72,8 @@ def _answer(host: Host, decision: Decision, outcome: Outcome, reason: str) -> No
 
 def _conversation(host: Host, decision: Decision) -> Conversation | None:
     """Return the conversation of a question. A subagent's question belongs to its root session."""
-    found = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
-    session = next(found, None)
+    owners = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
+    session = next(owners, None)
     return None if session is None else host.sessions.conversations.get(session.root.n)
 
 

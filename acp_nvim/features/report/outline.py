@@ -60,11 +60,11 @@ def outline(lines: Iterable[Line], redact: Callable[[str], str]) -> list[str]:
         (next(group)[0], head, 1 + sum(1 for _ in group)) for head, group in _group_equal(heads)
     ]
     dropped = len(grouped) - MAX_LINES
-    found = [f"({dropped} lines before this are left out)"] if dropped > 0 else []
+    rows = [f"({dropped} lines before this are left out)"] if dropped > 0 else []
     for time, head, count in grouped[-MAX_LINES:]:
         clock = datetime.fromtimestamp(time).astimezone().strftime("%H:%M:%S.%f")[:-3]
-        found.append(f"{clock} {head}" + (f" x {count}" if count > 1 else ""))
-    return found
+        rows.append(f"{clock} {head}" + (f" x {count}" if count > 1 else ""))
+    return rows
 
 
 def _group_equal(heads: list[tuple[float, str]]) -> groupby[str, tuple[float, str]]:

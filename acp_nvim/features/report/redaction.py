@@ -32,12 +32,12 @@ class _Request(msgspec.Struct):
 
 def known_secrets(agents: Iterable[AgentSettings], env: Mapping[str, str]) -> list[str]:
     """Return the secret values of the user's environment and in the settings of agents."""
-    found = secret_values(env)
+    secrets = secret_values(env)
     for spec in agents:
-        found += connection_options.secrets(env, spec)
-        found += spec.headers.values()
-        found += addresses.secrets(spec.url or "")
-    return found
+        secrets += connection_options.secrets(env, spec)
+        secrets += spec.headers.values()
+        secrets += addresses.secrets(spec.url or "")
+    return secrets
 
 
 def redact(lines: Iterable[str], redactor: Redactor) -> list[str]:

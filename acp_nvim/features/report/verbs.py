@@ -33,8 +33,8 @@ async def report(host: Host, args: Args) -> None:
         "Sessions": [_session_line(it.session) for it in host.sessions.conversations.values()],
     }
     for name, log in logs.items():
-        found = await to_thread.run_sync(partial(outline, log.messages(), redactor.text))
-        parts[f"Last turn with {name}"] = found
+        sections = await to_thread.run_sync(partial(outline, log.messages(), redactor.text))
+        parts[f"Last turn with {name}"] = sections
     lines = [*map(str, args["lines"]), *_with_titles(parts)]
     host.screen.push("report", redaction.redact(lines, redactor))
 

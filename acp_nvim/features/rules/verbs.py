@@ -69,14 +69,14 @@ def offer_rule(host: Host, args: Args) -> None:
     also allows the action once.
     """
     decision = host.decision(str(args["id"]))
-    found = None if decision is None else _rule(host, decision)
-    if decision is None or found is None:
+    offer = None if decision is None else _rule(host, decision)
+    if decision is None or offer is None:
         if decision is not None and args.get("alone"):
             options = ", ".join(option.id for option in decision.options) or "none"
             what = wording.PART_KIND.format(kind=KIND)
             host.echo("error", wording.NO_OPTION.format(what=what, options=options))
         return
-    host.verbs.spawn("offer_rule", _offer(host, args, decision, *found))
+    host.verbs.spawn("offer_rule", _offer(host, args, decision, *offer))
 
 
 async def _offer(
@@ -112,11 +112,11 @@ def forget_rule(host: Host, args: Args) -> None:
     conversation = host.sessions.conversation(args.get("session"))
     cwd = conversation.session.cwd if conversation is not None else str(args["cwd"])
     kept = store(host)
-    found = [rule for rule in kept.of(cwd) if _stored_rule_line(rule, cwd) == args["line"]]
-    if not found:
+    matches = [rule for rule in kept.of(cwd) if _stored_rule_line(rule, cwd) == args["line"]]
+    if not matches:
         host.echo("info", words.RULE_NOT_KEPT)
         return
-    for rule in found:
+    for rule in matches:
         kept.forget(cwd, rule)
     host.echo("info", words.RULE_GONE)
     rules(host, args)

@@ -337,8 +337,8 @@ def _last_closed(host: Host, entry: Stored) -> Conversation | None:
     """Return the most recently used closed session with this id."""
     key = (entry.agent, entry.id)
     closed = [c for c in host.sessions.conversations.values() if c.session.status == "closed"]
-    found = [c for c in closed if (c.session.agent, c.session.id) == key]
-    return max(found, key=lambda c: c.used, default=None)
+    same = [c for c in closed if (c.session.agent, c.session.id) == key]
+    return max(same, key=lambda c: c.used, default=None)
 
 
 async def _rename(host: Host, entry: Entry) -> None:

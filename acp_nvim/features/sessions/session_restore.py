@@ -90,11 +90,11 @@ def _decode_record(table: Mapping[str, Any]) -> SessionRecord:
 
 def _restore_remarks(host: Host, record: Mapping[str, Any]) -> None:
     """Restore the user's remarks that have not been sent to an agent."""
-    ledger, found = host.workspace.files.ledger, []
+    ledger, remarks = host.workspace.files.ledger, []
     for args in record.get("remarks") or ():
         path = os.path.realpath(str(args["path"]))
-        found.append(comment_from(args, path, ledger.get(path)))
-    host.comments.restore(found, record.get("notes") or ())
+        remarks.append(comment_from(args, path, ledger.get(path)))
+    host.comments.restore(remarks, record.get("notes") or ())
 
 
 def _create_session(host: Host, record: SessionRecord) -> Session:

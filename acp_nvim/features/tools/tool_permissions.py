@@ -1,5 +1,4 @@
-"""Permissions for changes by the editor's tools (port `Permissions`) and for calls of the user's
-tools (port `CallPermissions`).
+"""Permissions for changes by the editor's tools and for calls of the user's tools.
 
 For each question the plugin adds a tool call and a permission request to the session. Therefore the
 user's rules, the card, its review in diff mode and the events are the same as for an agent's
@@ -183,14 +182,14 @@ class ToolPermissions:
         settings = self._settings()
         case = rule_case(call, session.agent, session.cwd)
         kinds = {"edit", *(_kind(change) for change in changes)}
-        found = {
+        actions = {
             judge(msgspec.structs.replace(case, kind=kind), session, settings) for kind in kinds
         }
-        if "deny" in found:
+        if "deny" in actions:
             return "deny"
-        if found == {"allow"}:
+        if actions == {"allow"}:
             return "ask" if guarded else "allow"
-        return None if found == {None} else "ask"
+        return None if actions == {None} else "ask"
 
     def _call_action(
         self, session: Session, call: ToolCall, commands: Sequence[Command]

@@ -43,7 +43,7 @@ class _NvimUserTools:
     async def run(self, session: Session, name: str, arguments: str) -> Answer:
         context = {"session": session.n, "cwd": session.cwd, "agent": session.agent}
         try:
-            found = await self._calls.call(MODULE, "run", name, arguments, context)
+            result = await self._calls.call(MODULE, "run", name, arguments, context)
         except CallError as error:
             raise ToolError(str(error)) from error
-        return msgspec.convert(found, Answer)
+        return msgspec.convert(result, Answer)

@@ -115,19 +115,19 @@ class UnsavedChanges:
         is_known = self._reads_through_editor(session) or not session.shares_files
         if option == "ignore" or is_known or waits:
             return
-        found = await self._unsaved_files(session, texts)
-        named = [file.name for file in found if file.sent]
+        files = await self._unsaved_files(session, texts)
+        named = [file.name for file in files if file.sent]
         if option == "ask" and named:
             option = await self._choice(named)
         if option == "save" and named:
-            await self._save(session, found)
-            found = await self._unsaved_files(session, None)
-        if found and option != "ignore" and not prompt.text.startswith("/"):
-            patches = "".join(file.patch for file in found)
+            await self._save(session, files)
+            files = await self._unsaved_files(session, None)
+        if files and option != "ignore" and not prompt.text.startswith("/"):
+            patches = "".join(file.patch for file in files)
             if patches and not _has_diff(prompt):
                 added = Variable(NAME, f"{HEADING}\n\n{patches}")
                 prompt.attachments = [*prompt.attachments, added]
-            self._joined[session.n] = found
+            self._joined[session.n] = files
 
     async def _save(self, session: Session, found: Sequence[UnsavedFile]) -> None:
         problems = await self._buffers.save([file.path for file in found if file.sent])
@@ -225,7 +225,7 @@ def _unsaved_files(
     Both are by path. Secrets, and files outside of the session's directories, are left out. This
     call blocks.
     """
-    found: list[UnsavedFile] = []
+    files: list[UnsavedFile] = []
     for where in _places(texts, roots, options):
         text = clean(texts[where.path])
         saved = _text_on_disk(where, options)
@@ -233,12 +233,12 @@ def _unsaved_files(
             continue
         before = known_texts.get(where.path)
         known = before.text if before is not None and before.saved == saved else saved
-        found += _file(where, cwd, known, text, SentText(text, saved))
+        files += _file(where, cwd, known, text, SentText(text, saved))
     for path in known_texts.keys() - texts.keys():
         saved = _text_on_disk(place(path), options)
         if saved is not None:
-            found += _file(place(path), cwd, known_texts[path].text, saved, None)
-    return found
+            files += _file(place(path), cwd, known_texts[path].text, saved, None)
+    return files
 
 
 def _places(

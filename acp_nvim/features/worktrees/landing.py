@@ -103,8 +103,8 @@ class Landing:
         host.workspace.open(worktree.tree)
         await host.workspace.sync_all()
         env = self._worktrees.env
-        found = await to_thread.run_sync(worktree_git.result, worktree, env)
-        planned = steps.steps(found.changes, worktree.tree, host.options.files())
+        result = await to_thread.run_sync(worktree_git.result, worktree, env)
+        planned = steps.steps(result.changes, worktree.tree, host.options.files())
         allowed = await self._ask(session, planned)
         done: list[Change] = []
         landed: list[str] = []
@@ -125,7 +125,7 @@ class Landing:
             if host.workspace.files.ledger.get(step.path) is not None:
                 landed.append(step.path)
         if done:
-            await to_thread.run_sync(worktree_git.record_landed, worktree, found.base, done, env)
+            await to_thread.run_sync(worktree_git.record_landed, worktree, result.base, done, env)
             await self._accept_there(worktree, done)
         waiting = [path for path in worktree.waiting if path not in landed] + landed
         worktree = msgspec.structs.replace(worktree, waiting=waiting)
@@ -246,9 +246,9 @@ class Landing:
             self._unclaim(worktree)
 
     async def _remove_unless_more(self, worktree: Worktree) -> None:
-        found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
+        result = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
         unsaved = await self._host.buffers.unsaved()
-        if found.changes or any(map(worktree.contains, unsaved)):
+        if result.changes or any(map(worktree.contains, unsaved)):
             self._host.echo("info", self._stays_message(worktree, words.WHY_MORE_THERE))
         else:
             await self._worktrees.remove(worktree)
@@ -262,10 +262,10 @@ class Landing:
         if worktree is None or worktree.waiting or worktree.id in self._busy:
             return
         try:
-            found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
+            result = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
         except StoreError:
             return  # its directory is no longer a worktree, so it is left alone
-        if not found.changes:
+        if not result.changes:
             await self._remove_if_done(worktree.id)
 
     async def drop(self, worktrees: Sequence[Worktree]) -> None:
@@ -295,8 +295,8 @@ class Landing:
     async def _may_drop(self, worktrees: Sequence[Worktree]) -> bool:
         paths: list[str] = []
         for worktree in worktrees:
-            found = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
-            paths += [str(Path(worktree.path, change.path)) for change in found.changes]
+            result = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
+            paths += [str(Path(worktree.path, change.path)) for change in result.changes]
         tops = [str(Path(worktree.path).parent) for worktree in worktrees]
         files = list_names(paths, tops[0], NAMED) if paths else words.PART_NOTHING_LEFT
         branches = ", ".join(worktree.branch for worktree in worktrees)

@@ -59,11 +59,11 @@ async def compare(host: Host, args: Args) -> None:
     files: dict[str, list[dict[str, str]]] = {}
     for worktree in _last(host, str(args["cwd"])):
         try:
-            found = await to_thread.run_sync(worktree_git.result, worktree, parts(host)[0].env)
+            result = await to_thread.run_sync(worktree_git.result, worktree, parts(host)[0].env)
         except StoreError as error:
             host.echo("warn", words.WORKTREE_STAYS.format(branch=worktree.branch, reason=error))
             continue
-        for step in steps.steps(found.changes, worktree.tree, host.options.files()):
+        for step in steps.steps(result.changes, worktree.tree, host.options.files()):
             if step.text is not None:
                 files.setdefault(step.path, []).append(other(worktree, step.change))
     if files:
@@ -85,8 +85,8 @@ async def take(host: Host, args: Args) -> None:
         return
     path, first, last = str(args["path"]), int(args["first"]) - 1, int(args["last"])
     try:
-        found = await to_thread.run_sync(worktree_git.result, worktree, worktrees.env)
-        planned = steps.steps(found.changes, worktree.tree, host.options.files())
+        result = await to_thread.run_sync(worktree_git.result, worktree, worktrees.env)
+        planned = steps.steps(result.changes, worktree.tree, host.options.files())
         step = next((it for it in planned if it.path == path), None)
         change = None if step is None or step.is_guarded else step.text
         if change is None:
@@ -128,15 +128,15 @@ def partial_change(change: FileChange, compare: Compare, first: int, last: int) 
 
 def line_hunks(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
     """Return the hunks of a diff. A hunk that keeps the number of lines is split into lines."""
-    found: list[Hunk] = []
+    hunks: list[Hunk] = []
     for hunk in diff(old, new):
         if hunk.end - hunk.start != len(hunk.lines):
-            found.append(hunk)
+            hunks.append(hunk)
             continue
         for at, line in enumerate(hunk.lines):
             row = hunk.start + at
-            found.append(Hunk(row, row + 1, (line,), hunk.new_start + at))
-    return found
+            hunks.append(Hunk(row, row + 1, (line,), hunk.new_start + at))
+    return hunks
 
 
 def _touches(hunk: Hunk, first: int, last: int) -> bool:
@@ -159,6 +159,6 @@ async def end(host: Host, args: Args) -> None:
 def _last(host: Host, cwd: str) -> list[Worktree]:
     """Return the worktrees of the last race in the repository of a directory."""
     tree = roots.root_of(cwd)
-    found = [it for it in parts(host)[0].records.all() if it.tree == tree and it.race]
-    last = max((worktree.race for worktree in found), default=0)
-    return [worktree for worktree in found if worktree.race == last]
+    records = [it for it in parts(host)[0].records.all() if it.tree == tree and it.race]
+    last = max((worktree.race for worktree in records), default=0)
+    return [worktree for worktree in records if worktree.race == last]

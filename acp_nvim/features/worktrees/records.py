@@ -53,8 +53,8 @@ class Records:
         """Return the worktrees whose directories exist, in the order of their ids."""
         folder = self.folder()
         files = sorted(folder.glob("*.json")) if folder is not None and folder.is_dir() else ()
-        found = [worktree for file in files if (worktree := _read(file)) is not None]
-        return [worktree for worktree in found if Path(worktree.path).is_dir()]
+        worktrees = [worktree for file in files if (worktree := _read(file)) is not None]
+        return [worktree for worktree in worktrees if Path(worktree.path).is_dir()]
 
     def get(self, id: str) -> Worktree | None:
         folder = self.folder()

@@ -53,11 +53,11 @@ async def land(host: Host, args: Args) -> None:
 async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
     records = parts(host)[0].records
     conversation = host.sessions.conversation(n)
-    found = None if conversation is None else records.of(conversation.session.cwd)
-    if found is not None or n is not None:
-        if found is None:
+    own = None if conversation is None else records.of(conversation.session.cwd)
+    if own is not None or n is not None:
+        if own is None:
             host.echo("info", words.NO_WORKTREE_OF.format(session=n))
-        return found
+        return own
     tree = roots.root_of(cwd)
     left = [worktree for worktree in records.all() if worktree.tree == tree]
     if not left:

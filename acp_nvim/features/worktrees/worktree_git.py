@@ -189,9 +189,9 @@ def left_behind(repository: Repository, commit: str, env: Mapping[str, str]) -> 
             converting=True,
         )
         compare = ["diff-index", "--name-only", "-z", "--ignore-submodules=all", commit]
-        found = git.run(compare, converting=True)
-        found += git.run(["ls-files", "-z", "--others", "--exclude-standard"], converting=True)
-    return sorted(os.fsdecode(name) for name in found.split(b"\0") if name)
+        output = git.run(compare, converting=True)
+        output += git.run(["ls-files", "-z", "--others", "--exclude-standard"], converting=True)
+    return sorted(os.fsdecode(name) for name in output.split(b"\0") if name)
 
 
 def rename_branch(worktree: Worktree, title: str, env: Mapping[str, str]) -> str:
@@ -325,8 +325,8 @@ def _contents(git: PrivateGit, ids: Sequence[str]) -> dict[str, bytes]:
     known = sorted((int(size), id) for id, size in zip(ids, sizes, strict=False) if size.isdigit())
     totals = accumulate(size for size, _ in known)
     chosen = [id for (_, id), total in zip(known, totals, strict=True) if total <= MOST_BYTES]
-    found = private_git.batch(_store(git, ["cat-file", "--batch"], _lines(chosen)))
-    return {id: data for id, data in zip(chosen, found, strict=False) if data is not None}
+    blobs = private_git.batch(_store(git, ["cat-file", "--batch"], _lines(chosen)))
+    return {id: data for id, data in zip(chosen, blobs, strict=False) if data is not None}
 
 
 def _lines(ids: Sequence[str]) -> bytes:
@@ -365,8 +365,8 @@ def _ancestor(
     """Return the tree of the common ancestor of the worktree and the user's tree."""
     users = private_git.head(private_git.find(worktree.tree, env), env)
     theirs = private_git.head(repository, env)
-    found = git.run(["merge-base", users, theirs], exit_codes=(0, 1)) if users and theirs else b""
-    commit = found.decode().strip() or worktree.base
+    output = git.run(["merge-base", users, theirs], exit_codes=(0, 1)) if users and theirs else b""
+    commit = output.decode().strip() or worktree.base
     return git.run(["rev-parse", "--verify", f"{commit}^{{tree}}"]).decode().strip()
 
 
@@ -432,10 +432,10 @@ def _repository(worktree: Worktree, env: Mapping[str, str]) -> Repository:
     """Return the repository of a worktree. Raise `GitError` if its directory was replaced."""
     path = worktree.path
     if os.path.realpath(path) == path and Path(path, ".git").is_file():
-        found = private_git.find(path, env)
-        admin = Path(found.index).parent
-        if found.top == path and admin.parent.name == "worktrees":
-            return found
+        repository = private_git.find(path, env)
+        admin = Path(repository.index).parent
+        if repository.top == path and admin.parent.name == "worktrees":
+            return repository
     raise GitError(words.WHY_NO_WORKTREE)
 
 

@@ -65,8 +65,8 @@ class Worktrees:
 
     def sessions(self, worktree: Worktree) -> list[Conversation]:
         """Return the open sessions in a worktree."""
-        found = self._host.sessions.conversations.values()
-        here = (it for it in found if worktree.contains(it.session.cwd))
+        conversations = self._host.sessions.conversations.values()
+        here = (it for it in conversations if worktree.contains(it.session.cwd))
         return [it for it in here if it.session.status != "closed"]
 
     # -- a new one --------------------------------------------------------------------------------
@@ -176,8 +176,8 @@ class Worktrees:
         """Exclude the changes that the setup made from the result."""
 
         def record() -> None:
-            found = worktree_git.result(worktree, self.env)
-            worktree_git.record_landed(worktree, found.base, found.changes, self.env)
+            result = worktree_git.result(worktree, self.env)
+            worktree_git.record_landed(worktree, result.base, result.changes, self.env)
 
         try:
             await to_thread.run_sync(record)
@@ -266,5 +266,5 @@ def _counterpart(worktree: Worktree, path: str) -> str:
     """
     if not is_below(path, worktree.tree) or worktree.contains(path):
         return path
-    found = Path(worktree.path, os.path.relpath(path, worktree.tree))
-    return str(found) if found.exists() else path
+    counterpart = Path(worktree.path, os.path.relpath(path, worktree.tree))
+    return str(counterpart) if counterpart.exists() else path

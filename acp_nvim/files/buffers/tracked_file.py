@@ -332,30 +332,30 @@ class TrackedFiles:
 
     def __getitem__(self, path: str) -> TrackedFile:
         """Return the file; add it with an empty state if necessary."""
-        found = self._files.get(path)
-        if found is None:
+        file = self._files.get(path)
+        if file is None:
             if len(self._files) >= self._limit:
                 self._drop_empty()
-            found = self._files[path] = TrackedFile(path)
-        return found
+            file = self._files[path] = TrackedFile(path)
+        return file
 
     def __iter__(self) -> Iterator[TrackedFile]:
         return iter(list(self._files.values()))
 
     def state(self, path: str) -> FileState:
         """Return the state of a file, without adding an entry."""
-        found = self._files.get(path)
-        return found.state if found is not None else NOTHING
+        file = self._files.get(path)
+        return file.state if file is not None else NOTHING
 
     def buffer(self, path: str) -> BufferState:
         """Return the state of a file's buffer, without adding an entry."""
-        found = self._files.get(path)
-        return found.buffer if found is not None else NO_BUFFER
+        file = self._files.get(path)
+        return file.buffer if file is not None else NO_BUFFER
 
     def known(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
         """Return the files (None: all) whose content on disk is known."""
-        found = {path: self.state(path) for path in (self._files if paths is None else paths)}
-        return {path: state for path, state in found.items() if state.disk is not UNSET}
+        states = {path: self.state(path) for path in (self._files if paths is None else paths)}
+        return {path: state for path, state in states.items() if state.disk is not UNSET}
 
     def _drop_empty(self) -> None:
         """Drop files with an empty state."""

@@ -45,18 +45,18 @@ class UnreadFiles:
         if turn is None or path not in turn.user_saves:
             return None
         await self.find_saved_text(session, path, file_format)
-        found = turn.user_saves.get(path)
-        if isinstance(found, UnsetType):
+        saved = turn.user_saves.get(path)
+        if isinstance(saved, UnsetType):
             return UNKNOWN
-        return EMPTY if found is None else found
+        return EMPTY if saved is None else saved
 
     async def find_saved_text(self, session: AgentSession, path: str, file_format: Format) -> None:
         """Look up the text before the user's save, if it is unknown and the first scan is done."""
         turn = self._turns.get(session)
         if turn is not None and turn.ready.is_set() and turn.user_saves.get(path) is UNSET:
-            found = await self._stored_text(turn.trees, path, file_format)
+            stored = await self._stored_text(turn.trees, path, file_format)
             if turn.user_saves.get(path) is UNSET:
-                turn.user_saves[path] = found
+                turn.user_saves[path] = stored
 
     async def _stored_text(
         self, trees: dict[str, str], path: str, file_format: Format

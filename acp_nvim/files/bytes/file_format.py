@@ -94,25 +94,25 @@ def decode(
 ) -> Decoded:
     """Decode with the first of 'fileencodings' that fits. Raise BinaryError for a NUL."""
     for name in fileencodings.split(","):
-        found = _with_bom(data) if name == "ucs-bom" else _with_name(data, name)
-        if found is not None:
+        decoded = _with_bom(data) if name == "ucs-bom" else _with_name(data, name)
+        if decoded is not None:
             break
     else:
-        found = data.decode("utf-8", "surrogateescape"), Format()
-    return _decode_lines(*found, fileformats)
+        decoded = data.decode("utf-8", "surrogateescape"), Format()
+    return _decode_lines(*decoded, fileformats)
 
 
 def decode_as(data: bytes, file_format: Format | None, *, allows_nul: bool = False) -> Decoded:
-    """Decode in a given format if the bytes are valid in it, or detect the format (None).
+    """Decode in a given format if the bytes are valid in it. For None, detect the format.
 
     Raise BinaryError for a NUL unless it is allowed.
     """
     if file_format is None:
         return decode(data)
-    found = None if file_format.binary else _with_name(data, file_format.encoding)
-    if found is None:
-        found = data.decode("utf-8", "surrogateescape"), file_format
-    return _decode_lines(*found, file_format.fileformat, allows_nul)
+    decoded = None if file_format.binary else _with_name(data, file_format.encoding)
+    if decoded is None:
+        decoded = data.decode("utf-8", "surrogateescape"), file_format
+    return _decode_lines(*decoded, file_format.fileformat, allows_nul)
 
 
 def fitting(buffer: Format, data: bytes) -> Format:
@@ -301,18 +301,18 @@ def format_as_written(text: Text, buffer: Format | None) -> Format | None:
     """
     if buffer is None or not shows_cr(text):
         return buffer
-    found = format_change(buffer, None, in_bytes(text, buffer))
-    return found.new if found else buffer
+    file_format = format_change(buffer, None, in_bytes(text, buffer))
+    return file_format.new if file_format else buffer
 
 
 def describe_change(old: Format, new: Format) -> str:
     """Describe the difference for the user; empty if there is none."""
-    found: list[str] = []
+    changes: list[str] = []
     if old.fileformat != new.fileformat:
-        found.append(f"line ends: {old.fileformat} → {new.fileformat}")
+        changes.append(f"line ends: {old.fileformat} → {new.fileformat}")
     if old.bomb != new.bomb:
-        found.append("BOM added" if new.bomb else "BOM removed")
-    return ", ".join(found)
+        changes.append("BOM added" if new.bomb else "BOM removed")
+    return ", ".join(changes)
 
 
 def format_to_write(

@@ -84,14 +84,14 @@ def reasons(kind: str, paths: Sequence[str], roots: Sequence[str], globs: Globs)
     ``paths`` are absolute. Only the first `MAX_NAMED` are examined.
     """
     verb: Verb = "read" if kind in READING else "write"
-    found: dict[str, Why] = {}
+    by_path: dict[str, Why] = {}
     for path in [path for path in paths if "\0" not in path][:MAX_NAMED]:
         where = Place(path, os.path.realpath(path))
         inside = below(where.real, roots)
         why = by_name(where, inside, verb, globs)
         if why is not None or inside is None:
-            found[path] = why or "outside"
-    return found
+            by_path[path] = why or "outside"
+    return by_path
 
 
 async def guarded_by_link(
@@ -105,8 +105,8 @@ async def guarded_by_link(
     if info is None or not (globs.secret or globs.executed):
         return None
     names = await to_thread.run_sync(_names, info, roots)
-    found = {by_name(Place(name, name), below(name, roots), verb, globs) for name in names}
-    return "executed" if "executed" in found else "secret" if "secret" in found else None
+    answers = {by_name(Place(name, name), below(name, roots), verb, globs) for name in names}
+    return "executed" if "executed" in answers else "secret" if "secret" in answers else None
 
 
 def _stat_if_linked(path: str) -> os.stat_result | None:
@@ -120,16 +120,16 @@ def _stat_if_linked(path: str) -> os.stat_result | None:
 
 def _names(wanted: os.stat_result, roots: Sequence[str]) -> list[str]:
     """Return the paths below these directories that are hard links of the file."""
-    found: list[str] = []
+    names: list[str] = []
     for entry in _files(roots):
         if entry.inode() != wanted.st_ino:
             continue
         info = _stat_if_linked(entry.path)
         if info is not None and os.path.samestat(info, wanted):
-            found.append(entry.path)
-            if len(found) == wanted.st_nlink:
+            names.append(entry.path)
+            if len(names) == wanted.st_nlink:
                 break
-    return found
+    return names
 
 
 def _files(roots: Sequence[str]) -> Iterator[os.DirEntry[str]]:
@@ -151,8 +151,8 @@ def _files(roots: Sequence[str]) -> Iterator[os.DirEntry[str]]:
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
-            return list(found)
+        with os.scandir(folder) as entries:
+            return list(entries)
     except OSError:
         return []
 

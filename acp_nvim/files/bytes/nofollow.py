@@ -179,9 +179,7 @@ def _remove_empty(made: list[str]) -> None:
 
 
 def _step(handle: int, name: str, path: str, made: list[str] | None) -> int:
-    """Open the next directory of a path. If it is missing, create it and add it to ``made``,
-    unless that is None.
-    """
+    """Open the next directory of a path. With ``made``, create and add a missing one."""
     try:
         return os.open(name, _STEP, dir_fd=handle)
     except FileNotFoundError:
@@ -234,11 +232,11 @@ def read(path: str, limit: int | None = None) -> bytes | None:
         return None
 
 
-def _read_up_to(file: FileIO, most: int) -> bytes:
+def _read_up_to(file: FileIO, size: int) -> bytes:
     parts: list[bytes] = []
-    while most > 0 and (part := file.read(most)):
+    while size > 0 and (part := file.read(size)):
         parts.append(part)
-        most -= len(part)
+        size -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -249,11 +247,11 @@ def remove(path: str) -> os.stat_result | None:
     """
     try:
         with spot(path) as at:
-            found = at.info()
-            if found is not None:
-                at.check_regular(found)
+            info = at.info()
+            if info is not None:
+                at.check_regular(info)
                 at.unlink()
-            return found
+            return info
     except (FileNotFoundError, NotADirectoryError):
         return None
 
@@ -273,10 +271,10 @@ def rename(old: str, new: str) -> None:
 def symlink(path: str, target: bytes) -> None:
     """Create a symbolic link, or replace a file or link by it. Raise OSError."""
     with spot(path, create=True) as at:
-        found = at.info()
-        if found is not None and not stat.S_ISLNK(found.st_mode):
-            at.check_regular(found)
-        if found is not None:
+        status = at.info()
+        if status is not None and not stat.S_ISLNK(status.st_mode):
+            at.check_regular(status)
+        if status is not None:
             at.unlink()
         os.symlink(target, os.fsencode(at.name), dir_fd=at.folder)
 

@@ -148,8 +148,8 @@ def users_file_inside(ledger: Ledger, entry: Pending) -> str:
     if entry.live is not None or not _is_folder(entry.path):
         return ""
     for path in contents(entry.path):
-        found = ledger.get(path)
-        if found is None or found.base is not None or found.is_user_edited:
+        pending = ledger.get(path)
+        if pending is None or pending.base is not None or pending.is_user_edited:
             return os.path.relpath(path, entry.path)
     return ""
 

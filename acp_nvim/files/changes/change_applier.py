@@ -221,8 +221,8 @@ class ChangeApplier:
             data, signature, then = await to_thread.run_sync(read_dated, path)
             if then != at:
                 session, at = await self._last_author(path, session)
-            found, known = await self._files.buffers.glance(path)
-            live = found if isinstance(found, BufferText) else None
+            buffer, known = await self._files.buffers.glance(path)
+            live = buffer if isinstance(buffer, BufferText) else None
             self._record_formatted_save(path, live, known)
             before, after, reformat = both_texts(self._files, change, data, live)
         except OSError:

@@ -96,8 +96,8 @@ class DiskChanges:
         saved = sorted(file.path for file in idle if turn.may_change(file.path))
         for path in saved:
             self._tracked[path].apply(SavedIdle(False))
-        found = await to_thread.run_sync(_read_all, saved) if saved else {}
-        for path, (data, signature) in found.items():
+        contents = await to_thread.run_sync(_read_all, saved) if saved else {}
+        for path, (data, signature) in contents.items():
             state = self._tracked.state(path)
             if state.disk is not UNSET and state.saved != signature:
                 continue
@@ -134,11 +134,11 @@ class DiskChanges:
             turn.early_contents,
             {},
         )  # older than the next prompt of the turn
-        found = await to_thread.run_sync(differing, early) if early else ()
-        if found:
-            start.add(found)
-            async with self._lock, self._live.hold(*(change.path for change in found)):
-                await self._apply(found)
+        changes = await to_thread.run_sync(differing, early) if early else ()
+        if changes:
+            start.add(changes)
+            async with self._lock, self._live.hold(*(change.path for change in changes)):
+                await self._apply(changes)
 
     async def end(self, session: AgentSession) -> None:
         """Do the last scan of a turn that is over; `leave` follows."""
@@ -399,11 +399,11 @@ class DiskChanges:
 
 def _read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]]:
     """Return contents and signatures of files. Unreadable files are left out."""
-    found: dict[str, tuple[bytes | None, str | None]] = {}
+    contents: dict[str, tuple[bytes | None, str | None]] = {}
     for path in paths:
         with suppress(OSError):
-            found[path] = read_signed(path)
-    return found
+            contents[path] = read_signed(path)
+    return contents
 
 
 def _compare_known(
@@ -414,7 +414,7 @@ def _compare_known(
     Leave out the signature of a file that has just changed, since the next change may not alter it.
     """
     changes: list[FileChange] = []
-    found: dict[str, str | None] = {}
+    signatures: dict[str, str | None] = {}
     for path, state in known.items():
         signature = signature_of(path)
         if state.compared == signature:
@@ -425,11 +425,11 @@ def _compare_known(
         except OSError:
             continue
         if settled:
-            found[path] = signature
+            signatures[path] = signature
         before = state.disk_bytes()
         if data != before:
             changes.append(FileChange(path, before, data))
-    return changes, found
+    return changes, signatures
 
 
 def _has_text(path: str, state: FileState) -> bool:

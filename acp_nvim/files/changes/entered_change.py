@@ -150,12 +150,12 @@ def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text 
     the file has CRs. No line shows a CR either (in ``shown``) if the file was empty when Neovim
     read it.
     """
-    found = live.format
-    if reformat is None or not reformat.old.dos or found.dos:
-        return found
+    file_format = live.format
+    if reformat is None or not reformat.old.dos or file_format.dos:
+        return file_format
     if shows_cr(live.text) and (live.is_modified or shown is None or shows_cr(shown)):
-        return found
-    return found.with_crs()
+        return file_format
+    return file_format.with_crs()
 
 
 # -- buffer and ledger ----------------------------------------------------------------------------
@@ -319,10 +319,10 @@ async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None
     if reformat is None:
         return
     if change.live is not None and not change.live.is_modified and known is not None:
-        found = _format_of_clean(known.format, reformat.new, change.live.text, text)
+        file_format = _format_of_clean(known.format, reformat.new, change.live.text, text)
         if change.live.is_void:
-            found = msgspec.structs.replace(found, encoding=reformat.new.encoding)
-        await _set_format(files, path, found)
+            file_format = msgspec.structs.replace(file_format, encoding=reformat.new.encoding)
+        await _set_format(files, path, file_format)
     if not reformat.is_change:
         return
     entry = files.ledger.get(path) or Pending(path, text, text, text)

@@ -21,7 +21,7 @@ from anyio import to_thread
 
 from acp_nvim.files.bytes.paths import is_below
 
-MOST: Final = 4000
+MAX_PATHS: Final = 4000
 """Maximum number of watched directories, since the system limits the watches of a user."""
 ATTEMPTS: Final = 4
 """Maximum number of times that directories are listed if new ones keep appearing."""
@@ -46,9 +46,9 @@ Folders = Callable[[str], Awaitable[Sequence[str] | None]]
 class FolderWatch:
     """Watches of the directories below some roots."""
 
-    def __init__(self, folders: Folders, most: int = MOST) -> None:
+    def __init__(self, folders: Folders, limit: int = MAX_PATHS) -> None:
         self._folders = folders
-        self._most = most
+        self._limit = limit
         self._fd: int | None = None
         self._end: Callable[[], object] = lambda: None
         """Function that closes the queue, since a user may have only a few queues.
@@ -116,7 +116,7 @@ class FolderWatch:
         self._to_list.discard(root)
         for _ in range(ATTEMPTS):
             listed = await self._folders(root)
-            if listed is None or len(listed) > self._most:
+            if listed is None or len(listed) > self._limit:
                 return False
             known = self._watched.setdefault(root, set())
             fresh = [path for path in listed if path not in known]
@@ -126,7 +126,7 @@ class FolderWatch:
             added, is_refused = await to_thread.run_sync(self._add_watches, fresh)
             self._paths.update(added)
             known.update(fresh)
-            if is_refused or len(self._paths) > self._most:
+            if is_refused or len(self._paths) > self._limit:
                 return False
         return False
 
@@ -147,17 +147,17 @@ class FolderWatch:
 
         Also return whether the system refused to watch an existing one.
         """
-        found: dict[int, str] = {}
+        watches: dict[int, str] = {}
         if self._add is None and not self._open():
-            return found, True
+            return watches, True
         assert self._add is not None
         for path in paths:
             descriptor = self._add(path)
             if descriptor >= 0:
-                found[descriptor] = path
+                watches[descriptor] = path
             elif os.path.isdir(path):  # noqa: PTH112 - otherwise it is gone again
-                return found, True
-        return found, False
+                return watches, True
+        return watches, False
 
     def _open(self) -> bool:
         try:

@@ -85,8 +85,8 @@ class GitTrees:
 
 
 def _marks(tops: Iterable[str]) -> dict[str, Mark]:
-    found = {top: mark(top) for top in tops}
-    return {top: it for top, it in found.items() if it is not None}
+    marks = {top: mark(top) for top in tops}
+    return {top: it for top, it in marks.items() if it is not None}
 
 
 def find_top(folder: str) -> str:
@@ -138,26 +138,26 @@ def read_moves(log: Path, since: int) -> list[HeadMove]:
             lines = file.read().splitlines()
     except OSError:
         return []
-    found: list[HeadMove] = []
+    moves: list[HeadMove] = []
     for line in reversed(lines):
         parsed = _LINE.match(line)
         if parsed is None:
             break
         first = last = written
-        if found:  # the log has only seconds; for its last line, the file's time is more precise
+        if moves:  # the log has only seconds; for its last line, the file's time is more precise
             first = int(parsed[3]) * SECOND_NS
             last = first + SECOND_NS
         if last < since:
             break
         is_commit = not (parsed[4] or b"").startswith((b"checkout:", b"reset:"))
-        found.append(HeadMove(_commit(parsed[1]), _commit(parsed[2]), first, last, is_commit))
-    return found[::-1]
+        moves.append(HeadMove(_commit(parsed[1]), _commit(parsed[2]), first, last, is_commit))
+    return moves[::-1]
 
 
 def moves_after(log: Path, commit: str) -> list[HeadMove] | None:
-    """Return the moves since HEAD was last at a commit (empty: at none yet), oldest first.
+    """Return the moves of HEAD since it was last at a commit, oldest first. This call blocks.
 
-    Return None if the log does not contain that. This call blocks.
+    The commit is empty before the first one. Return None if the log does not contain it.
     """
     moves = read_moves(log, 0)
     for at in range(len(moves), 0, -1):

@@ -109,10 +109,10 @@ class Mentions:
         if is_command:
             self.directories.update(bases)
             for base in bases:
-                found = {
+                paths = {
                     path for word in _folders_written_to(text) for path in _resolve_word(base, word)
                 }
-                self._folders |= found.difference(*([one, *_parent_folders(one)] for one in bases))
+                self._folders |= paths.difference(*([one, *_parent_folders(one)] for one in bases))
 
 
 class _Lexer(shlex.shlex):
@@ -126,17 +126,17 @@ class _Lexer(shlex.shlex):
 
 def words(text: str, nested: int = MAX_NESTED) -> set[str]:
     """Return the words of a command, including those of quoted commands in it."""
-    found = {_unescape(word) for word in _WORD.findall(text)}
-    found.update(first or second for first, second in _QUOTED.findall(text))
+    parsed = {_unescape(word) for word in _WORD.findall(text)}
+    parsed.update(first or second for first, second in _QUOTED.findall(text))
     try:
         parts = shlex.split(text)
     except ValueError:  # an open quote
         parts = text.split()
     for part in parts:
-        found.add(part)
+        parsed.add(part)
         if nested and part != text:
-            found |= words(part, nested - 1)
-    return found
+            parsed |= words(part, nested - 1)
+    return parsed
 
 
 def _unescape(word: str) -> str:
@@ -146,10 +146,10 @@ def _unescape(word: str) -> str:
 def _folders_written_to(text: str) -> Iterator[str]:
     """Yield the words of a command that may be folders in which it changes files."""
     for piece in _PIECES.split(text.partition("<<")[0]):
-        found = [_unescape(word) for word in _WORD.findall(piece)]
-        program = os.path.basename(found[0]) if found else ""  # noqa: PTH119
+        names = [_unescape(word) for word in _WORD.findall(piece)]
+        program = os.path.basename(names[0]) if names else ""  # noqa: PTH119
         if program not in _READERS or _WRITING.search(piece) or " xargs " in text:
-            yield from found[1:]
+            yield from names[1:]
 
 
 def _resolve_word(base: str, word: str) -> Iterator[str]:
@@ -179,15 +179,15 @@ def _glob_pattern(base: str, word: str, everywhere: bool) -> re.Pattern[str]:
 
 def _translate_part(part: str) -> str:
     """Return the pattern of one part of a glob."""
-    found = ""
+    pattern = ""
     for token in re.findall(r"\[[!^]?\]?[^\]]*\]|.", part, re.DOTALL):
         if token == "*":
-            found += "[^/]*"
+            pattern += "[^/]*"
         elif token == "?":
-            found += "[^/]"
+            pattern += "[^/]"
         elif len(token) > 1:
             inner = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-            found += f"[{'^' + inner[1:] if inner[:1] in '!^' else inner}]"
+            pattern += f"[{'^' + inner[1:] if inner[:1] in '!^' else inner}]"
         else:
-            found += re.escape(token)
-    return found
+            pattern += re.escape(token)
+    return pattern

@@ -36,11 +36,11 @@ class Naming:
         for turn in self._files.turns:
             lacking = turn.mentions.unnamed
             if lacking and turn.mentions.has_new_names:
-                found = await to_thread.run_sync(turn.mentions.named_among, list(lacking))
-                lacking -= found
-                for path in found:
+                named = await to_thread.run_sync(turn.mentions.named_among, list(lacking))
+                lacking -= named
+                for path in named:
                     self._mark(path, True, True)
-                self._files.pending_view.refresh(*found)
+                self._files.pending_view.refresh(*named)
 
     def report(self, turn: Turn) -> None:
         """Name the marked files of a finished turn in the chat."""

@@ -76,8 +76,8 @@ class OuterTrees:
             if changes and starts:
                 began, roots = min(starts), self._turns.roots()
                 # Earlier changes are the user's, and changes in `roots` are found by other scans.
-                found = [it for it in changes if not any(is_below(it.path, root) for root in roots)]
-                await self._apply(await to_thread.run_sync(_only_since, found, began))
+                own = [it for it in changes if not any(is_below(it.path, root) for root in roots)]
+                await self._apply(await to_thread.run_sync(_only_since, own, began))
 
     async def _changes(self, outer: str) -> Sequence[FileChange]:
         if self._watch.has_no_changes([outer]) or self._snapshots.is_given_up(outer):

@@ -176,10 +176,10 @@ def read_contents(contents: dict[str, bytes | None], paths: Sequence[str]) -> No
 
 def differing(contents: Mapping[str, bytes | None]) -> list[FileChange]:
     """Return the files that differ from these contents. This call blocks."""
-    found: list[FileChange] = []
+    changes: list[FileChange] = []
     for path, data in contents.items():
         with suppress(OSError):
             now = bytes_of(path)
             if now != data:
-                found.append(FileChange(path, data, now))
-    return found
+                changes.append(FileChange(path, data, now))
+    return changes

@@ -375,19 +375,19 @@ class Attribution:
         If several turns are possible, choose the one whose tool calls named the file last, else the
         only one with a tool call at or about that time, else the one that began first.
         """
-        found = self._turns_at_work(path, at)
-        naming = [turn for turn in found if path in turn.naming_times]
+        candidates = self._turns_at_work(path, at)
+        naming = [turn for turn in candidates if path in turn.naming_times]
         if naming:
             return max(naming, key=lambda turn: turn.naming_times[path])
-        calling = [turn for turn in found if turn.had_call(at)]
-        calling = calling or [turn for turn in found if turn.had_call(at, MAX_DELAY_NS)]
-        return calling[0] if len(calling) == 1 else next(iter(found), None)
+        calling = [turn for turn in candidates if turn.had_call(at)]
+        calling = calling or [turn for turn in candidates if turn.had_call(at, MAX_DELAY_NS)]
+        return calling[0] if len(calling) == 1 else next(iter(candidates), None)
 
     def is_sure(self, path: str, at: int) -> bool:
         """Return whether no message that may still arrive could change `author_of`."""
-        found = self._turns_at_work(path, at)
-        return len(found) < 2 or any(
-            path in turn.naming_times and turn.had_call(at) for turn in found
+        candidates = self._turns_at_work(path, at)
+        return len(candidates) < 2 or any(
+            path in turn.naming_times and turn.had_call(at) for turn in candidates
         )
 
     def _turns_at_work(self, path: str, at: int) -> list[Turn]:
@@ -399,9 +399,9 @@ class Attribution:
         self._starting = [turn for turn in self._starting if not turn.ready.is_set()]
         ready = [turn for turn in self._turns.ready_turns() if turn.had_prompt(at)]
         sent = [turn for turn in self._starting if turn.idle and turn.had_prompt(at)]
-        found = [turn for turn in (*ready, *sent) if turn.may_change(path)]
-        if found or not self._is_in_session(path):
-            return found or ready
+        turns = [turn for turn in (*ready, *sent) if turn.may_change(path)]
+        if turns or not self._is_in_session(path):
+            return turns or ready
         return [turn for turn in ready if turn.may_have_changed(path, at)]
 
     def _is_in_session(self, path: str) -> bool:

@@ -56,11 +56,11 @@ def follows(before: str, *marks: str) -> bool:
 
 def combine_changes(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
     """Combine the changes of each path. ``agent_changes`` are ordered, oldest first."""
-    found: dict[str, ContentChange] = {}
+    changes: dict[str, ContentChange] = {}
     for one in agent_changes:
         for path, change in one.items():
-            add(found, path, change)
-    return found
+            add(changes, path, change)
+    return changes
 
 
 def add(agent_changes: dict[str, ContentChange], path: str, change: ContentChange) -> None:

@@ -254,8 +254,8 @@ class Checkpoints:
         """Return files that differ between a checkpoint and the present trees. Raise StoreError."""
         paths: dict[str, None] = dict.fromkeys(checkpoint.late)
         for root, tree in checkpoint.trees.items():
-            found = await self._changes(checkpoint, root, now.get(root, tree), tree)
-            paths |= dict.fromkeys(change.path for change in found)
+            changes = await self._changes(checkpoint, root, now.get(root, tree), tree)
+            paths |= dict.fromkeys(change.path for change in changes)
         return list(paths)
 
     async def plan(
@@ -284,8 +284,8 @@ class Checkpoints:
         if undo:
             return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.agent_changes)
         touched = await self._first_texts(checkpoint, later, {step.target.path for step in steps})
-        agent_changes = combine_changes(it.agent_changes for it in later)
-        unnamed = {path for one in later for path in one.unnamed}
+        agent_changes = combine_changes(each.agent_changes for each in later)
+        unnamed = {path for each in later for path in each.unnamed}
         for path in (*unnamed, *await self._unattributed_files(later, now)):
             add(agent_changes, path, ContentChange(UNKNOWN, UNKNOWN))
         return Plan(steps, touched, reasons, agent_changes)
@@ -294,14 +294,14 @@ class Checkpoints:
         self, checkpoints: Sequence[Checkpoint], now: Mapping[str, str]
     ) -> list[str]:
         """Return files that changed in turns that were cut off, so their author is unknown."""
-        found: list[str] = []
+        files: list[str] = []
         ends: list[Mapping[str, str]] = [*(checkpoint.trees for checkpoint in checkpoints[1:]), now]
-        for one, then in zip(checkpoints, ends, strict=False):
-            for root, tree in one.trees.items() if not one.ends else ():
+        for checkpoint, trees in zip(checkpoints, ends, strict=False):
+            for root, tree in checkpoint.trees.items() if not checkpoint.ends else ():
                 with suppress(StoreError):
-                    changes = await self._changes(one, root, then.get(root, tree), tree)
-                    found += [it.path for it in changes if it.path not in one.agent_changes]
-        return found
+                    changes = await self._changes(checkpoint, root, trees.get(root, tree), tree)
+                    files += [c.path for c in changes if c.path not in checkpoint.agent_changes]
+        return files
 
     async def _first_texts(
         self, checkpoint: Checkpoint, later: Sequence[Checkpoint], stored: Container[str]
@@ -355,11 +355,11 @@ class Checkpoints:
 
 def targets(changes: Iterable[FileChange]) -> dict[str, Target]:
     """Return the targets that undo these changes, by path."""
-    found: dict[str, Target] = {}
+    by_path: dict[str, Target] = {}
     for change in changes:
         if isinstance(change.before, Unstored):
-            found[change.path] = Target(change.path, None, 0)
+            by_path[change.path] = Target(change.path, None, 0)
         else:
             mode = 0o100755 if change.executable else 0o100644
-            found[change.path] = Target(change.path, change.before, mode)
-    return found
+            by_path[change.path] = Target(change.path, change.before, mode)
+    return by_path

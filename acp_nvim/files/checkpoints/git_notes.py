@@ -50,10 +50,10 @@ def head(directory: str, env: Mapping[str, str]) -> Commit:
         repository = private_git.find(directory, env)
     except StoreError as error:
         raise NotNotedError(wording.NOTES_NO_GIT) from error
-    found = private_git.head(repository, env)
-    if not found:
+    commit = private_git.head(repository, env)
+    if not commit:
         raise NotNotedError(wording.NOTES_NO_COMMIT)
-    return Commit(repository, found)
+    return Commit(repository, commit)
 
 
 def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, Text]:
@@ -66,12 +66,12 @@ def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[
     given = "".join(f"{commit.id}:{path.removeprefix(top)}\n" for path in asked)
     with scratch(commit.repository, env) as own:
         output = call(["cat-file", "--batch"], top, own, os.fsencode(given))
-    found: dict[str, Text] = {}
+    by_path: dict[str, Text] = {}
     for path, data in zip(asked, private_git.batch(output), strict=False):
         if data is not None:
             content = data.decode("utf-8", "surrogateescape")
-            found[path] = parse(content.replace("\r\n", "\n"))
-    return found
+            by_path[path] = parse(content.replace("\r\n", "\n"))
+    return by_path
 
 
 def write(commit: Commit, ref: str, note: bytes, env: Mapping[str, str]) -> None:

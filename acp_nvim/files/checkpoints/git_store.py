@@ -66,17 +66,17 @@ class GitStore:
     """Files at or below ``root``, which is in a work tree or in no repository."""
 
     def __init__(
-        self, root: str, home: Path, own: Path | None = None, most_new: int | None = None
+        self, root: str, home: Path, own: Path | None = None, max_new: int | None = None
     ) -> None:
         """``home`` is the directory for git's files, ``own`` the one for all files of this plugin.
 
-        Both may be below ``root``, if that is the user's home directory. ``most_new`` limits the
+        Both may be below ``root``, if that is the user's home directory. ``max_new`` limits the
         number of files unknown to git; ``root`` must then be in a work tree. Raise StoreError, also
         if git is missing.
         """
-        self._most_new = most_new
+        self._max_new = max_new
         self._root = os.path.realpath(root)
-        find = private_git.find_or_placeholder if most_new is None else private_git.find
+        find = private_git.find_or_placeholder if max_new is None else private_git.find
         repository = find(self._root, os.environ)
         self._is_plain = repository.is_alone
         self._top = repository.top
@@ -123,8 +123,9 @@ class GitStore:
         return Scan(self._tree, changes, missed, [*indexed, *room.fitting], self._nested)
 
     def is_unchanged(self) -> bool:
-        """Return whether a scan would find nothing; always False for directories that are large or
-        in a repository.
+        """Return whether a scan would find nothing.
+
+        This is always False for directories that are large or in a repository.
         """
         return self._last_signatures is not None and self._last_signatures == self._signatures()
 
@@ -167,10 +168,10 @@ class GitStore:
         if old == new:
             return []
         (old, was_out), (new, is_out) = self._marks.parts(old), self._marks.parts(new)
-        found = self._raw_differences(old, new)
-        if any(os.path.basename(it.path) == _IGNORE_FILE for it in found):  # noqa: PTH119
-            found = self._with_ignored(found, old, new)
-        return left_out.differences(found, was_out, is_out)
+        changes = self._raw_differences(old, new)
+        if any(os.path.basename(it.path) == _IGNORE_FILE for it in changes):  # noqa: PTH119
+            changes = self._with_ignored(changes, old, new)
+        return left_out.differences(changes, was_out, is_out)
 
     def _with_ignored(self, changes: Sequence[Change], old: str, new: str) -> list[Change]:
         """Mark a file as ignored in a tree whose ignore rules exclude it."""
@@ -203,16 +204,16 @@ class GitStore:
             asked = b"".join(os.fsencode(self._name(path)) + b"\0" for path in paths)
             check = ["check-ignore", "--no-index", "-z", "--stdin"]
             there = {"GIT_WORK_TREE": scratch}
-            found = self._run(check, asked, exit_codes=(0, 1), env=there).split(b"\0")
-        return {self._path(os.fsdecode(name)) for name in found if name}
+            names = self._run(check, asked, exit_codes=(0, 1), env=there).split(b"\0")
+        return {self._path(os.fsdecode(name)) for name in names if name}
 
     def _raw_differences(self, old: str, new: str) -> list[Change]:
         if old == new:
             return []
-        found = self._run([*_DIFF_TREE, old, new])
+        output = self._run([*_DIFF_TREE, old, new])
         return [
             Change(self._path(name), _blob(modes[0], ids[0]), _blob(modes[1], ids[1]))
-            for modes, ids, name in _raw(found)
+            for modes, ids, name in _raw(output)
         ]
 
     def blob_at(self, tree: str, path: str) -> Blob | None:
@@ -221,8 +222,8 @@ class GitStore:
         listed = self._run(
             ["ls-tree", "-z", "--full-tree", tree, "--", self._name(path)], env=_LITERAL
         )
-        found = [_blob(mode, oid) for mode, kind, oid, _ in _tree(listed) if kind == "blob"]
-        return found[0] if found else out.get(path)
+        blobs = [_blob(mode, oid) for mode, kind, oid, _ in _tree(listed) if kind == "blob"]
+        return blobs[0] if blobs else out.get(path)
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
         """Return stored bytes by absolute path, as in the work tree, without lost ones."""
@@ -234,8 +235,8 @@ class GitStore:
         answers = private_git.batch(
             self._run(["cat-file", "--batch", "--buffer"], asked, exit_codes=ANY_EXIT_CODE)
         )
-        found = zip((path for path, _ in wanted), answers, strict=False)
-        return empty | {path: data for path, data in found if data is not None}
+        pairs = zip((path for path, _ in wanted), answers, strict=False)
+        return empty | {path: data for path, data in pairs if data is not None}
 
     def head(self) -> str:
         """Return the commit of HEAD; empty before the first one, or without a repository."""
@@ -253,11 +254,11 @@ class GitStore:
         log = Path(self._git.repository.head_log)
         if not head:
             return []
-        found = moves_after(log, commit)
-        if found is None and head != commit:
+        moves = moves_after(log, commit)
+        if moves is None and head != commit:
             at = changed_at(str(log))
             return [HeadMove(commit, head, at, at, is_commit=True)]
-        return found or []
+        return moves or []
 
     def git_contents(
         self, paths: Sequence[str], since: int, by_agent: Callable[[HeadMove], bool]
@@ -266,9 +267,9 @@ class GitStore:
 
         ``since`` is a time in nanoseconds. ``by_agent`` tells the moves of HEAD by agents apart.
         """
-        found: dict[str, list[GitContent]] = {}
+        by_path: dict[str, list[GitContent]] = {}
         if self._is_plain:
-            return found
+            return by_path
         log = Path(self._git.repository.head_log)
         moves = read_moves(log, since)
         for is_agents, group in groupby(moves, by_agent):
@@ -280,19 +281,19 @@ class GitStore:
             for left in list(dict.fromkeys(move.old for move in run))[-MAX_LEFT_COMMITS:]:
                 contents |= self.committed(missing, left, run[-1].new) if missing else {}
             for path, data in contents.items():
-                found.setdefault(path, []).append(GitContent(data, run[-1].last))
+                by_path.setdefault(path, []).append(GitContent(data, run[-1].last))
         stashed = read_moves(log.parent / "refs" / "stash", since)[-1:]
         if stashed and not by_agent(stashed[0]):
             for path, data in self.committed(paths, "").items():
                 until = stashed[0].last + SECOND_NS  # files are written after the log
-                found.setdefault(path, []).append(GitContent(data, until))
-        return found
+                by_path.setdefault(path, []).append(GitContent(data, until))
+        return by_path
 
     def changed_since(self, since: int) -> list[str]:
         """Return files changed since a time (ns) that differ from the user's index."""
         self._git.copy_index()
-        found = map(self._path, self._changed_files())
-        return [path for path in found if changed_at(path) >= since]
+        paths = map(self._path, self._changed_files())
+        return [path for path in paths if changed_at(path) >= since]
 
     def committed(self, paths: Sequence[str], since: str, to: str = "") -> dict[str, bytes | None]:
         """Return the contents of the ``paths`` that differ between two commits.
@@ -306,12 +307,12 @@ class GitStore:
         listed = map(self._name, paths)
         since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
         try:
-            found = _raw(
+            output = _raw(
                 self._run([*_DIFF_TREE, since, to or self.head(), "--", *listed], env=_LITERAL)
             )
         except GitError:
             return {}  # that commit is gone
-        blobs = {name: _blob(modes[1], ids[1]) for modes, ids, name in found}
+        blobs = {name: _blob(modes[1], ids[1]) for modes, ids, name in output}
         there = {name: blob for name, blob in blobs.items() if blob}
         contents: dict[str, bytes | None] = dict.fromkeys(blobs.keys() - there.keys())
         with TemporaryDirectory(dir=self._home) as scratch:
@@ -405,8 +406,8 @@ class GitStore:
         run(["update-index", "-z", "--index-info"], listed, env=index, converting=True)
         checkout = ["checkout-index", "-a", "-q", f"--prefix={out}/"]
         run(checkout, exit_codes=ANY_EXIT_CODE, env=index, converting=True)
-        found = {name: _content(out / name) for name in blobs}
-        return {name: data for name, data in found.items() if data is not None}
+        contents = {name: _content(out / name) for name in blobs}
+        return {name: data for name, data in contents.items() if data is not None}
 
     def _unchanged_contents(
         self, blobs: Mapping[str, Blob], index: Mapping[str, str]
@@ -416,15 +417,15 @@ class GitStore:
         run = self._git.run
         listed = run(["ls-files", "-s", "-z", "--", *blobs], env=env)
         changed = run(["diff-files", "--name-only", "-z", "--", *blobs], env=env).split(b"\0")
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         for entry in filter(None, listed.split(b"\0")):
             meta, raw = entry.split(b"\t", 1)
             name = os.fsdecode(raw)
             data = _content(Path(self._top, name))
             is_same = meta.split(b" ")[1] == blobs[name].id.encode() and raw not in changed
             if is_same and data is not None:
-                found[name] = data
-        return found
+                contents[name] = data
+        return contents
 
     def _choose_files(self, others: Iterable[str]) -> list[str]:
         """Return ``others``, the files that may have changed, and those left out so far."""
@@ -489,7 +490,7 @@ class GitStore:
         """Return files that are new or differ from the index, relative to the top."""
         unlisted = plain_tree.special_files(self._root, self._own_folder) if self._is_plain else []
         differ, new = self._differing_and_new()
-        if self._most_new is not None and len(new) > self._most_new:
+        if self._max_new is not None and len(new) > self._max_new:
             raise LimitError(f"git does not know {len(new)} files of {self._top}")
         names = {name for name in (*differ, *new) if not name.startswith(self._own)}
         inner = {name.rstrip("/") for name in names if name.endswith("/")} | self._links
@@ -510,10 +511,10 @@ class GitStore:
         return differing, lacking
 
     def _list_files(self, args: Sequence[str]) -> list[str]:
-        found, warnings = self._git.run_with_warnings([*args, *self._pathspec()], env=_LITERAL)
+        output, warnings = self._git.run_with_warnings([*args, *self._pathspec()], env=_LITERAL)
         if "--others" in args:
             self._closed = self._unread_directories(warnings)
-        return [os.fsdecode(name) for name in found.split(b"\0") if name]
+        return [os.fsdecode(name) for name in output.split(b"\0") if name]
 
     def _unread_directories(self, warnings: bytes) -> frozenset[str]:
         """Return the directories that git reports as unreadable.
@@ -521,8 +522,8 @@ class GitStore:
         If git has escaped or cut a name, or the system does not accept the path, return the nearest
         directory above.
         """
-        found = [self._path(os.fsdecode(name).rstrip("/")) for name in _UNREAD.findall(warnings)]
-        return frozenset(existing_path(path, self._root) for path in found)
+        unread = [self._path(os.fsdecode(name).rstrip("/")) for name in _UNREAD.findall(warnings)]
+        return frozenset(existing_path(path, self._root) for path in unread)
 
     def _pathspec(self) -> list[str]:
         return [] if self._spec == "." else ["--", self._spec]

@@ -35,10 +35,10 @@ class LeftOut(msgspec.Struct, frozen=True):
 
     def get(self, path: str) -> Blob | None:
         """Return the blob of a path that the tree lacks; None if there was no file."""
-        found = self.files.get(path)
-        if found is None and self.hides(path):
+        content = self.files.get(path)
+        if content is None and self.hides(path):
             return Blob("", 0, NOT_ENTERED)
-        return found
+        return content
 
     def hides(self, path: str) -> bool:
         """Return whether the path is in a directory that was not entered."""
@@ -81,9 +81,9 @@ class Marks:
         return tree, self._known[mark]
 
     def _read(self, mark: str) -> LeftOut:
-        found = read_packed(self._home / mark, _Stored)
-        files = {os.fsdecode(path): blob for path, blob in found.files.items()}
-        return LeftOut(files, frozenset(map(os.fsdecode, found.folders)))
+        stored = read_packed(self._home / mark, _Stored)
+        files = {os.fsdecode(path): blob for path, blob in stored.files.items()}
+        return LeftOut(files, frozenset(map(os.fsdecode, stored.folders)))
 
 
 def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[Change]:
@@ -91,16 +91,16 @@ def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[C
 
     A file of unknown content does not count as changed.
     """
-    found = {change.path: change for change in changes}
+    by_path = {change.path: change for change in changes}
     for path in old.files.keys() | new.files.keys():
-        change = found.get(path)
+        change = by_path.get(path)
         before = old.files.get(path) or (change.before if change else None)
         after = new.files.get(path) or (change.after if change else None)
         if before == after:
-            found.pop(path, None)
+            by_path.pop(path, None)
         else:
-            found[path] = Change(path, before, after)
-    return [_mark_unknown_sides(found[path], old, new) for path in sorted(found)]
+            by_path[path] = Change(path, before, after)
+    return [_mark_unknown_sides(by_path[path], old, new) for path in sorted(by_path)]
 
 
 def _mark_unknown_sides(change: Change, old: LeftOut, new: LeftOut) -> Change:

@@ -19,7 +19,7 @@ def special_files(root: str, own: str) -> list[str]:
 
     Raise `LimitError` if there are more than `MAX_FILES` files.
     """
-    count, found = 0, list[str]()
+    count, paths = 0, list[str]()
     for entry in _walk_below(root, own):
         if entry.is_dir(follow_symlinks=False):
             continue
@@ -27,13 +27,13 @@ def special_files(root: str, own: str) -> list[str]:
         if count > MAX_FILES:
             raise LimitError(f"{root} has more than {MAX_FILES} files and no repository")
         if not (entry.is_file(follow_symlinks=False) or entry.is_symlink()):
-            found.append(entry.path)
-    return found
+            paths.append(entry.path)
+    return paths
 
 
 def signatures(root: str, own: str) -> dict[str, Signature] | None:
     """Return the signature of each file, or None if there are more than `FEW` or a read fails."""
-    found: dict[str, Signature] = {}
+    by_path: dict[str, Signature] = {}
     try:
         for count, entry in enumerate(_walk_below(root, own, strict=True), 1):
             if count > FEW:
@@ -41,10 +41,10 @@ def signatures(root: str, own: str) -> dict[str, Signature] | None:
             if not entry.is_dir(follow_symlinks=False):
                 info = entry.stat(follow_symlinks=False)
                 times = info.st_mtime_ns, info.st_ctime_ns
-                found[entry.path] = (*times, info.st_size, info.st_ino, info.st_mode)
+                by_path[entry.path] = (*times, info.st_size, info.st_ino, info.st_mode)
     except OSError:
         return None
-    return found
+    return by_path
 
 
 def _walk_below(root: str, own: str, *, strict: bool = False) -> Iterator[os.DirEntry[str]]:
@@ -56,15 +56,15 @@ def _walk_below(root: str, own: str, *, strict: bool = False) -> Iterator[os.Dir
     while waiting:
         try:
             with os.scandir(waiting.pop()) as entries:
-                found = list(entries)
+                below = list(entries)
         except OSError:
             if strict:
                 raise
             continue
-        yield from found
+        yield from below
         waiting += [
             entry.path
-            for entry in found
+            for entry in below
             if entry.is_dir(follow_symlinks=False)
             and entry.name not in SKIPPED
             and entry.path != own

@@ -142,8 +142,8 @@ def find(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> 
     where = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--show-object-format"]
     for name in ("index", "objects", "logs/HEAD", "info/exclude", "info/attributes"):
         where += ["--git-path", name]
-    found = call([*NO_PROGRAMS, *where], directory, env, timeout=timeout)
-    lines = os.fsdecode(found).removesuffix("\n").split("\n")
+    output = call([*NO_PROGRAMS, *where], directory, env, timeout=timeout)
+    lines = os.fsdecode(output).removesuffix("\n").split("\n")
     if len(lines) != len(Repository.__struct_fields__) - 2:
         raise StoreError(f"git does not say where the repository of {directory} is")
     top, object_format, index, objects, moves, exclude, attributes = lines
@@ -213,8 +213,8 @@ def list_files(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_
             for path in (exclude, repository.exclude)
             if Path(path).exists()
         ]
-        found = call(ask, directory, own, timeout=timeout)
-    names = map(os.fsdecode, filter(None, found.split(b"\0")))
+        output = call(ask, directory, own, timeout=timeout)
+    names = map(os.fsdecode, filter(None, output.split(b"\0")))
     return [os.path.join(directory, name) for name in names]  # noqa: PTH118
 
 

@@ -112,9 +112,9 @@ class PromptCheckpoints:
         self, roots: Sequence[str], known: Mapping[str, Text] | None = None
     ) -> dict[str, Text]:
         """Return the texts of buffers with unsaved edits below these directories."""
-        found = await self._files.buffers.unsaved() if known is None else known
+        texts = await self._files.buffers.unsaved() if known is None else known
         return {
             path: text
-            for path, text in found.items()
+            for path, text in texts.items()
             if any(is_below(path, root) for root in roots)
         }

@@ -89,12 +89,12 @@ def _take_shared_lock(home: Path) -> int | None:
 
 def prune(home: Path) -> list[str]:
     """Remove old and excess stores in this directory, except those in use; return their names."""
-    found = {path: _time_of_last_use(path) for path in home.glob("*")}
+    times = {path: _time_of_last_use(path) for path in home.glob("*")}
     removed: list[str] = []
     total = 0
-    for store in sorted((it for it in found if found[it]), key=lambda it: -found[it]):
+    for store in sorted((it for it in times if times[it]), key=lambda it: -times[it]):
         total += _size(store)
-        is_old = time.time() - found[store] > MAX_AGE_S
+        is_old = time.time() - times[store] > MAX_AGE_S
         if (is_old or total > MAX_KEPT_BYTES) and _remove(store):
             removed.append(store.name)
     return removed

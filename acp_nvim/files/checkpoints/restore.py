@@ -306,10 +306,10 @@ class Restoring:
             )
             if outcome == "done":
                 return
-            found = await self._files.buffers.peek(place.real)
-            if not isinstance(found, BufferText):
+            buffer = await self._files.buffers.peek(place.real)
+            if not isinstance(buffer, BufferText):
                 return
-            live = found
+            live = buffer
         raise Refused(wording.WHY_BUFFER_STAYS)
 
     async def _restore_buffer(self, path: str, checkpoint: Checkpoint, expected: Content) -> bool:
@@ -423,14 +423,14 @@ def _link_target(path: Path) -> bytes | None:
 def expected_changes(choice: Choice, then: Checkpoint) -> dict[str, ContentChange]:
     """Return the changes that a restore will make. This call reads files."""
     steps = {step.target.path: step for step in choice.steps}
-    found: dict[str, ContentChange] = {}
+    changes: dict[str, ContentChange] = {}
     for path, content in choice.contents.items():
         step = steps.get(path)
         marks = _special_marks(step)
         if marks is None:
             marks = mark(content), mark(_content_after(path, step, choice, then))
-        found[path] = ContentChange(*marks, agent=False)
-    return found
+        changes[path] = ContentChange(*marks, agent=False)
+    return changes
 
 
 def _content_after(

@@ -84,8 +84,8 @@ class Rewind:
         await self._disk.scan(session.roots)
         present = await self._prompts.present(session, n, "")
         plan = await self._checkpoints.plan(session.n, checkpoint, present.trees)
-        found = await to_thread.run_sync(_diff_rows, checkpoint, present, plan, session.cwd)
-        return found or [wording.UNCHANGED.format(n=n)]
+        rows = await to_thread.run_sync(_diff_rows, checkpoint, present, plan, session.cwd)
+        return rows or [wording.UNCHANGED.format(n=n)]
 
     async def _checkpoint_lines(
         self, session: AgentSession, checkpoint: Checkpoint, now: dict[str, str], width: int
@@ -237,14 +237,14 @@ def _diff_rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str
     }
     then.update(plan.touched)
     then.update(checkpoint.unsaved)
-    found: list[str] = []
+    rows: list[str] = []
     for path in sorted(then.keys() | present.unsaved.keys()):
         now = present.unsaved[path] if path in present.unsaved else _read(path)
-        found += _file_diff(
+        rows += _file_diff(
             display_path(path, cwd), then[path] if path in then else _read(path), now
         )
     lost = [f"{display_path(it.target.path, cwd)}: {it.why_not}" for it in plan.steps if it.why_not]
-    return [*(f"# {visible(reason)}" for reason in (*plan.reasons, *lost)), *found]
+    return [*(f"# {visible(reason)}" for reason in (*plan.reasons, *lost)), *rows]
 
 
 def _read(path: str) -> Side:

@@ -110,14 +110,14 @@ class Snapshots:
 
     def within(self, roots: Iterable[str]) -> list[str]:
         """Return the real paths of directories and of the repositories in them, innermost first."""
-        found: set[str] = set()
+        roots_within: set[str] = set()
         waiting = [self._real.get(root) or self._resolve_root(root) for root in roots]
         while waiting:
             root = waiting.pop()
-            if root not in found:
-                found.add(root)
+            if root not in roots_within:
+                roots_within.add(root)
                 waiting += self._nested.get(root, ())
-        return sorted(found, key=lambda root: (-len(root), root))
+        return sorted(roots_within, key=lambda root: (-len(root), root))
 
     def _resolve_root(self, root: str) -> str:
         self._real[root] = real = os.path.realpath(root)
@@ -155,13 +155,13 @@ class Snapshots:
             while fresh := [root for root in self.within(roots) if root not in done]:
                 for root in fresh:
                     if not self._is_unchanged(root):
-                        found, left = await self._run_locked(root, self._scan, None)
-                        changes, others = [*changes, *found], [*others, *left]
+                        result, left = await self._run_locked(root, self._scan, None)
+                        changes, others = [*changes, *result], [*others, *left]
                 done.update(fresh)
         elif roots:
             for root, inside in self.group_by_root(roots, paths)[0].items():
-                found, left = await self._run_locked(root, self._scan, inside)
-                changes, others = [*changes, *found], [*others, *left]
+                result, left = await self._run_locked(root, self._scan, inside)
+                changes, others = [*changes, *result], [*others, *left]
         chosen = list(self._single) if paths is None else [p for p in paths if p in self._single]
         if chosen:
             changes += await to_thread.run_sync(self._scan_single, chosen)
@@ -240,13 +240,13 @@ class Snapshots:
 
     def trees(self, roots: Sequence[str]) -> dict[str, str]:
         """Return the trees of the last scan by real path, of directories with a store."""
-        found = {root: self._trees.get(root) for root in self.within(roots)}
-        return {root: tree for root, tree in found.items() if tree}
+        by_root = {root: self._trees.get(root) for root in self.within(roots)}
+        return {root: tree for root, tree in by_root.items() if tree}
 
     def reasons(self, roots: Sequence[str]) -> list[str]:
         """Return why directories are not stored."""
-        found = [self._reasons.get(root) for root in self.within(roots)]
-        return [str(reason) for reason in found if reason]
+        listed = [self._reasons.get(root) for root in self.within(roots)]
+        return [str(reason) for reason in listed if reason]
 
     def retry(self, roots: Sequence[str]) -> None:
         """Try directories again that failed for a temporary reason, and resolve all paths again."""
@@ -275,10 +275,10 @@ class Snapshots:
                 return UNKNOWN_CONTENT if await self.outside_stores([root], [path]) else None
             if not blob.is_stored or blob.is_link or blob.is_fifo:
                 return UNKNOWN_CONTENT
-            found = await self.contents(root, [(path, blob)])
+            contents = await self.contents(root, [(path, blob)])
         except StoreError:
             return UNKNOWN_CONTENT
-        return found.get(path, UNKNOWN_CONTENT)
+        return contents.get(path, UNKNOWN_CONTENT)
 
     async def head_moves(self, root: str, known: str | None) -> tuple[str, list[HeadMove]]:
         """Return the commit of HEAD, and its moves since the commit ``known`` (None: no moves)."""
@@ -306,7 +306,7 @@ class Snapshots:
 
         ``since`` is a time in nanoseconds.
         """
-        found: dict[str, list[GitContent]] = {}
+        by_path: dict[str, list[GitContent]] = {}
 
         def ask(root: str, inside: Sequence[str]) -> dict[str, list[GitContent]]:
             try:
@@ -316,8 +316,8 @@ class Snapshots:
 
         for root, inside in self.group_by_root(roots, paths)[0].items():
             if root in self._stores:
-                found |= await self._run_locked(root, ask, inside)
-        return found
+                by_path |= await self._run_locked(root, ask, inside)
+        return by_path
 
     async def _run_locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
         """Run work in a worker thread, one at a time for each directory."""
@@ -351,9 +351,9 @@ class Snapshots:
             self._nested[root] = scan.nested[:MAX_NESTED]
             self._warn_limits(root, scan)
             changes = [change for change in scan.changes if change.path not in self._single]
-            found = self._split(store, changes)
+            split = self._split(store, changes)
             self._unusual_rights.learn(scan.read)
-            return found
+            return split
         except StoreError as error:
             self._give_up(root, error)
         except OSError as error:  # the disk is full, or a directory cannot be created
@@ -389,8 +389,8 @@ class Snapshots:
         fresh = [path for path in scan.left_out if path not in known]
         self._left_out[root] = set(scan.left_out)
         if fresh:
-            most = f"{limits.MAX_FILE_BYTES >> 20} MiB a file"
-            self._warn(wording.OVER_LIMITS.format(limit=most, files=list_names(fresh, root)))
+            size = f"{limits.MAX_FILE_BYTES >> 20} MiB a file"
+            self._warn(wording.OVER_LIMITS.format(limit=size, files=list_names(fresh, root)))
 
     def _open(self, root: str) -> GitStore | None:
         if root in self._stores or root in self._reasons:
@@ -400,8 +400,8 @@ class Snapshots:
         own = home.parents[1]
         from acp_nvim.files.checkpoints.git_store import GitStore
 
-        most = limits.MAX_AROUND if root in self._quiet else None
-        self._stores[root] = GitStore(root, home, own, most)
+        limit = limits.MAX_AROUND if root in self._quiet else None
+        self._stores[root] = GitStore(root, home, own, limit)
         return self._stores[root]
 
     def _give_up(self, root: str, reason: StoreError) -> None:
@@ -491,7 +491,7 @@ def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChang
     """Load the contents of both sides of changes. Leave out contents that are lost."""
     wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
     contents = store.contents(wanted)
-    found: list[FileChange] = []
+    loaded: list[FileChange] = []
     for change in changes:
         before = _side_before(change.before, contents.get(change.path))
         if change.before is not None and before is None:
@@ -500,12 +500,12 @@ def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChang
         if isinstance(after, bytes) and (
             link := _replaced_link(change.before, contents.get(change.path))
         ):
-            found.append(FileChange(change.path, None, after, link=link))
+            loaded.append(FileChange(change.path, None, after, link=link))
             continue
         if before != after or not change.has_same_bytes:  # otherwise it has changed back
             executable = change.before is not None and bool(change.before.mode & 0o100)
-            found.append(FileChange(change.path, before, after, executable))
-    return found
+            loaded.append(FileChange(change.path, before, after, executable))
+    return loaded
 
 
 def _replaced_link(blob: Blob | None, target: bytes | None) -> Link | None:

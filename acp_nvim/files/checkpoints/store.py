@@ -256,10 +256,10 @@ def content(path: str, mode: int) -> bytes:
     """
     if stat.S_ISLNK(mode):
         return os.fsencode(os.readlink(path))  # noqa: PTH115
-    found = nofollow.read(path)
-    if found is None:
+    data = nofollow.read(path)
+    if data is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    return found
+    return data
 
 
 def is_beyond_link(path: str) -> bool:
@@ -286,9 +286,9 @@ def signature_of(path: str) -> str | None:
         return None
 
 
-def list_names(paths: Sequence[str], root: str, most: int = MAX_NAMES) -> str:
+def list_names(paths: Sequence[str], root: str, limit: int = MAX_NAMES) -> str:
     """List some paths relative to the root; count the rest."""
-    listed = [os.path.relpath(path, root) for path in paths[:most]]
-    if len(paths) > most:
-        listed.append(f"{len(paths) - most} more")
+    listed = [os.path.relpath(path, root) for path in paths[:limit]]
+    if len(paths) > limit:
+        listed.append(f"{len(paths) - limit} more")
     return ", ".join(listed)

@@ -429,15 +429,15 @@ class Persistence:
         Neovim still shows hunks of the ``marked`` files.
         """
         trees = self._files.trees.read(paths)
-        known = self._files.ledger.files()
-        self._files.view.pending([entry.path for entry in known])
-        await to_thread.run_sync(_summaries, known)
+        entries = self._files.ledger.files()
+        self._files.view.pending([entry.path for entry in entries])
+        await to_thread.run_sync(_summaries, entries)
         for at in range(0, len(paths), FILES_AT_ONCE):
-            some = paths[at : at + FILES_AT_ONCE]
+            batch = paths[at : at + FILES_AT_ONCE]
             with self._files.pending_view.together():
-                for path in some:
+                for path in batch:
                     await self._catch_up(path)
-                self._files.pending_view.refresh(*some)
+                self._files.pending_view.refresh(*batch)
         self._files.trees.known.update(trees)
         self._files.pending_view.refresh(*marked)
         self.request_exchange()

@@ -393,18 +393,18 @@ def _outdated_checkpoints(values: Mapping[Key, Any]) -> list[Key]:
     A checkpoint that follows a younger one of its session is kept: the clock may have been wrong.
     """
     now = time.time()
-    since, found, younger = now - MAX_AGE_S, list[Key](), set[str]()
+    since, keys, younger = now - MAX_AGE_S, list[Key](), set[str]()
     for key, it in sorted(_checkpoints(values).items(), key=lambda pair: pair[1].n):
         session = key[1].partition(":")[0]
         if since <= it.time <= now:
             younger.add(session)
         elif it.time < since and session not in younger:
-            found.append(key)
-    return found
+            keys.append(key)
+    return keys
 
 
 def _oldest(values: Mapping[Key, Any]) -> list[Key]:
     """Return the older half of the checkpoints."""
-    found = _checkpoints(values)
-    when: Callable[[Key], float] = lambda key: found[key].time  # noqa: E731
-    return sorted(found, key=when)[: (len(found) + 1) // 2]
+    checkpoints = _checkpoints(values)
+    when: Callable[[Key], float] = lambda key: checkpoints[key].time  # noqa: E731
+    return sorted(checkpoints, key=when)[: (len(checkpoints) + 1) // 2]

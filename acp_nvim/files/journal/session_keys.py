@@ -37,8 +37,8 @@ class SessionKeys:
         if owner == self.instance and n.isdigit():
             return int(n)
         if key not in self._numbers:
-            found = self._others.number_of(key, self.infos.get(key, UNKNOWN))
-            self._numbers[key], self._keys[found] = found, key
+            assigned = self._others.number_of(key, self.infos.get(key, UNKNOWN))
+            self._numbers[key], self._keys[assigned] = assigned, key
         return self._numbers[key]
 
     def add_info(self, key: str, info: SessionInfo) -> None:
@@ -48,8 +48,8 @@ class SessionKeys:
     def others(self, agent: str, session_id: str) -> list[int]:
         """Return the numbers of other Neovims' sessions that have this id at the agent."""
         same = (agent, session_id)
-        found = [key for key, info in self.infos.items() if (info.agent, info.id) == same]
-        return [self.number(key) for key in found]
+        keys = [key for key, info in self.infos.items() if (info.agent, info.id) == same]
+        return [self.number(key) for key in keys]
 
     def is_own(self, key: str) -> bool:
         return key.rpartition(".")[0] == self.instance
@@ -59,14 +59,14 @@ class SessionKeys:
     ) -> dict[str, SessionInfo]:
         """Return the descriptions of these sessions for other Neovims, by key."""
         ours = {it.n: it for it in sessions}
-        found: dict[str, SessionInfo] = {}
+        descriptions: dict[str, SessionInfo] = {}
         for n in numbers:
             key, session = self.key(n), ours.get(n)
             if not self.is_own(key):
-                found[key] = self.infos.get(key, UNKNOWN)
+                descriptions[key] = self.infos.get(key, UNKNOWN)
             elif session is not None:
-                found[key] = info_of(session)
-        return found
+                descriptions[key] = info_of(session)
+        return descriptions
 
 
 def info_of(session: AgentSession) -> SessionInfo:

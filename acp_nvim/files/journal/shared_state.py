@@ -177,8 +177,8 @@ class SharedState:
 
     def _session_root(self, n: int) -> str:
         """Return the workspace of a session."""
-        found = next((session for session in self._sessions() if session.n == n), None)
-        cwd = found.cwd if found else self._keys.infos.get(self._keys.key(n), _NO_INFO).cwd
+        match = next((session for session in self._sessions() if session.n == n), None)
+        cwd = match.cwd if match else self._keys.infos.get(self._keys.key(n), _NO_INFO).cwd
         return self.root(cwd) if cwd else ""
 
     def _freeze(self, found: list[Checkpoint], frozen: dict[int, Frozen]) -> Iterator[Checkpoint]:
@@ -344,8 +344,8 @@ def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pen
     decided = before.live if known is None else known.base
     if before.base is None or mine.base is None or decided is None:
         return msgspec.structs.replace(mine, base=decided, writers=writers)
-    found = merge(before.base, mine.base, decided)
-    base = found.text if isinstance(found, Merged) else overlay(before.base, mine.base, decided)
+    merged = merge(before.base, mine.base, decided)
+    base = merged.text if isinstance(merged, Merged) else overlay(before.base, mine.base, decided)
     return msgspec.structs.replace(mine, base=base, writers=writers)
 
 

@@ -52,11 +52,11 @@ class Commits:
         try:
             head, moves = await self._snapshots.head_moves(root, known)
             runs = await self._users_commits(moves) if paths else []
-            found = [await self._snapshots.committed(root, paths, *run) for run in runs]
+            results = [await self._snapshots.committed(root, paths, *run) for run in runs]
         except StoreError:
             return  # HEAD is unborn or broken
         self.heads[root] = head or known or ""
-        for path, data in (item for texts in found for item in texts.items()):
+        for path, data in (item for texts in results for item in texts.items()):
             async with self._live.hold(path):
                 await self._live.sync(path)
                 self._on_commit(path, data)
@@ -99,5 +99,5 @@ class Commits:
     def _has_agents_format(self, path: str, data: bytes | None) -> bool:
         """Return whether these bytes have the format that an agent gave the file."""
         agents = self._files.tracked.state(path).agent_format
-        found = format_change(agents, data, data)
-        return found is None or not found.is_change
+        change = format_change(agents, data, data)
+        return change is None or not change.is_change

@@ -104,7 +104,7 @@ class DecisionWriter:
             await self._apply(step, entry)
         except (Refused, Refusal) as error:
             return False, [*notes, wording.LEFT.format(file=name, reason=refusal_reason(error))]
-        if step.before != step.after:  # recorded, not as the user's own change
+        if step.before != step.after:
             live = self._files.buffers.get(step.path)
             after = live.text if live and step.after is not None else step.after
             self._files.bases.record_change(step.path, after, kind, step.before)

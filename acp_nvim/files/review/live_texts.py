@@ -112,11 +112,11 @@ class LiveTexts:
 
     async def sync_typed(self, path: str) -> None:
         """Enter the user's changes so far into the ledger. Do not read a loaded buffer again."""
-        found = await self._buffers.peek(path)
-        if isinstance(found, NotLoaded):
+        buffer = await self._buffers.peek(path)
+        if isinstance(buffer, NotLoaded):
             await self.sync(path)
         else:
-            await self.enter(path, await self._buffer_text(path, found))
+            await self.enter(path, await self._buffer_text(path, buffer))
 
     async def sync(self, path: str) -> Text | None:
         """Bring the ledger up to date with the file; return its live text."""
@@ -166,7 +166,7 @@ class LiveTexts:
             self._view.on_parked(path)
         now = ledger.get(path)
         if now is not None and now.is_conflict and not was_apart:
-            self._files.view.tell(wording.CHANGED_BY_BOTH.format(file=Path(path).name))
+            self._files.view.echo(wording.CHANGED_BY_BOTH.format(file=Path(path).name))
 
     async def _has_unscanned_change(self, path: str) -> bool:
         """Return whether the file has changed since its last scan, perhaps by an agent."""
@@ -191,13 +191,13 @@ class LiveTexts:
         If an agent has deleted it (``is_deleted``), a directory or link in its place is no file.
         """
         place = Place(path, path)
-        found = await self._buffers.read(place)
-        if isinstance(found, BufferText):
-            return await self._buffer_text(path, found, is_deleted=is_deleted)
+        buffer = await self._buffers.read(place)
+        if isinstance(buffer, BufferText):
+            return await self._buffer_text(path, buffer, is_deleted=is_deleted)
         if (is_deleted or self._is_deleted(path)) and await to_thread.run_sync(_is_replaced, path):
             return None
         limit = self._files.options().message_bytes
-        formats = found.fileencodings, found.fileformats
+        formats = buffer.fileencodings, buffer.fileformats
         stored = await to_thread.run_sync(disk.read_decoded, place, limit, *formats)
         return stored.text if stored else None
 

@@ -113,4 +113,4 @@ class PendingView:
             branch = self._ledger.parked.get(paths[0])[-1].branch if len(paths) == 1 else ""
             files = Path(paths[0]).name if len(paths) == 1 else f"{len(paths)} files"
             where = wording.PART_BRANCH.format(branch=branch) if branch else ""
-            self._view.tell(wording.PARKED.format(files=files, where=where))
+            self._view.echo(wording.PARKED.format(files=files, where=where))

@@ -134,9 +134,7 @@ class Review:
     async def _decide_files(
         self, verdict: Verdict, entries: Sequence[Pending], others: Mapping[str, Pending | None]
     ) -> list[str]:
-        """Decide files. ``others`` are the edits as the user saw them, if another Neovim has
-        changed them since.
-        """
+        """Decide files. ``others`` are edits as seen before another Neovim changed them."""
         live, ledger, state = self._live, self._ledger, self._files.tracked.state
         if len(entries) == 1 and others and ledger.get(entries[0].path) is None:
             return [wording.DECIDED_ELSEWHERE.format(file=Path(entries[0].path).name)]
@@ -189,26 +187,26 @@ class Review:
         ], notes
 
     async def _reject(self, paths: Sequence[str]) -> list[str]:
-        found = self._entries(paths)
-        if not found:
+        entries = self._entries(paths)
+        if not entries:
             return [wording.NOTHING_THERE]
-        steps = self._ledger.reject_files([entry.path for entry in found])
-        return await self._writer.carry_out(steps, found)
+        steps = self._ledger.reject_files([entry.path for entry in entries])
+        return await self._writer.carry_out(steps, entries)
 
     async def _accept(
         self, paths: Sequence[str], changed: Mapping[str, Pending | None]
     ) -> list[str]:
         """Accept files. ``changed`` are the edits as the user saw them, if changed since."""
-        found = self._entries(paths)
-        if not found:
+        entries = self._entries(paths)
+        if not entries:
             return [wording.NOTHING_THERE]
         steps: list[Restoration] = []
         notes: list[str] = []
-        for entry in found:
+        for entry in entries:
             steps += self._accept_seen(entry, changed.get(entry.path, entry))
             if self._ledger.get(entry.path) is not None:
                 notes.append(wording.CHANGED_MEANWHILE.format(file=Path(entry.path).name))
-        return [*await self._writer.carry_out(steps, found), *notes]
+        return [*await self._writer.carry_out(steps, entries), *notes]
 
     def _entries(self, paths: Sequence[str]) -> list[Pending]:
         return [entry for path in paths if (entry := self._ledger.get(path)) is not None]
@@ -258,9 +256,7 @@ class Review:
         ]
 
     def next_hunk(self, path: str, row: int) -> tuple[str, int] | None:
-        """Return the first hunk from a row on, otherwise the first of the next file, wrapping
-        around.
-        """
+        """Return the first hunk from a row on, or else the next file's first, wrapping around."""
         entries = [entry for entry in self._ledger.files() if entry.live is not None]
         here = next((entry for entry in entries if entry.path == path), None)
         for hunk in here.hunks if here else ():

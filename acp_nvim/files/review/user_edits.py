@@ -55,8 +55,8 @@ class UserEdits:
     def collect(self) -> set[str]:
         """Return the files whose buffers have to be read again; clear them and the `news`."""
         self.news.clear()
-        found, self._to_read = self._to_read, set()
-        return found
+        paths, self._to_read = self._to_read, set()
+        return paths
 
     # ---- changes of buffers
 

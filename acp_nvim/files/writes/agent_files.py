@@ -79,7 +79,7 @@ class AgentFiles(Generic[S]):
         files: Files,
         disk_changes: DiskChanges,
         persistence: Persistence,
-        amends: Amendments[S],
+        amendments: Amendments[S],
         ask: Ask[S],
         on_location: OnLocation[S],
     ) -> None:
@@ -89,7 +89,7 @@ class AgentFiles(Generic[S]):
         self._options = files.options
         self._disk_changes = disk_changes
         self._persistence = persistence
-        self._amendments = amends
+        self._amendments = amendments
         self._on_location = on_location
         self.guard = PathGuard(files.options, ask)
 

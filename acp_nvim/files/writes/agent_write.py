@@ -119,8 +119,9 @@ class AgentWrite:
         check_cancelled: CheckCancelled,
         allowed: AllowedChange | None = None,
     ) -> None:
-        """``session`` is the key of the session. ``check_cancelled`` is called right before each
-        attempt. ``allowed`` is the change that the user has allowed, if the write asked for one.
+        """``check_cancelled`` is called right before each attempt.
+
+        ``allowed`` is the change that the user has allowed, if the write needed a permission.
         """
         self._buffers = files.buffers
         self._bases = files.bases
@@ -263,8 +264,8 @@ class AgentWrite:
         """Return the text that the agent's change starts from."""
         if self._is_new and (self._is_fresh or live.is_absent):
             return live.text
-        found = await self._known_base(self._present_texts(live), live.format)
-        return found or list(self._present_texts(live))[-1]
+        base = await self._known_base(self._present_texts(live), live.format)
+        return base or list(self._present_texts(live))[-1]
 
     def _present_texts(self, live: BufferText) -> Iterator[Text]:
         """Yield the live text, and the saved one if it differs."""
@@ -280,12 +281,12 @@ class AgentWrite:
         """
         if self._allowed is not None:
             return self._allowed.base
-        found = self._bases.base_of(self._session, self._where.real, present)
-        if found is None:
-            found = await self._unread(self._where.real, file_format)
-        if isinstance(found, Stale):
-            raise self._refuse("conflict", f"{found.reason}; read it again")
-        return found
+        base = self._bases.base_of(self._session, self._where.real, present)
+        if base is None:
+            base = await self._unread(self._where.real, file_format)
+        if isinstance(base, Stale):
+            raise self._refuse("conflict", f"{base.reason}; read it again")
+        return base
 
     async def _attempt(self, live: BufferText, merged: Merged) -> WriteResult:
         """Try once. Raise Refusal for any failure that a further attempt cannot mend."""

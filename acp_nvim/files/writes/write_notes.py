@@ -92,7 +92,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         for row, line in enumerate(lines):
             starts.setdefault(line, []).append(row)
         places = [hunk.find_rows(lines, starts) for hunk in self.hunks]
-        rows = [found[0] for found in places if len(found) == 1]
+        rows = [place[0] for place in places if len(place) == 1]
         return rows if len(rows) == len(places) and rows == sorted(rows) else []
 
     def text_before(self, text: Text, rows: Sequence[int]) -> Text | None:
@@ -198,7 +198,7 @@ def old_notes(folder: Path) -> list[OldNotes]:
     if sys.platform == "win32":
         return []
     paths = sorted(folder.glob(f"{NOTES_PREFIX}*"))
-    return [found for path in paths if (found := _take_over(path)) is not None]
+    return [notes for path in paths if (notes := _take_over(path)) is not None]
 
 
 def _take_over(path: Path) -> OldNotes | None:

@@ -142,17 +142,19 @@ class Dialect:
 
     def translate_unreadable(self, params: Raw) -> list[Raw]:
         """Return the v1 updates of an unreadable update; no updates if it is simply invalid."""
-        found = self._updates(params)
-        if found is None:
+        translated = self._updates(params)
+        if translated is None:
             return []
         self.active = True
-        return found
+        return translated
 
     def _event(self, event: Event) -> list[Event]:
         if type(event) is not Notification or event.method != "session/update":
             return [event]
-        found = self._updates(event.params)
-        return [event] if found is None else [Notification(event.method, it) for it in found]
+        translated = self._updates(event.params)
+        return (
+            [event] if translated is None else [Notification(event.method, it) for it in translated]
+        )
 
     def _updates(self, params: Raw) -> list[Raw] | None:
         message = _object(params)

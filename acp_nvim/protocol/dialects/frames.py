@@ -238,8 +238,8 @@ def answer_to_initialize(result: JSON) -> tuple[JSON, list[str]]:
 
 def named_capabilities(result: JSON) -> JSON:
     """Return the agent's capabilities in the answer to `initialize`, including unknown ones."""
-    found = result.get("agentCapabilities")
-    return found if isinstance(found, dict) else {}
+    capabilities = result.get("agentCapabilities")
+    return capabilities if isinstance(capabilities, dict) else {}
 
 
 def is_flat(traits: list[str]) -> bool:
@@ -313,16 +313,16 @@ def usage(result: JSON) -> JSON | None:
     meta = result.get("_meta")
     places = (result, meta) if isinstance(meta, dict) else (result,)
     names = ("usage", "tokenUsage", "token_usage")
-    found = next((it[name] for it in places for name in names if it.get(name)), None)
-    if not isinstance(found, dict):
+    value = next((place[name] for place in places for name in names if place.get(name)), None)
+    if not isinstance(value, dict):
         return None
-    counts = {_token_name(str(name)): count for name, count in found.items() if _is_count(count)}
+    counts = {_token_name(str(name)): count for name, count in value.items() if _is_count(count)}
     if not counts.keys() & {"inputTokens", "outputTokens", "totalTokens"}:
         return None
     for name in ("inputTokens", "outputTokens"):
         counts.setdefault(name, 0)
     counts.setdefault("totalTokens", counts["inputTokens"] + counts["outputTokens"])
-    return None if found is result.get("usage") and counts == found else counts
+    return None if value is result.get("usage") and counts == value else counts
 
 
 def _token_name(name: str) -> str:
@@ -338,8 +338,8 @@ def _is_count(value: Any) -> bool:
 
 def _snake(reason: str) -> str:
     """Convert `endTurn` to `end_turn`, and `canceled` to `cancelled`."""
-    found = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", reason).lower()
-    return "cancelled" if found == "canceled" else found
+    words = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", reason).lower()
+    return "cancelled" if words == "canceled" else words
 
 
 def _reason(result: JSON) -> str:
@@ -347,5 +347,5 @@ def _reason(result: JSON) -> str:
     error = result.get("error")
     if isinstance(error, dict):
         error = error.get("message")
-    found = error or result.get("message")
-    return str(found) if found else "the agent reports an error"
+    reason = error or result.get("message")
+    return str(reason) if reason else "the agent reports an error"

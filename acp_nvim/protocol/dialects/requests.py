@@ -59,16 +59,16 @@ def demands_string_version(words: str) -> bool:
 
 def initialize(params: schema.InitializeRequest) -> JSON:
     """Return `initialize` with a string version and flat capabilities."""
-    found: JSON = msgspec.to_builtins(params)
+    table: JSON = msgspec.to_builtins(params)
     ours = params.client_capabilities or schema.ClientCapabilities()
     files = ours.fs or schema.FileSystemCapabilities()
-    found["protocolVersion"] = VERSION
-    found["capabilities"] = {
+    table["protocolVersion"] = VERSION
+    table["capabilities"] = {
         "terminal": ours.terminal is True,
         "fs.readTextFile": files.read_text_file is True,
         "fs.writeTextFile": files.write_text_file is True,
     }
-    return found
+    return table
 
 
 def opening(params: Struct, branch: str | None) -> JSON:
@@ -76,9 +76,9 @@ def opening(params: Struct, branch: str | None) -> JSON:
 
     `metadata` maps names to strings.
     """
-    found: JSON = msgspec.to_builtins(params)
-    found["metadata"] = {"workDir": found.get("cwd", ""), **({"branch": branch} if branch else {})}
-    return found
+    table: JSON = msgspec.to_builtins(params)
+    table["metadata"] = {"workDir": table.get("cwd", ""), **({"branch": branch} if branch else {})}
+    return table
 
 
 def prompt(params: schema.PromptRequest, commands: Collection[str]) -> JSON:
@@ -86,12 +86,12 @@ def prompt(params: schema.PromptRequest, commands: Collection[str]) -> JSON:
 
     ``commands`` are those that the agent has listed. Any command counts if it has listed none.
     """
-    found: JSON = msgspec.to_builtins(params)
-    found["prompt"] = [_part(block) for block in params.prompt]
+    table: JSON = msgspec.to_builtins(params)
+    table["prompt"] = [_part(block) for block in params.prompt]
     command = _command(params.prompt)
     if command is not None and (not commands or command["name"] in commands):
-        found["command"] = command
-    return found
+        table["command"] = command
+    return table
 
 
 def _part(block: Any) -> JSON:
@@ -131,7 +131,7 @@ def _command(blocks: Collection[Any]) -> JSON | None:
     """Return the slash command that the user's text begins with: `{name, input}`."""
     words = (block.text for block in blocks if isinstance(block, schema.TextContent))
     for text in words:
-        if found := _COMMAND.fullmatch(text.strip()):
-            rest = (found["input"] or "").strip()
-            return {"name": found["name"], **({"input": rest} if rest else {})}
+        if match := _COMMAND.fullmatch(text.strip()):
+            rest = (match["input"] or "").strip()
+            return {"name": match["name"], **({"input": rest} if rest else {})}
     return None

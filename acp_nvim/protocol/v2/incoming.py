@@ -175,7 +175,7 @@ def changes(diff: s.Diff) -> updates.FileChanges:
     """Return a diff as text: its patch in a fence, and a line for each change outside the patch."""
     patch = diff.patch.text if diff.patch and diff.patch.format == "git_patch" else ""
     heads, added, removed = _read(patch)
-    lines = [_change(one) for one in diff.changes if not _is_named_in_patch(one, heads)]
+    lines = [_change(change) for change in diff.changes if not _is_named_in_patch(change, heads)]
     fence = "```"
     while fence in patch:
         fence += "`"
@@ -190,7 +190,7 @@ def changes(diff: s.Diff) -> updates.FileChanges:
 
 
 def _paths(changed: Sequence[s.DiffChange]) -> tuple[str, ...]:
-    named = (path for one in changed for path in (one.old_path, one.path) if path)
+    named = (path for change in changed for path in (change.old_path, change.path) if path)
     return tuple(dict.fromkeys(named))
 
 
@@ -242,7 +242,7 @@ def result(response: Any) -> Any:
 def _initialize_response(response: s.InitializeResponse) -> v1.InitializeResponse:
     capabilities = response.capabilities or s.AgentCapabilities()
     session = capabilities.session or s.SessionCapabilities()
-    methods = [_method(one) for one in logins(response)]
+    methods = [_method(login) for login in logins(response)]
     auth = capabilities.auth or s.AgentAuthCapabilities()
     return v1.InitializeResponse(
         response.protocol_version,
@@ -295,7 +295,7 @@ def _sessions(capabilities: s.SessionCapabilities) -> v1.SessionCapabilities:
 def logins(response: s.InitializeResponse) -> list[s.AuthMethodTerminal | s.AuthMethodAgent]:
     """Return the usable logins. Only some types support `auth/login` (v2/authentication)."""
     known = (s.AuthMethodTerminal, s.AuthMethodAgent)
-    return [one for one in response.auth_methods or () if isinstance(one, known)]
+    return [method for method in response.auth_methods or () if isinstance(method, known)]
 
 
 def _method(method: s.AuthMethodTerminal | s.AuthMethodAgent) -> v1.AuthMethod:
@@ -322,7 +322,7 @@ def _open_response(kind: type) -> Callable[[Any], Any]:
 
 def options(wire_options: Sequence[Any]) -> list[Any]:
     """Return config options with the names of version 1, including those of unknown types."""
-    return [_option(one) for one in wire_options]
+    return [_option(option) for option in wire_options]
 
 
 def _option(wire: Any) -> Any:
@@ -335,7 +335,7 @@ def _option(wire: Any) -> Any:
     }
     match wire:
         case s.SessionConfigSelect():
-            values = [_value(one) for one in wire.options]
+            values = [_value(option) for option in wire.options]
             return v1.SessionConfigSelect(current_value=wire.current_value, options=values, **about)
         case s.SessionConfigBoolean():
             return v1.SessionConfigBoolean(current_value=wire.current_value, **about)

@@ -63,7 +63,7 @@ def _setup(params: Any) -> dict[str, Any]:
     return {
         "cwd": params.cwd,
         "additional_directories": params.additional_directories,
-        "mcp_servers": [_server(one) for one in servers] if servers else UNSET,
+        "mcp_servers": [_server(server) for server in servers] if servers else UNSET,
         "system_prompt": params.system_prompt,
         "config_options": _initial(params.config_options),
         "meta": params.meta,

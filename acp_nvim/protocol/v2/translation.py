@@ -149,7 +149,7 @@ class Version2:
 
         Consecutive updates are joined, and the end of a turn follows the state that ends it.
         """
-        found: list[Event] = []
+        translated: list[Event] = []
         run: list[Any] = []
         size = 0
         for event in events:
@@ -167,10 +167,10 @@ class Version2:
             else:
                 over = [event]
             if run:
-                found.append(_updates(run, size))
+                translated.append(_updates(run, size))
                 run, size = [], 0
-            found += over
-        return [*found, _updates(run, size)] if run else found
+            translated += over
+        return [*translated, _updates(run, size)] if run else translated
 
     def _update(self, params: Raw) -> updates.Notification | None:
         try:

@@ -175,8 +175,8 @@ def _edited_file(call: ToolCall, diff: Any) -> Target | None:
     for location in call.locations:
         if location.path == diff.path and location.line:
             return location_target(location)
-    found = changes(diff)[2]
-    return {"kind": "file", "path": diff.path} | ({"line": found[0].new_start + 1} if found else {})
+    hunks = changes(diff)[2]
+    return {"kind": "file", "path": diff.path} | ({"line": hunks[0].new_start + 1} if hunks else {})
 
 
 def location_target(location: schema.ToolCallLocation) -> Target:

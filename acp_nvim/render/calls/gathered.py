@@ -58,8 +58,8 @@ def _title(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) 
 
 def _edit_counts(calls: Sequence[ToolCall]) -> str:
     """Return the numbers of lines that all edits add and remove."""
-    found = [it[1] for call in calls if call.kind == "edit" and (it := edit_counts(call))]
-    added, removed = sum(it[0] for it in found), sum(it[1] for it in found)
+    counts = [it[1] for call in calls if call.kind == "edit" and (it := edit_counts(call))]
+    added, removed = sum(it[0] for it in counts), sum(it[1] for it in counts)
     return f" +{added} -{removed}" if added or removed else ""
 
 
@@ -67,8 +67,8 @@ def _subjects(entry: ToolEntry, cwd: str) -> list[str]:
     """Return the paths of the files of a call. For other calls, return the command or the title."""
     call = entry.call
     if call.kind in FILE_VERBS:
-        if found := files_of_call(call):
-            return [os.path.join(cwd, path) for path in found]  # noqa: PTH118
+        if files := files_of_call(call):
+            return [os.path.join(cwd, path) for path in files]  # noqa: PTH118
         title, verb = title_in_tense(one_line(call.title), call.kind, "completed")
         named = title[verb:].strip(" `'\"") if verb else ""
         return [os.path.join(cwd, named) if named else ""]  # noqa: PTH118

@@ -40,8 +40,8 @@ _WORD: Final = late(r"[\w.~-]")
 
 def plain_title(call: ToolCall) -> str:
     """Return the title of a call without the raw input that some agents append as JSON."""
-    found = _ARGUMENTS.match(call.title) if call.raw_input else None
-    return call.title if found is None else found["name"]
+    match = _ARGUMENTS.match(call.title) if call.raw_input else None
+    return call.title if match is None else match["name"]
 
 
 def subject(entry: ToolEntry, title: str, cwd: str) -> str:
@@ -55,10 +55,10 @@ def subject(entry: ToolEntry, title: str, cwd: str) -> str:
             for path in files_of_call(call)
             if far_path(path) is not None or os.path.basename(path) not in title  # noqa: PTH119
         ]
-        found = [_display(path, cwd) for path in unnamed]
+        names = [_display(path, cwd) for path in unnamed]
     else:
-        found = [text for text in _subject_texts(entry) if not _contains(title, text)]
-    return _join_first(found)
+        names = [text for text in _subject_texts(entry) if not _contains(title, text)]
+    return _join_first(names)
 
 
 def _join_first(found: Sequence[str]) -> str:
@@ -84,23 +84,23 @@ def is_only_verb(title: str) -> bool:
 
 def is_cut_beginning(title: str, text: str) -> bool:
     """Return whether a title is the beginning of a text, cut by the agent."""
-    found = _CUT.search(title)
-    return found is not None and text.startswith(title[: found.start()].partition(": ")[2] or "\0")
+    match = _CUT.search(title)
+    return match is not None and text.startswith(title[: match.start()].partition(": ")[2] or "\0")
 
 
 def files_of_call(call: ToolCall) -> list[str]:
     """Return the files of a call, from its diffs, else its locations, else its raw input."""
-    found: list[str] = []
+    files: list[str] = []
     for item in islice(call.content, lists.ITEMS):
         if item.__class__ is schema.Diff:
-            found.append(item.path)
+            files.append(item.path)
         elif item.__class__ is FileChanges:
-            found += item.paths
-    if not found:
-        found = [location.path for location in call.locations[: lists.ITEMS]]
-    if not found and call.raw_input:
-        found = list(requests.files_of_input(call.raw_input))
-    return [path for path in dict.fromkeys(found) if path]
+            files += item.paths
+    if not files:
+        files = [location.path for location in call.locations[: lists.ITEMS]]
+    if not files and call.raw_input:
+        files = list(requests.files_of_input(call.raw_input))
+    return [path for path in dict.fromkeys(files) if path]
 
 
 def _subject_texts(entry: ToolEntry) -> list[str]:
@@ -110,10 +110,10 @@ def _subject_texts(entry: ToolEntry) -> list[str]:
         return _first_value(call.raw_input, _PATTERNS)
     if call.kind == "fetch":
         return _first_value(call.raw_input, _ADDRESSES)
-    found = commands_of(call.raw_input)
-    if not found and call.kind == "execute":
-        found = [_without_shell(terminal.launch.command) for terminal in entry.terminals.values()]
-    return [line for line in dict.fromkeys(found) if line.strip()]
+    texts = commands_of(call.raw_input)
+    if not texts and call.kind == "execute":
+        texts = [_without_shell(terminal.launch.command) for terminal in entry.terminals.values()]
+    return [line for line in dict.fromkeys(texts) if line.strip()]
 
 
 def _without_shell(line: str) -> str:
@@ -129,8 +129,8 @@ def _without_shell(line: str) -> str:
 
 
 def _first_value(raw: Any, keys: Sequence[str]) -> list[str]:
-    found = (raw.get(key) for key in keys) if isinstance(raw, Mapping) else ()
-    return [text for text in found if isinstance(text, str) and text.strip()][:1]
+    values = (raw.get(key) for key in keys) if isinstance(raw, Mapping) else ()
+    return [text for text in values if isinstance(text, str) and text.strip()][:1]
 
 
 def _display(path: str, cwd: str) -> str:

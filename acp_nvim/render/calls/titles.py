@@ -84,8 +84,8 @@ def command_title(title: str) -> str:
 
     Every character of the command itself is kept.
     """
-    found = _COMMAND.match(title)
-    return title if found is None else found["quoted"] or found["plain"]
+    match = _COMMAND.match(title)
+    return title if match is None else match["quoted"] or match["plain"]
 
 
 class CallTitle(NamedTuple):

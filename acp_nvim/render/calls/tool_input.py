@@ -93,8 +93,8 @@ def change_rows(call: ToolCall, cwd: str, limit: int | None, full_target: Target
     for part in islice(patches(call.raw_input), ITEMS):
         on_screen = on_screen or _on_screen(call, cwd, (), full_target)
         if isinstance(part, tool_input.Edit):
-            found = _edit_part_rows(part, on_screen)
-            rows += [*found[:1], *cut_rows(found[1:], limit, full_target)]
+            part_rows = _edit_part_rows(part, on_screen)
+            rows += [*part_rows[:1], *cut_rows(part_rows[1:], limit, full_target)]
         elif part.files and not _is_shown(part, on_screen):
             rows += patch_rows(part.files, limit, cwd, full_target)
     return rows
@@ -104,9 +104,9 @@ def _commands_in_meta(call: ToolCall) -> list[tool_input.Command]:
     """Return commands that are only in the call's `_meta`. The rules check them too."""
     if not call.meta:
         return []
-    found = commands(call)
-    shown = {one.line for one in found if not one.found.startswith("_meta")}
-    hidden = dict.fromkeys(one.line for one in found if one.line not in shown)
+    all_commands = commands(call)
+    shown = {one.line for one in all_commands if not one.found.startswith("_meta")}
+    hidden = dict.fromkeys(one.line for one in all_commands if one.line not in shown)
     return [tool_input.Command(line) for line in hidden]
 
 

@@ -139,8 +139,8 @@ def draw(entry: ToolEntry, style: Style) -> list[Row]:
             if not named or not _only_names_file(item.content, named):
                 inside += _block_rows(at, item.content, call, limit, style.cwd, UNDER)
         else:
-            found = _content_rows(at, item, entry, limit, style.cwd)
-            inside += indent(_without_head(found) if item is only else found, UNDER)
+            content = _content_rows(at, item, entry, limit, style.cwd)
+            inside += indent(_without_head(content) if item is only else content, UNDER)
     if hidden_count:
         inside.append(row(UNDER + lists.more(hidden_count), "AcpMuted", call.index))
     if not call.content:
@@ -156,19 +156,19 @@ def draw(entry: ToolEntry, style: Style) -> list[Row]:
 
 def _only_diff(items: Sequence[tuple[int, Any]]) -> Any:
     """Return the only diff of a call, whose file is already in the line of the call."""
-    found = [item for _, item in items if item.__class__ in (schema.Diff, FileChanges)]
-    return found[0] if len(found) == 1 and len(_diff_paths(found)) == 1 else None
+    diffs = [item for _, item in items if item.__class__ in (schema.Diff, FileChanges)]
+    return diffs[0] if len(diffs) == 1 and len(_diff_paths(diffs)) == 1 else None
 
 
 def _diff_paths(content: Iterable[Any]) -> set[str]:
     """Return the paths of diffs."""
-    found: set[str] = set()
+    paths: set[str] = set()
     for item in content:
         if item.__class__ is schema.Diff:
-            found.add(item.path)
+            paths.add(item.path)
         elif item.__class__ is FileChanges:
-            found.update(item.paths)
-    return found
+            paths.update(item.paths)
+    return paths
 
 
 def _without_head(rows: list[Row]) -> list[Row]:
@@ -202,14 +202,14 @@ def _question_rows(entry: ToolEntry, style: Style, drawn: Decision | None = None
 
 def _merge_equal_answers(rows: Sequence[Row]) -> list[Row]:
     """Merge equal consecutive answers into one row with their number."""
-    found: list[Row] = []
+    answers: list[Row] = []
     for each, alike in groupby(rows):
         text, _, target = each
         same = list(alike)
         if len(same) > 1 and text.startswith(ANSWER):
             same = [row(f"{text} · {len(same)} times", "AcpMuted", target)]
-        found += same
-    return found
+        answers += same
+    return answers
 
 
 def _rows_as_answered(decision: Decision, entry: ToolEntry, style: Style) -> list[Row]:
@@ -351,9 +351,9 @@ def _block_rows(
         )
     text = _visible_text(block, call).rstrip("\n")
     count = text.count("\n") + 1
-    found = _formatted_rows(block.text, text, call, limit, cwd)
-    if found is not None:
-        return indent(found, prefix)
+    formatted = _formatted_rows(block.text, text, call, limit, cwd)
+    if formatted is not None:
+        return indent(formatted, prefix)
     if len(text) <= MAX_SHORT or limit == UNCUT:
         lines = visible(text).split("\n") if text else []
         if limit is None or len(lines) <= limit:
@@ -391,8 +391,8 @@ def _coloured_rows(text: str, call: ToolCall, limit: int | None, count: int) -> 
     shown = lines if limit in (None, UNCUT) else lines[:limit]
     rows: list[Row] = []
     for line in shown:
-        found = row_of_pieces([(visible(piece), group) for piece, group in line])
-        rows.append(_row_of_line(found[0], call) if len(found[0]) > MAX_WIDTH else found)
+        coloured = row_of_pieces([(visible(piece), group) for piece, group in line])
+        rows.append(_row_of_line(coloured[0], call) if len(coloured[0]) > MAX_WIDTH else coloured)
     return rows if len(shown) == count else [*rows, more_row(count - len(shown), call.index)]
 
 
@@ -477,14 +477,14 @@ def _command_rows(call: ToolCall, limit: int | None) -> list[Row]:
 def _location_rows(call: ToolCall, style: Style) -> list[Row]:
     shown = _diff_paths(call.content)
     rows: list[Row] = []
-    most = None if style.tool_lines == UNCUT else lists.ITEMS
-    for location in call.locations[:most]:
+    limit = None if style.tool_lines == UNCUT else lists.ITEMS
+    for location in call.locations[:limit]:
         if location.path in shown:
             continue
         target = location_target(location)
         line = f":{target['line']}" if "line" in target else ""
         rows.append(row(display_path(location.path, style.cwd) + line, "AcpPath", target))
-    hidden_count = 0 if most is None else len(call.locations) - most
+    hidden_count = 0 if limit is None else len(call.locations) - limit
     return (
         [*rows, row(lists.more(hidden_count), "AcpMuted", call.index)] if hidden_count > 0 else rows
     )

@@ -39,9 +39,9 @@ def own_tool(call: ToolCall, use: ToolUse | None) -> str | None:
         return None  # nearly all calls end here
     pattern = _pattern(names)
     for text in texts:
-        found = pattern.fullmatch(text.strip())
-        if found and (found[1] or found[3] or found[2].startswith(_PREFIX)):
-            return found[2]
+        match = pattern.fullmatch(text.strip())
+        if match and (match[1] or match[3] or match[2].startswith(_PREFIX)):
+            return match[2]
     return None
 
 

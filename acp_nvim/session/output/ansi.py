@@ -61,10 +61,10 @@ class Ansi:
             if text[at] == "\x1b" and _UNFINISHED.match(text, at):
                 self._carry = text[at:]
                 break
-            found = _TOKEN.match(text, at)
-            assert found is not None, "every beginning is some token"
-            at = found.end()
-            pieces.append(self._safe_part(found))
+            match = _TOKEN.match(text, at)
+            assert match is not None, "every beginning is some token"
+            at = match.end()
+            pieces.append(self._safe_part(match))
         return pieces
 
     def _skip_string(self, text: str, at: int, ends: re.Pattern[str]) -> int:

@@ -83,8 +83,8 @@ class Tail:
         """Return the newest lines, without the empty one after the last newline."""
         text = _newest("".join(self._waiting))
         self._waiting, self._size = [], 0
-        for found in _TOKEN.finditer(text):
-            args, final, control, printed = found.groups()
+        for token in _TOKEN.finditer(text):
+            args, final, control, printed = token.groups()
             if printed is not None:
                 self._print(printed)
             elif control is not None:

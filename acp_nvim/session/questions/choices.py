@@ -131,8 +131,8 @@ def make_responder(
         answers = _answers(questions, decision, outcome)
         kind = "reject" if answers is None else "allow"
         wanted = outcome.option.id if answers is None and outcome.option is not None else None
-        found = (option.option_id for option in options if option.kind.startswith(kind))
-        option_id = wanted or next(found, None)
+        ids = (option.option_id for option in options if option.kind.startswith(kind))
+        option_id = wanted or next(ids, None)
         if option_id is None or outcome.kind == "cancelled":
             return schema.RequestPermissionResponse(schema.CancelledPermissionOutcome())
         selected = schema.SelectedPermissionOutcome(option_id=option_id)

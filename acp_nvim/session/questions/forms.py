@@ -116,7 +116,7 @@ def _choices(
     values: Sequence[str] | None, titled: Sequence[schema.EnumOption] | None
 ) -> list[Choice]:
     if titled:
-        return [Choice(it.const, it.title, given(it.description)) for it in titled]
+        return [Choice(option.const, option.title, given(option.description)) for option in titled]
     return [Choice(value, value) for value in values or ()]
 
 
@@ -133,7 +133,7 @@ def _plain(value: Any) -> Any:
 
 def check(form: Sequence[Field], values: Mapping[str, Any]) -> list[Problem]:
     """Return the problems of these values, in the form's order."""
-    names = [it.name for it in form]
+    names = [field.name for field in form]
     unknown = [
         Problem(name, f"no such field; there are: {', '.join(names) or 'none'}")
         for name in values
@@ -150,11 +150,11 @@ def _check(it: Field, values: Mapping[str, Any]) -> Iterator[Problem]:
     yield from (Problem(it.name, text) for text in _CHECKS[it.kind](it, values[it.name]))
 
 
-def _text_problems(it: Field, value: Any) -> Iterator[str]:
+def _text_problems(field: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, str):
         yield "a text is wanted"
         return
-    schema_ = it.schema
+    schema_ = field.schema
     minimum, maximum = given(schema_.min_length), given(schema_.max_length)
     if minimum is not None and len(value) < minimum:
         yield f"at least {_plural(minimum, 'character')}, not {len(value)}"
@@ -168,18 +168,18 @@ def _text_problems(it: Field, value: Any) -> Iterator[str]:
         yield f"is not {_FORMATS[format_]}"
 
 
-def _choice_problems(it: Field, value: Any) -> Iterator[str]:
-    if value not in [choice.value for choice in it.choices]:
-        yield f"{value!r} is none of {', '.join(choice.value for choice in it.choices)}"
+def _choice_problems(field: Field, value: Any) -> Iterator[str]:
+    if value not in [choice.value for choice in field.choices]:
+        yield f"{value!r} is none of {', '.join(choice.value for choice in field.choices)}"
 
 
-def _number_problems(it: Field, value: Any) -> Iterator[str]:
-    is_integer = it.kind == "integer"
+def _number_problems(field: Field, value: Any) -> Iterator[str]:
+    is_integer = field.kind == "integer"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not math.isfinite(value) or (is_integer and value != int(value)):
         yield "a whole number is wanted" if is_integer else "a number is wanted"
         return
-    minimum, maximum = given(it.schema.minimum), given(it.schema.maximum)
+    minimum, maximum = given(field.schema.minimum), given(field.schema.maximum)
     if minimum is not None and value < minimum:
         yield f"at least {_format_number(minimum)}"
     if maximum is not None and value > maximum:
@@ -191,13 +191,13 @@ def _boolean_problems(_: Field, value: Any) -> Iterator[str]:
         yield "true or false is wanted"
 
 
-def _list_problems(it: Field, value: Any) -> Iterator[str]:
+def _list_problems(field: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, list | tuple):
         yield "a list is wanted"
         return
-    offered = [choice.value for choice in it.choices]
+    offered = [choice.value for choice in field.choices]
     yield from (f"{one!r} is none of {', '.join(offered)}" for one in value if one not in offered)
-    minimum, maximum = given(it.schema.min_items), given(it.schema.max_items)
+    minimum, maximum = given(field.schema.min_items), given(field.schema.max_items)
     if minimum is not None and len(value) < minimum:
         yield f"at least {minimum} of them"
     if maximum is not None and len(value) > maximum:
@@ -224,7 +224,7 @@ _CHECKS: Final = {
 
 def to_wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return checked values for the wire, with whole numbers as integers."""
-    kinds = {it.name: it.kind for it in form}
+    kinds = {field.name: field.kind for field in form}
     return {
         name: int(value) if kinds[name] == "integer" else value for name, value in values.items()
     }
@@ -246,14 +246,14 @@ _WORDS: Final = {
 }
 
 
-def _bounds(it: Field) -> Iterator[str]:
-    schema_ = it.schema
-    match it.kind:
+def _bounds(field: Field) -> Iterator[str]:
+    schema_ = field.schema
+    match field.kind:
         case "text":
             if (format_ := given(schema_.format)) in _FORMATS:
                 yield _FORMATS[format_]
             minimum = given(schema_.min_length)
-            implied = it.required and minimum == 1
+            implied = field.required and minimum == 1
             yield from _range(None if implied else minimum, given(schema_.max_length), "character")
             if (pattern := given(schema_.pattern)) is not None:
                 yield f"matches {pattern}"

@@ -148,23 +148,23 @@ def paths(call: ToolCall) -> list[str]:
     """
     if not (call.locations or call.content or call.raw_input):
         return []  # only a title, which is very common
-    found = [location.path for location in call.locations]
-    found += files_of_diffs(call)
+    spelled = [location.path for location in call.locations]
+    spelled += files_of_diffs(call)
     for raw in (call.raw_input, *(raw for raw, _ in _unknown_content(call))):
         if raw:
-            found += files_of_input(raw)
-    return list(dict.fromkeys(path for path in found if path))
+            spelled += files_of_input(raw)
+    return list(dict.fromkeys(path for path in spelled if path))
 
 
 def files_of_diffs(call: ToolCall) -> list[str]:
     """Return the files that the call's diffs change."""
-    found: list[str] = []
+    files: list[str] = []
     for item in call.content:
         if isinstance(item, schema.Diff):
-            found.append(item.path)
+            files.append(item.path)
         elif isinstance(item, FileChanges):
-            found += item.paths
-    return found
+            files += item.paths
+    return files
 
 
 def texts(call: ToolCall) -> list[str]:
@@ -191,16 +191,16 @@ def is_without_content(call: ToolCall) -> bool:
 def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
     """Yield the entries of every map in `rawInput` and `_meta`, outer maps before inner ones."""
     waiting: list[tuple[Any, str, _Context]] = [
-        (raw, found, _Context()) for raw, found in reversed(_unknown_content(call))
+        (raw, place, _Context()) for raw, place in reversed(_unknown_content(call))
     ]
     waiting += [(call.meta, "_meta", _Context()), (call.raw_input, "rawInput", _Context())]
     while waiting:
-        value, found, beside = waiting.pop()
+        value, place, beside = waiting.pop()
         if isinstance(value, list):
-            inner = [(item, f"{found}[{at}]", beside) for at, item in enumerate(value)]
+            inner = [(item, f"{place}[{at}]", beside) for at, item in enumerate(value)]
         elif isinstance(value, Mapping):
             items = [
-                _Item(_normalize_key(key), f"{found}.{key}", item) for key, item in value.items()
+                _Item(_normalize_key(key), f"{place}.{key}", item) for key, item in value.items()
             ]
             keys = {item.key for item in items}
             if not keys.isdisjoint(_BESIDE):
@@ -239,17 +239,17 @@ def _commands_of_map(
     args = next((item.value for item in items if item.key in _ARGS), None)
     programs = any(item.key in _PROGRAMS for item in items)
     shell = any(item.key in ("language", "lang") and _is_language(item.value) for item in items)
-    for key, found, value in items:
+    for key, place, value in items:
         if key in _LINES or (key in _PROGRAMS and (args is not None or executes)):
-            yield from _commands_of_item(value, args, found, beside)
+            yield from _commands_of_item(value, args, place, beside)
         elif key in _SEVERAL:
-            yield from _commands_of_value(value, found, beside)
+            yield from _commands_of_value(value, place, beside)
         elif (
             key == "argv"
             or (key in _ARGS and executes and not programs)
             or (key in _SHELL_TEXT and shell)
         ):
-            yield from _commands_of_item(value, None, found, beside)
+            yield from _commands_of_item(value, None, place, beside)
 
 
 def _commands_of_value(value: Any, source: str, beside: _Context) -> Iterator[Command]:
@@ -296,18 +296,18 @@ def _directory(items: Sequence[_Item]) -> str | None:
 
 def _variables(items: Sequence[_Item]) -> tuple[tuple[str, str], ...]:
     """Return variables beside a command: a map, a list of names and values, or of `NAME=value`."""
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for given in (item.value for item in items if item.key in _VARIABLES):
         if isinstance(given, Mapping):
-            found += [(str(name), _word_text(value)) for name, value in given.items()]
+            pairs += [(str(name), _word_text(value)) for name, value in given.items()]
             continue
         for pair in given if isinstance(given, list) else [given] if given else []:
             if isinstance(pair, Mapping):
-                found.append((_word_text(pair.get("name", "")), _word_text(pair.get("value", ""))))
+                pairs.append((_word_text(pair.get("name", "")), _word_text(pair.get("value", ""))))
             else:
                 name, _, value = _word_text(pair).partition("=")
-                found.append((name, value))
-    return tuple(found)
+                pairs.append((name, value))
+    return tuple(pairs)
 
 
 def _shell_text(item: Any, source: str) -> Iterator[Command]:

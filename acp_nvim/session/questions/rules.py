@@ -96,8 +96,8 @@ def strictest(verdicts: Iterable[Action | None]) -> Action | None:
 def redirect_targets(command: Command, cwd: str) -> list[str]:
     """Return the absolute paths that a plain line writes by `>`. `cwd` is its directory."""
     line = plain_line(command)
-    found = (path for one in line.commands for path in one.writes) if line else ()
-    return [posixpath.normpath(posixpath.join(cwd, path)) for path in found]
+    paths = (path for one in line.commands for path in one.writes) if line else ()
+    return [posixpath.normpath(posixpath.join(cwd, path)) for path in paths]
 
 
 def entered_directories(command: Command) -> list[str | None]:
@@ -206,14 +206,14 @@ class _Judgement:
         assert self._command is not None
         return not self._case.away and variables.are_harmless(self._command.env)
 
-    def _may_write(self, one: Simple) -> bool:
+    def _may_write(self, simple: Simple) -> bool:
         """Return whether a rule allows the files that a command writes.
 
         After a `cd` a relative path is unknown.
         """
         assert self._line is not None
         moved = any(other.words[0] == "cd" for other in self._line.commands)
-        for path in one.writes:
+        for path in simple.writes:
             whole = posixpath.normpath(posixpath.join(self._cwd, path))
             edit = msgspec.structs.replace(
                 self._case, kind="edit", paths=[whole], commands=(), written=(), texts=()
@@ -254,10 +254,10 @@ class _Judgement:
         if rule.path is not None and not self._touches(rule.path):
             return None
         if rule.command is not None:
-            found = self._suspicion(_list(rule.command))
-            if found is None:
+            suspected = self._suspicion(_list(rule.command))
+            if suspected is None:
                 return None
-            sure = found == "sure"
+            sure = suspected == "sure"
         if rule.action == "ask" or not sure:
             self._remove_decided(rule)
             return "ask"
@@ -286,8 +286,8 @@ class _Judgement:
             return (), bool(self._case.paths)
         if self._line is None:
             return suspicion.words(self._command.line), False
-        found = [word for one in self._line.commands for word in (*one.words, *one.writes)]
-        return found, not self._is_unclear()
+        words = [word for one in self._line.commands for word in (*one.words, *one.writes)]
+        return words, not self._is_unclear()
 
     def _possible_path(self, word: str) -> str:
         """Return the path that a word may mean, also as the value of `--option=path`."""
@@ -320,8 +320,8 @@ class _Judgement:
         if self._case.kind in RUNS_NOTHING:
             return None
         self._hidden.add("command")
-        found = [suspicion.judge_line(globs, text) for text in self._case.texts if text]
-        return "sure" if found[:1] == ["sure"] else "maybe" if any(found) else None
+        judgements = [suspicion.judge_line(globs, text) for text in self._case.texts if text]
+        return "sure" if judgements[:1] == ["sure"] else "maybe" if any(judgements) else None
 
     def _is_unclear(self) -> bool:
         command = self._command
@@ -333,20 +333,20 @@ class _Judgement:
         return suspicion.is_line_unclear(command.line)
 
 
-def _glob_allows(glob: str, one: Simple) -> bool:
+def _glob_allows(glob: str, simple: Simple) -> bool:
     """Return whether a glob allows a command: as written, or without unnecessary quotes.
 
     Its program must be the glob's, and start no other.
     """
-    masked = " ".join(word.replace(" ", "\0") for word in one.words)
+    masked = " ".join(word.replace(" ", "\0") for word in simple.words)
     if not _WILD.search(glob):
-        return bool({glob, " ".join(glob.split())} & {one.text, masked})
+        return bool({glob, " ".join(glob.split())} & {simple.text, masked})
     if not glob.strip("*"):
         return True
     return (
-        _matches_program(glob.split(maxsplit=1)[0], one.words[0])
-        and programs.runs_only_itself(one.words)
-        and any(fnmatch.fnmatchcase(text, glob) for text in (one.text, masked))
+        _matches_program(glob.split(maxsplit=1)[0], simple.words[0])
+        and programs.runs_only_itself(simple.words)
+        and any(fnmatch.fnmatchcase(text, glob) for text in (simple.text, masked))
     )
 
 
@@ -374,12 +374,12 @@ def _glob_allows_line(glob: str, line: Line) -> bool:
 @lru_cache(maxsize=256)
 def _split_glob(glob: str) -> tuple[str, ...]:
     """Return the globs of a glob's commands, with the operators between them."""
-    found = [""]
+    parts = [""]
     for at, piece in enumerate(_QUOTED.split(glob)):
         first, *more = [piece] if at % 2 else _JOIN.split(piece)
-        found[-1] += first
-        found += more
-    return tuple(part.strip() for part in found)
+        parts[-1] += first
+        parts += more
+    return tuple(part.strip() for part in parts)
 
 
 def _matches_any(patterns: str | list[str] | None, value: str) -> bool:

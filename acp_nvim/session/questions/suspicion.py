@@ -121,13 +121,13 @@ def _readings(line: str) -> tuple[str, ...]:
     They are: unchanged, without quotes, and with escapes and expansions resolved as far as
     possible.
     """
-    found = [line, _ESCAPE.sub(_character, line) if "\\" in line else line]
-    found += [_EMPTY.sub("", text) for text in found]
+    readings = [line, _ESCAPE.sub(_character, line) if "\\" in line else line]
+    readings += [_EMPTY.sub("", text) for text in readings]
     for _ in range(_NESTED):
-        found += [_SUBSTITUTION.sub("", text) for text in found[-2:]]
-    found = list(dict.fromkeys(found))
-    apart = [_QUOTING.sub(" ", text) for text in found[:1]]
-    return tuple(dict.fromkeys([*found, *(_QUOTING.sub("", text) for text in found), *apart]))
+        readings += [_SUBSTITUTION.sub("", text) for text in readings[-2:]]
+    readings = list(dict.fromkeys(readings))
+    apart = [_QUOTING.sub(" ", text) for text in readings[:1]]
+    return tuple(dict.fromkeys([*readings, *(_QUOTING.sub("", text) for text in readings), *apart]))
 
 
 def _character(escape: re.Match[str]) -> str:

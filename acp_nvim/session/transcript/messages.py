@@ -184,10 +184,10 @@ def _is_prompt(session: Session, message_id: str, parts: Sequence[Part]) -> bool
 def restore_blocks(content: schema.TextContent) -> Iterator[Any]:
     """Yield the blocks of a replayed prompt, each `<context ref=…>` as an embedded resource."""
     text, at = content.text, 0
-    for found in _CONTEXT.finditer(text):
-        if before := text[at : found.start()]:
+    for match in _CONTEXT.finditer(text):
+        if before := text[at : match.start()]:
             yield schema.TextContent(before, content.annotations)
-        yield schema.EmbeddedResource(schema.TextResourceContents(found[2], found[1]))
-        at = found.end()
+        yield schema.EmbeddedResource(schema.TextResourceContents(match[2], match[1]))
+        at = match.end()
     if at < len(text):
         yield schema.TextContent(text[at:], content.annotations)

@@ -22,8 +22,8 @@ _ACTIVE_STATES: Final = ("running", "requires_action")
 
 def restore(session: Session, entries: Iterable[Entry]) -> None:
     """Add entries to an empty session. Tool calls are numbered in their order."""
-    found = list(entries)
-    for entry in found:
+    added = list(entries)
+    for entry in added:
         if isinstance(entry, ToolEntry):
             _end_call(session, entry)
         elif isinstance(entry, TerminalEntry):
@@ -34,7 +34,7 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
             _end_child(entry)
         elif isinstance(entry, PlanEntry):
             session.plan = list(entry.entries)
-    session.transcript.append_all(found)
+    session.transcript.append_all(added)
     session.changes.change_calls(range(len(session.tool_calls)))
     session.change("plan", "tool_calls", "terminals")
 

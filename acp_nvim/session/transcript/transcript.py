@@ -193,7 +193,7 @@ class Transcript:
         return forgotten
 
     def chunk(self, role: Role, message_id: str, part: Part) -> Message:
-        """Append a part to the message of that id, at any place."""
+        """Append a part to the message of that id, which may be anywhere."""
         message = self._message(role, message_id)
         message.parts.append(part)
         self.touch(message)

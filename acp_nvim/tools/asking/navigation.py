@@ -101,12 +101,12 @@ class Navigation:
         self, place: Place, answer: Answer, item: dict[str, Any], direction: str
     ) -> list[Spot]:
         method = "incomingCalls" if direction == "in" else "outgoingCalls"
-        found = await self._servers.resolve(
+        calls = await self._servers.resolve(
             answer.client, place.real, f"callHierarchy/{method}", {"item": item}
         )
         spots: list[Spot] = []
         with checked_answer(answer.name):
-            for one in found or ():
+            for one in calls or ():
                 other = one["from" if direction == "in" else "to"]
                 uri, name = (other if direction == "in" else item)["uri"], other["name"]
                 note = f"{'in' if direction == 'in' else 'calls'} {name}:"
@@ -142,9 +142,9 @@ class Navigation:
     ) -> ToolResult:
         place = subject.place
         sources = self._files.sources(session, {place.real: subject.text})
-        found = await listing(session, sources, spots, args.limit)
+        rows = await listing(session, sources, spots, args.limit)
         empty_text = f"no {noun} of {_asked_name(args)} is known"
-        return result(found, empty_text, noun, _asked_name(args), path=place.real, line=args.line)
+        return result(rows, empty_text, noun, _asked_name(args), path=place.real, line=args.line)
 
 
 def _asked_name(args: PositionArguments) -> str:

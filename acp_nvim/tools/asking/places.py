@@ -103,15 +103,15 @@ def spot(uri: str, span: Any, encoding: Encoding, note: str = "", **extra: Any) 
 
 def locations(answers: Sequence[Answer]) -> list[Spot]:
     """Return the distinct places in answers of type Location, Location[] or LocationLink[]."""
-    found: dict[Spot, None] = {}
+    spots: dict[Spot, None] = {}
     for answer in answers:
         results = answer.result if isinstance(answer.result, list) else [answer.result]
         for one in filter(None, results):
             with checked_answer(answer.name):
                 span = one.get("targetSelectionRange") or one.get("targetRange") or one["range"]
                 uri = one.get("targetUri") or one["uri"]
-                found[spot(uri, span, answer.encoding)] = None
-    return list(found)
+                spots[spot(uri, span, answer.encoding)] = None
+    return list(spots)
 
 
 @contextmanager

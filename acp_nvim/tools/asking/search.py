@@ -106,9 +106,9 @@ class SearchTool:
             re.compile(query.expression)
         except re.error as error:
             raise ToolError(f"not a regular expression: {error}") from error
-        found = await self._searcher.search(query)
-        matches = sorted({match for match in found.matches if is_searched(match.path)})
-        return await self._result(session, sources, args, SearchResult(matches, found.complete))
+        result = await self._searcher.search(query)
+        matches = sorted({match for match in result.matches if is_searched(match.path)})
+        return await self._result(session, sources, args, SearchResult(matches, result.complete))
 
     def _is_searched(self, session: Session, real: str, glob: str | None) -> bool:
         inside = below(real, session.roots)

@@ -50,8 +50,8 @@ def walk_files(root: str) -> Iterator[str]:
 def read_text(path: str) -> str:
     """Return the text of a file. It is empty for links, pipes and binary files."""
     try:
-        found = os.lstat(path)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+        info = os.lstat(path)
+        if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_BYTES:
             return ""
         with open(path, "rb") as file:  # noqa: PTH123
             data = file.read()
@@ -77,9 +77,9 @@ def run(job: Job) -> None:
     for path, text in texts_to_search(job):
         for number, line in enumerate(text.split("\n"), 1):
             line = line.removesuffix("\r")
-            found = pattern.search(line)
-            if found:
-                match = [path, number, found.start() + 1, line[:MAX_LINE]]
+            hit = pattern.search(line)
+            if hit:
+                match = [path, number, hit.start() + 1, line[:MAX_LINE]]
                 sys.stdout.write(json.dumps(match) + "\n")
     sys.stdout.write("null\n")
 

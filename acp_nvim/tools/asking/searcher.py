@@ -47,10 +47,10 @@ class ProgramSearcher:
 
     async def search(self, query: Query) -> SearchResult:
         """Search the unsaved texts, then the disk."""
-        found = SearchResult([], complete=False)
+        result = SearchResult([], complete=False)
         with anyio.move_on_after(self._limit_s):
-            await self._search(query, found)
-        return found
+            await self._search(query, result)
+        return result
 
     async def _search(self, query: Query, result: SearchResult) -> None:
         program = self._find_ripgrep()

@@ -85,9 +85,9 @@ class SymbolTools:
         empty_text: str,
         real: str | None,
     ) -> ToolResult:
-        found = await listing(session, self._files.sources(session), spots, args.limit)
+        rows = await listing(session, self._files.sources(session), spots, args.limit)
         about = args.path or args.query or ""
-        return result(found, empty_text, "symbol", about, path=real)
+        return result(rows, empty_text, "symbol", about, path=real)
 
 
 def _kinds(names: Sequence[str]) -> Collection[int]:
@@ -133,8 +133,8 @@ def _workspace_symbols(answers: Sequence[Answer]) -> Iterator[tuple[int, Spot]]:
             with checked_answer(answer.name):
                 where = symbol["location"]
                 span, container = where.get("range", start), symbol.get("containerName") or ""
-                found = _spot(symbol, where["uri"], span, answer.encoding, container)
-            yield found
+                place = _spot(symbol, where["uri"], span, answer.encoding, container)
+            yield place
 
 
 def symbol_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[Any]]:

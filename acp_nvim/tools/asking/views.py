@@ -66,14 +66,14 @@ class ViewTools:
         """Return the open files of the session's directories."""
         session = call.session
         every = await self._editor.buffers()
-        found = [one for one in every if self._files.may_list(session, one.path)]
-        lines = [_buffer_line(session, one) for one in found[: args.limit]]
-        lines += more_line(len(found) - len(lines))
-        if len(found) < len(every):
-            lines.append(f"({len(every) - len(found)} outside of the session's directories)")
-        structured = {"buffers": [_buffer_table(session, one) for one in found[: args.limit]]}
+        listed = [one for one in every if self._files.may_list(session, one.path)]
+        lines = [_buffer_line(session, one) for one in listed[: args.limit]]
+        lines += more_line(len(listed) - len(lines))
+        if len(listed) < len(every):
+            lines.append(f"({len(every) - len(listed)} outside of the session's directories)")
+        structured = {"buffers": [_buffer_table(session, one) for one in listed[: args.limit]]}
         text = "\n".join(lines) or "no file is open"
-        return ToolResult(text, structured, count_with_noun(len(found), "file"))
+        return ToolResult(text, structured, count_with_noun(len(listed), "file"))
 
     async def quickfix(self, call: Call, args: QuickfixArguments) -> ToolResult:
         """Return the quickfix list, or replace it."""
@@ -81,13 +81,13 @@ class ViewTools:
             return await self._set_quickfix(
                 call.session, args.items, args.title or call.session.agent
             )
-        session, found = call.session, await self._editor.quickfix()
-        items = [item for item in found.items if self._files.may_list(session, item.path)]
+        session, current = call.session, await self._editor.quickfix()
+        items = [item for item in current.items if self._files.may_list(session, item.path)]
         places = [_place_table(session, one) for one in items[: args.limit]]
         lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}".rstrip() for it in places]
         more = len(items) - len(places)
         text = "\n".join([*lines, *more_line(more)]) or "the quickfix list is empty"
-        structured = {"title": found.title, "places": places, "more": more}
+        structured = {"title": current.title, "places": places, "more": more}
         return ToolResult(text, structured, count_with_noun(len(items), "place"))
 
     async def _set_quickfix(self, session: Session, items: list[Item], title: str) -> ToolResult:
@@ -131,30 +131,30 @@ def _shown_result(name: str, where: Place, shown: Range, label: str) -> ToolResu
     return ToolResult(text, structured, f"{name}:{lines}", where.real, first)
 
 
-def _buffer_table(session: Session, one: OpenBuffer) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(one)
-    found["path"] = files.display_path(session, one.path)
-    places = {key: found.pop(key) for key in ("cursor", "visible", "selection")}
+def _buffer_table(session: Session, buffer: OpenBuffer) -> dict[str, Any]:
+    table: dict[str, Any] = msgspec.to_builtins(buffer)
+    table["path"] = files.display_path(session, buffer.path)
+    places = {key: table.pop(key) for key in ("cursor", "visible", "selection")}
     shown = {key: _without_none(value) for key, value in places.items() if value is not None}
-    return found | shown
+    return table | shown
 
 
 def _without_none(table: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if value is not None}
 
 
-def _place_table(session: Session, one: QuickfixItem) -> dict[str, Any]:
-    path, column = files.display_path(session, one.path), one.column or 1
-    return {"path": path, "line": one.line, "column": column, "text": files.cut_line(one.text)}
+def _place_table(session: Session, item: QuickfixItem) -> dict[str, Any]:
+    path, column = files.display_path(session, item.path), item.column or 1
+    return {"path": path, "line": item.line, "column": column, "text": files.cut_line(item.text)}
 
 
-def _buffer_line(session: Session, one: OpenBuffer) -> str:
-    parts = [files.display_path(session, one.path)]
-    parts += ["current"] if one.current else []
-    parts += ["modified"] if one.modified else []
-    parts += [f"cursor {one.cursor.line}:{one.cursor.column}"] if one.cursor else []
-    parts += [f"visible {_range_text(one.visible)}"] if one.visible else []
-    parts += [f"selected {_range_text(one.selection)}"] if one.selection else []
+def _buffer_line(session: Session, buffer: OpenBuffer) -> str:
+    parts = [files.display_path(session, buffer.path)]
+    parts += ["current"] if buffer.current else []
+    parts += ["modified"] if buffer.modified else []
+    parts += [f"cursor {buffer.cursor.line}:{buffer.cursor.column}"] if buffer.cursor else []
+    parts += [f"visible {_range_text(buffer.visible)}"] if buffer.visible else []
+    parts += [f"selected {_range_text(buffer.selection)}"] if buffer.selection else []
     return parts[0] + (f" ({', '.join(parts[1:])})" if len(parts) > 1 else "")
 
 

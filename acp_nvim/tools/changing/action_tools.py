@@ -119,12 +119,12 @@ class CodeActions:
         answers = await self._servers.ask(
             session, path, "textDocument/codeAction", {"context": context}, at=at
         )
-        found = [
+        offers = [
             self._store_offer(Offer(session.key, path, text, loaded, answer, action))
             for answer in answers
             for action in _enabled_actions(answer.result, arguments.only)
         ]
-        return _list_offers(path, found)
+        return _list_offers(path, offers)
 
     def _store_offer(self, offer: Offer) -> tuple[str, Offer]:
         id = f"a{next(self._numbers)}"
@@ -162,14 +162,14 @@ class CodeActions:
         loaded = await self._documents.loaded()
         method, client = "codeAction/resolve", offer.answer.client
         try:
-            found = await self._servers.resolve(
+            resolved = await self._servers.resolve(
                 client, offer.path, method, dict(offer.action), call.session
             )
         except ToolError:
             if offer.command is None:
                 raise
             return offer
-        action = found if isinstance(found, Mapping) else offer.action
+        action = resolved if isinstance(resolved, Mapping) else offer.action
         return msgspec.structs.replace(offer, action=action, loaded=loaded)
 
     async def _run(self, call: Call, offer: Offer, command: Mapping[str, Any]) -> ToolResult:
@@ -187,10 +187,10 @@ class CodeActions:
                 problem = f"{offer.title}: the command gave {len(edits)} edits, and one is wanted"
                 raise ToolError(problem)
             edit = ServerEdit(offer.answer.client, offer.answer.encoding, edits[0])
-            found = await self._edits.compute_changes(edit, before)
-            if found is None:
+            changes = await self._edits.compute_changes(edit, before)
+            if changes is None:
                 raise ToolError(CHANGED)
-            return found
+            return changes
 
         server, name = offer.answer.name, str(command.get("command"))
         details = {"server": server, "arguments": command.get("arguments") or []}

@@ -97,34 +97,34 @@ class Changes:
         file that always requires a question or that a rule denies.
         """
         session = call.session
-        found: list[FileChange] = []
+        changes: list[FileChange] = []
         written: list[WrittenFile] = []
         proposed = ProposedChanges(title, path=path, runs=runs, agent_call=call.agent_call)
         async with self._permissions.ask(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
-            found += await work()
-            for guarded, why in (await self._guarded_files(session, found)).items():
+            changes += await work()
+            for guarded, why in (await self._guarded_files(session, changes)).items():
                 raise ToolError(
                     f"{display_path(session, guarded)}: {why}, so the user has to be asked"
                 )
-            if forbidden := self._permissions.forbidden(session, found):
+            if forbidden := self._permissions.forbidden(session, changes):
                 raise ToolError(forbidden)
-            written += await self._change_sets.carry_out(session, found, is_known=False)
-        if not found:
+            written += await self._change_sets.carry_out(session, changes, is_known=False)
+        if not changes:
             return ToolResult("done; no file was changed", {"files": []}, summary="no file changed")
-        return _result(session, found, written)
+        return _result(session, changes, written)
 
     async def _guarded_files(
         self, session: Session, changes: Sequence[FileChange]
     ) -> Mapping[str, str]:
         """Return the files that always require a question. Raise Refusal for a forbidden file."""
-        found: dict[str, str] = {}
+        files: dict[str, str] = {}
         for path in {path: None for it in changes for path in (it.path, it.origin) if path}:
             _, why = await self._files.guard.reason_to_ask(session, "write", path)
             if why is not None:
-                found[path] = why
-        return found
+                files[path] = why
+        return files
 
 
 def real_path(session: Session, path: str) -> str:
@@ -138,7 +138,7 @@ def real_path(session: Session, path: str) -> str:
 def _result(
     session: Session, wanted: Sequence[FileChange], written: Sequence[WrittenFile]
 ) -> ToolResult:
-    origins = {it.path: it.origin for it in wanted if it.origin is not None}
+    origins = {change.path: change.origin for change in wanted if change.origin is not None}
     written_by_path: dict[str, list[WrittenFile]] = {}
     for one in written:
         written_by_path.setdefault(one.path, []).append(one)
@@ -159,17 +159,17 @@ def _file_table(
     before, after = written[0].before, written[-1].after
     hunks = diff(keys(before), keys(after))
     kind = "moved" if origin else "created" if before is None else "edited"
-    found: dict[str, Any] = {
+    table: dict[str, Any] = {
         "path": display_path(session, path),
         "kind": "deleted" if after is None else kind,
         "added": sum(len(hunk.lines) for hunk in hunks),
         "removed": sum(hunk.end - hunk.start for hunk in hunks),
     }
     if origin:
-        found["from"] = display_path(session, origin)
-    if any(one.is_amended for one in written):
-        found["amended"] = True
-    return found
+        table["from"] = display_path(session, origin)
+    if any(file.is_amended for file in written):
+        table["amended"] = True
+    return table
 
 
 def _file_line(one: Mapping[str, Any]) -> str:

@@ -119,12 +119,12 @@ def _without_cr(piece: str, content: str) -> str:
 
 def _rows(content: str, old: str) -> list[int]:
     """Return the 1-based lines at which a text occurs."""
-    found: list[int] = []
+    rows: list[int] = []
     at = content.find(old)
     while at >= 0:
-        found.append(content.count("\n", 0, at) + 1)
+        rows.append(content.count("\n", 0, at) + 1)
         at = content.find(old, at + len(old))
-    return found
+    return rows
 
 
 def nearest(content: str, old: str) -> str:
@@ -134,13 +134,13 @@ def nearest(content: str, old: str) -> str:
 
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted[:MAX_QUOTED])
-    best, row, found = 0.0, 0, ""
+    best, row, candidate = 0.0, 0, ""
     for number, line in enumerate(content.split("\n")[:MAX_COMPARED], 1):
         matcher.set_seq1(line.strip()[:MAX_QUOTED])
         if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best:
             ratio = matcher.ratio()
             if ratio > best:
-                best, row, found = ratio, number, line
+                best, row, candidate = ratio, number, line
     if not row:
         return "no line is like it"
-    return f"the nearest is line {row}: {found[:MAX_QUOTED]}"
+    return f"the nearest is line {row}: {candidate[:MAX_QUOTED]}"

@@ -93,8 +93,8 @@ class FormatTool:
             if text is None or (rows is not None and rows[1] >= len(text.lines)):
                 raise ToolError("the file has changed meanwhile; try again")
             with anyio.move_on_after(TIME_LIMIT_S):
-                found = await work(call.session, path, text.lines, rows)
-                after = _merge_formatted(text, found, rows)
+                formatted = await work(call.session, path, text.lines, rows)
+                after = _merge_formatted(text, formatted, rows)
                 return [FileChange(path, text, after)] if after != text else []
             raise ToolError(f"the formatter took more than {TIME_LIMIT_S:g} s")
 

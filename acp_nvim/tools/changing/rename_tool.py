@@ -101,13 +101,13 @@ def _list_changed_lines(
     call: Call, changes: Sequence[FileChange], guarded: Container[str]
 ) -> ToolResult:
     """Return the changed lines. Lines of guarded files have no text."""
-    found = places(call.session, changes, guarded)
-    lines = [f"{it['path']}:{it['line']} {it['text'].strip()}" for it in found[:MAX_LISTED]]
-    if len(found) > MAX_LISTED:
-        lines.append(f"... and {len(found) - MAX_LISTED} lines more")
+    listed = places(call.session, changes, guarded)
+    lines = [f"{it['path']}:{it['line']} {it['text'].strip()}" for it in listed[:MAX_LISTED]]
+    if len(listed) > MAX_LISTED:
+        lines.append(f"... and {len(listed) - MAX_LISTED} lines more")
     files = len({change.path for change in changes})
-    lines.insert(0, f"{len(found)} lines in {files} files would change; nothing is changed yet")
-    return ToolResult("\n".join(lines), {"places": found[:MAX_LISTED]}, summary=f"{files} files")
+    lines.insert(0, f"{len(listed)} lines in {files} files would change; nothing is changed yet")
+    return ToolResult("\n".join(lines), {"places": listed[:MAX_LISTED]}, summary=f"{files} files")
 
 
 def rename_tool(

@@ -51,9 +51,9 @@ class ServerEdits:
         for _ in range(ATTEMPTS):
             before = await self._documents.loaded()
             given = await ask()
-            found = await self.compute_changes(given, before)
-            if found is not None:
-                return found
+            changes = await self.compute_changes(given, before)
+            if changes is not None:
+                return changes
         raise ToolError("the user is typing in these files, so no edit fits them; try again")
 
     async def compute_changes(self, given: ServerEdit, before: Loaded) -> list[FileChange] | None:
@@ -90,14 +90,14 @@ def _file_changes(files: Mapping[str, Text | None], result: Result) -> list[File
     origins = set(result.moved.values())
     if any(result.texts.get(path) is not None for path in origins):
         raise ToolError("a file is moved and another one takes its place, which cannot be done")
-    found: list[FileChange] = []
+    changes: list[FileChange] = []
     for path, text in result.texts.items():
         if path in result.moved:
             origin = result.moved[path]
-            found.append(FileChange(path, files[origin], text, origin))
+            changes.append(FileChange(path, files[origin], text, origin))
         elif path not in origins:
-            found.append(FileChange(path, files[path], text))
-    return found
+            changes.append(FileChange(path, files[path], text))
+    return changes
 
 
 def places(
@@ -107,14 +107,14 @@ def places(
 
     Lines of ``guarded`` files have no texts.
     """
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for change in changes:
         before, after = change.before or EMPTY, change.after or EMPTY
         is_shown = change.path not in guarded
         for hunk in diff(before.lines, after.lines):
             for row in range(hunk.start, max(hunk.end, hunk.start + 1)):
                 new = row - hunk.start
-                found.append(
+                rows.append(
                     {
                         "path": display_path(session, change.path),
                         "line": row + 1,
@@ -122,4 +122,4 @@ def places(
                         "new": hunk.lines[new] if is_shown and new < len(hunk.lines) else "",
                     }
                 )
-    return found
+    return rows

@@ -109,7 +109,7 @@ def operations(edit: Any, resolve: Resolve) -> list[Operation]:
     changes = edit.get("changes") or {}
     if not isinstance(changes, Mapping):
         raise ToolError(_NO_EDIT)
-    return [Edits(resolve(path_of(uri)), text_edits(found)) for uri, found in changes.items()]
+    return [Edits(resolve(path_of(uri)), text_edits(change)) for uri, change in changes.items()]
 
 
 def text_edits(value: Any) -> list[TextEdit]:
@@ -125,10 +125,10 @@ def text_edits(value: Any) -> list[TextEdit]:
 
 def paths_of(steps: Iterable[Operation]) -> list[str]:
     """Return the distinct real paths in these operations."""
-    found: list[str] = []
+    paths: list[str] = []
     for step in steps:
-        found += [step.path, *([step.new_path] if isinstance(step, Rename) else [])]
-    return list(dict.fromkeys(found))
+        paths += [step.path, *([step.new_path] if isinstance(step, Rename) else [])]
+    return list(dict.fromkeys(paths))
 
 
 def path_of(uri: str) -> str:

@@ -123,8 +123,8 @@ def _unknown(schema: Json, value: Any, where: str) -> list[str]:
 
 def _message(problem: str, schema: Json) -> str:
     """Return the name of the argument, followed by msgspec's message."""
-    found = _PLACE.match(problem)
-    what, where = (found["what"], found["where"]) if found else (problem, "")
+    match = _PLACE.match(problem)
+    what, where = (match["what"], match["where"]) if match else (problem, "")
     if missing := _MISSING.match(what):
         return f"{where}.{missing['name']}: missing" if where else f"{missing['name']}: missing"
     what = what.replace("`", "").replace(" | null", "")

@@ -190,10 +190,10 @@ def _fit_to_era(result: msgspec.Struct | None, method: str, *, modern: bool) -> 
 
 def _meta(params: msgspec.Raw) -> Json:
     """Return `_meta` of a request. Raise RequestError if it or the params are not an object."""
-    found = read(dict[str, Any], params).get("_meta")
-    if found is not None and not isinstance(found, dict):
+    meta = read(dict[str, Any], params).get("_meta")
+    if meta is not None and not isinstance(meta, dict):
         raise RequestError(errors.INVALID_PARAMS, "params._meta: an object is expected")
-    return found or {}
+    return meta or {}
 
 
 def _is_modern(method: str, meta: Json) -> bool:

@@ -99,14 +99,14 @@ class McpServer:
     def _on_request(self, request: Request) -> None:
         id, method = request.id, request.method
         try:
-            found = mcp_methods.answer(self._tools, id, method, request.params, self._notify)
+            response = mcp_methods.answer(self._tools, id, method, request.params, self._notify)
         except RequestError as error:
             self._refuse(id, error)
             return
-        if isinstance(found, Work):
-            self._start_work(id, found)
+        if isinstance(response, Work):
+            self._start_work(id, response)
         else:
-            self._send(self._peer.respond(id, found))
+            self._send(self._peer.respond(id, response))
 
     def _start_work(self, id: Id, work: Work) -> None:
         """Start the work. Register it before its task runs, because a cancel may follow at once."""

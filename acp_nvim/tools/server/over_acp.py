@@ -82,10 +82,10 @@ class McpOverAcp:
             self._active.discard(key)
 
     def _tools(self, server_id: str) -> SessionTools:
-        found = self._servers.get(server_id)
-        if found is None:
+        served = self._servers.get(server_id)
+        if served is None:
             raise RequestError(UNKNOWN_SERVER, "unknown serverId")
-        session, tools = found
+        session, tools = served
         if session.tools is not None and not session.tools.connected:
             session.tools.connect(1)
             session.change("tools")
@@ -101,8 +101,8 @@ async def _response(
     raw = msgspec.Raw(msgspec.json.encode(params))
     try:
         notify = _notifier(request, send)
-        found = mcp_methods.answer(tools, request.request_id, request.method, raw, notify)
-        result: Any = await found.run() if isinstance(found, mcp_methods.Work) else found
+        response = mcp_methods.answer(tools, request.request_id, request.method, raw, notify)
+        result: Any = await response.run() if isinstance(response, mcp_methods.Work) else response
     except RequestError as error:
         inner = schema.McpError(error.code, error.message, error.data)
         return schema.MessageMcpResponse(error=inner)

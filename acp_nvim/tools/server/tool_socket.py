@@ -177,7 +177,7 @@ class ToolSocket:
     # -- a client ---------------------------------------------------------------------------------
 
     async def _serve_client(self, client: socket.socket, scope: anyio.CancelScope) -> None:
-        """Serve one client as long as it and its session last."""
+        """Serve one client until it disconnects or its session ends."""
         client.setblocking(False)
         reader, writer = await asyncio.open_unix_connection(sock=client)
         try:
@@ -210,13 +210,13 @@ class ToolSocket:
         if not newline or len(token) > TOKEN_BYTES:
             self.refused["no token"] += 1
             return None, b""
-        found = self._grant_of(token)
-        if found is None:
+        grant = self._grant_of(token)
+        if grant is None:
             self.refused["wrong token"] += 1
-        elif len(found.connections) >= MAX_CONNECTIONS:
+        elif len(grant.connections) >= MAX_CONNECTIONS:
             self.refused["too many connections"] += 1
-            found = None
-        return found, rest
+            grant = None
+        return grant, rest
 
     async def _serve(
         self,
@@ -251,11 +251,11 @@ class ToolSocket:
         """Return the grant of a token, compared in constant time."""
         import hmac  # clients connect after the first prompt
 
-        found = None
+        match = None
         for grant in self._grants.values():
             if hmac.compare_digest(token, grant.token.encode()):
-                found = grant
-        return found
+                match = grant
+        return match
 
     def _on_violation(self, kind: str) -> None:
         self.refused[f"bad message: {kind}"] += 1

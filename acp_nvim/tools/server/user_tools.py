@@ -190,14 +190,14 @@ def faults(schema: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
     required, known = schema.get("required"), schema.get("properties")
     needed = required if isinstance(required, list) else []
     types = known if isinstance(known, dict) else {}
-    found = [f"{name}: missing" for name in needed if name not in values]
+    lines = [f"{name}: missing" for name in needed if name not in values]
     for name, value in values.items():
         declared = types.get(name)
         wanted = declared.get("type") if isinstance(declared, dict) else None
         is_left_out = value is None and name not in needed
         if isinstance(wanted, str) and not is_left_out and not _is_of(value, wanted):
-            found.append(f"{name}: expected {wanted}")
-    return found
+            lines.append(f"{name}: expected {wanted}")
+    return lines
 
 
 def _is_of(value: Any, type_name: str) -> bool:

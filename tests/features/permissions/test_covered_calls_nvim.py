@@ -58,7 +58,7 @@ def test_a_change_of_an_open_call_makes_a_new_question(asking: Asking) -> None:
     asking.ask("confirmation", CONFIRM)
     before = asking.permission()
     editor.later(400)
-    asking.tell("a", **RUN)
+    asking.update("a", **RUN)
     asking.changed(before)
     editor.cmd("Acp allow")
     editor.wait_message(NEW)
@@ -113,7 +113,7 @@ def test_a_rule_that_denies_applies_to_changes_of_an_open_call(editor: Editor) -
     asking = start_with_rules(editor, {"action": "deny", "command": "rm *"})
     asking.announce("a", **read_of(editor))
     asking.ask("confirmation", CONFIRM)
-    asking.tell("a", **RUN)
+    asking.update("a", **RUN)
     asking.answered("reject")
     asking.end()
 

@@ -168,7 +168,7 @@ def test_a_question_that_changes_while_the_reason_is_typed_is_not_answered(
     editor.later(400)
     editor.keys("c")
     editor.keys("because of the name")
-    asking.tell("one", rawInput={"command": "rm -rf /"})
+    asking.update("one", rawInput={"command": "rm -rf /"})
     asking.changed(before)
     editor.keys("<CR>")
     editor.wait_message(OVER)

@@ -111,7 +111,7 @@ def test_a_changed_call_is_a_new_question(asking: Asking, what: str) -> None:
     before = asking.permission()
     editor.later(400)
     editor.keys(":Acp allow")
-    asking.tell("p1", **CHANGES[what])
+    asking.update("p1", **CHANGES[what])
     after = asking.changed(before)
     assert after["tool_call"] == "p1"
     editor.keys("<CR>")
@@ -144,7 +144,7 @@ def test_a_status_change_does_not_change_the_card(asking: Asking, what: str) -> 
     asking.ask("p1", {"rawInput": {"command": "ls"}})
     before = asking.permission()
     editor.later(400)
-    asking.tell("p1", **SAME[what])
+    asking.update("p1", **SAME[what])
     asking.agent.ask("say", "told")
     editor.wait(
         "vim.fn.search('told', 'n') >= 0 and #require('acp').state().sessions[1].tool_calls"
@@ -163,7 +163,7 @@ def test_a_rule_that_denies_applies_to_the_changed_call(edit: Any) -> None:
     editor.setup({"chat": {"open": False}, "permission": {"rules": rules}})
     asking = Asking(editor)
     asking.ask("p1", {"rawInput": {"command": "ls"}})
-    asking.tell("p1", rawInput={"command": "rm -rf /"})
+    asking.update("p1", rawInput={"command": "rm -rf /"})
     asking.answered("reject")
     asking.end()
 
@@ -172,7 +172,7 @@ def test_the_card_warns_when_a_call_now_names_a_secret(asking: Asking) -> None:
     editor = asking.editor
     readme, secret = editor.write("README.md", "x\n"), editor.write(".env", "KEY=1\n")
     asking.ask("p1", {"kind": "read", "locations": [{"path": str(readme)}]})
-    asking.tell("p1", title="Read .env", locations=[{"path": str(secret)}])
+    asking.update("p1", title="Read .env", locations=[{"path": str(secret)}])
     editor.wait_screen("a secret file: .env")
     asking.end()
 
@@ -182,7 +182,7 @@ def test_the_chat_keeps_the_question_as_it_was_answered(editor: Editor) -> None:
     asking.agent.ask("asks_about", "p1", json.dumps({"rawInput": {"command": "ls -la"}}))
     editor.answer("Acp allow")
     asking.answered("allow")
-    asking.tell("p1", title="Tidy up", rawInput={"command": "rm -rf /"}, status="completed")
+    asking.update("p1", title="Tidy up", rawInput={"command": "rm -rf /"}, status="completed")
     editor.wait(
         "table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('acp://chat/1'), 0, -1,"
         " false), '\\n'):find('rm -rf /', 1, true)"
