@@ -37,7 +37,7 @@ async def test_changes_after_the_answer_belong_to_the_user_at_once() -> None:
             trees=SimpleNamespace(known={}, read=lambda _: {}),
         ),
         _learn_trees=lambda _: None,
-        _amends=SimpleNamespace(on_turn_end=later),
+        _amendments=SimpleNamespace(on_turn_end=later),
         _run_with_timeout=later,
         _end=None,
         _open_checkpoints={},
