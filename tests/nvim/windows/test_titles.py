@@ -6,7 +6,6 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, session
-from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -32,22 +31,6 @@ def test_windows_have_descriptive_titles(front: Editor) -> None:
     front.wait_screen("Odd%name · log ")
 
 
-def test_the_tabline_has_titles_and_is_otherwise_that_of_neovim(front: Editor) -> None:
-    for name in ("a.txt", "deep/er/than/b%.txt", "c" * 30):
-        front.open(front.write(name, "text\n"))
-        front.cmd("split | tabnew")
-    front.cmd("edit $HOME/notes.txt | 2tabnext")
-    front.keys("xi")
-    own = front.screen()[0]
-    front.keys("<Esc>")
-    front.cmd("tablast | Acp chat")
-    front.cmd("wincmd p | tabnext 2 | redrawtabline")
-    assert front.lua("return vim.go.tabline") != ""
-    assert front.screen()[0].split() == own.replace(" ~/notes.txt ", " 2 ~/notes.txt ").split()
-    front.cmd("tablast | wincmd l")
-    until(lambda: " 2 Claude · chat " in front.screen()[0])
-
-
 def test_a_file_in_a_split_of_the_chat_has_its_own_name(front: Editor) -> None:
     front.cmd("Acp chat")
     front.cmd("wincmd b | setlocal nowinfixbuf | split | edit other.txt")
@@ -56,10 +39,9 @@ def test_a_file_in_a_split_of_the_chat_has_its_own_name(front: Editor) -> None:
 
 
 def test_the_users_own_statuslines_stay(front: Editor) -> None:
-    front.cmd("set statusline=mine:%f tabline=mine showtabline=2")
+    front.cmd("set statusline=mine:%f")
     front.cmd("Acp chat")
     front.wait_screen("mine:acp://chat/1")
-    assert front.screen()[0] == "mine"
 
 
 def test_a_window_that_shows_the_users_buffer_has_their_statusline(front: Editor) -> None:

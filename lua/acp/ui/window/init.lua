@@ -106,7 +106,6 @@ function M.adopt(win, options)
   end
   set(win, 'winfixbuf', true)
   require('acp.ui.window.whole_words').keep()
-  require('acp.ui.window.tabline').set()
   require('acp.ui.window.sole_window').watch()
   require('acp.ui.window.float_exit').watch()
 end

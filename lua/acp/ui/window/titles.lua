@@ -49,19 +49,13 @@ function M.of(name)
   return (kind:sub(1, 1):upper() .. kind:sub(2):gsub('-', ' '))
 end
 
---- Return the title of a window, nil if it shows no acp buffer. A split of an acp window has no
---- variables, and an acp window may show a file.
----@return string|nil
-function M.in_window(win)
-  local name = api.nvim_buf_get_name(api.nvim_win_get_buf(win))
-  return vim.startswith(name, 'acp://') and (vim.w[win].acp_title or M.of(name)) or nil
-end
-
 --- Return the name in the statusline that is being drawn. Neovim truncates after a title but before
---- a path.
+--- a path. A split of an acp window has its 'statusline' but not its variables, and may show a
+--- file.
 ---@return string
 function M.item()
-  local title = M.in_window(api.nvim_get_current_win())
+  local name = vim.fn.bufname()
+  local title = vim.startswith(name, 'acp://') and (vim.w.acp_title or M.of(name))
   if not title then return '%<%f' end
   return literal(require('acp.base.notify').one_line(title)) .. '%<'
 end
