@@ -163,7 +163,7 @@ class Ledger:
         if on_disk is not None:
             self._files.pop(path, None)
             self._put(on_disk)
-        elif unsaved is not None:
+        elif unsaved is not None and not unsaved.is_settled:
             self._undo_history.add_if_reduced(unsaved, 0)
             self._drop(path, text)
 

@@ -85,3 +85,13 @@ def test_the_redo_of_a_discarded_write_is_pending_again() -> None:
     edits.record_user_edit("/f", text("abcde"))
     edits.record_user_edit("/f", text("aXcde"))
     assert hunks_of(edits, "/f") == [Hunk(1, 2, ("X",), 1)]
+
+
+def test_a_reject_whose_undo_was_saved_unreported_is_pending_again() -> None:
+    edits = ledger("abcde", "aXcde")
+    edits.reject("/f")
+    edits.split_from_disk("/f")
+    edits.record_user_edit("/f", text("abcdeU"))
+    edits.join_disk("/f", text("aXcde"))
+    edits.record_user_edit("/f", text("aXcde"))
+    assert hunks_of(edits, "/f") == [Hunk(1, 2, ("X",), 1)]
