@@ -16,7 +16,8 @@ changes of the file and not others. `AgentBases.record_change` is called for eve
   the agent has read the file, it is the user's.
 - `REPLACED`: a program changed the file on disk. That counts as the user's work, with one
   exception: if the agent's own lines are gone as if never written (`git checkout`), they are
-  removed from the base.
+  removed from the base. Programs empty a file before they write it, so the text before that counts
+  as replaced by the next one.
 
 A change that restores exactly the text that the agent last saw makes it the base again. A deleted
 file has an empty base, so the next write creates it. If another file was created in its place, the
@@ -314,10 +315,15 @@ class AgentBases:
             self._present[path] = after
         if was == after:
             return
+        is_followed = False
         for session, belief in list(self._files.get(path, {}).items()):
             changed = belief.after_change(was, after, kind)
             if changed is not belief:
+                is_followed = True
                 self._set(session, path, changed)
+        is_emptied = kind is ChangeKind.REPLACED and after == EMPTY
+        if is_emptied and not is_followed and path in self._present:
+            self._present[path] = was
         if kind is not ChangeKind.TYPED:
             self._follow_digests(path, was, after, kind)
 

@@ -98,6 +98,17 @@ def test_a_file_that_returns_unchanged_is_known(act: ChangeKind) -> None:
     assert found.last_seen("s", "/f") == OLD
 
 
+def test_a_checkout_through_an_empty_file_takes_the_agents_lines_back() -> None:
+    """A program may empty the file a moment before it writes the text."""
+    found = AgentBases()
+    found.record_read("s", "/f", from_lines("abc"))
+    found.record_write("s", "/f", from_lines("abc"), from_lines("aXbc"), from_lines("aXbc"))
+    found.record_change("/f", EMPTY, ChangeKind.REPLACED)
+    assert found.last_seen("s", "/f") == from_lines("aXbc")
+    found.record_change("/f", from_lines("abc"), ChangeKind.REPLACED)
+    assert found.last_seen("s", "/f") == from_lines("abc")
+
+
 def test_another_file_at_the_path_is_not_known() -> None:
     found = AgentBases()
     found.record_read("s", "/f", OLD)
