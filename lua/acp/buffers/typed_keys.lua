@@ -18,11 +18,18 @@ function M.take()
   return table.concat(keys)
 end
 
---- Type keys again as soon as Neovim waits for a key.
+local function is_inserting() return vim.api.nvim_get_mode().mode:find('^n?i') ~= nil end
+
+--- Type keys again as soon as Neovim waits for a key. If an interrupt ends Insert mode meanwhile,
+--- continue it first, since the keys may be text.
 ---@param keys string from `take`
 function M.give_back(keys)
   if keys == '' then return end
-  vim.schedule(function() vim.api.nvim_feedkeys(keys, 'mt', false) end)
+  local was_inserting = is_inserting()
+  vim.schedule(function()
+    if was_inserting and not is_inserting() then vim.api.nvim_feedkeys('gi', 'n', false) end
+    vim.api.nvim_feedkeys(keys, 'mt', false)
+  end)
 end
 
 return M

@@ -239,13 +239,14 @@ def test_a_file_that_no_store_keeps_is_not_overwritten_without_a_prompt(
 
 
 def test_a_write_while_the_host_hangs_overwrites_nothing(project: Editor) -> None:
-    """Keys that are typed meanwhile keep their meaning, and the file is merged later."""
+    """Text that is typed meanwhile stays text, and the file is merged later."""
     project.wait("require('acp.buffers.watch').at_work(...)", str(project.work / "a.txt"))
     project.lua("vim.fn.setline(16, 'mine')")
     host = project.lua(HOST_PID)
     os.kill(host, signal.SIGSTOP)
     change(project)
-    project.keys(":w<CR>Goy and n<Esc>")
+    project.cmd("inoremap <C-s> <Cmd>write<CR>")
+    project.keys("Goy an<C-s>d n<Esc>")
     project.wait_message("a.txt has changed on disk. Not written. :write! overwrites it")
     os.kill(host, signal.SIGCONT)
     project.wait("vim.fn.getline(4) == 'four'")
