@@ -160,8 +160,8 @@ def asked(old: dict[tuple[str, str], str], title: str) -> Iterator[Row]:
 
 
 def _caller(name: str) -> str:
-    """Return the file that calls a request of `Agent`, preferably on a variable `agent`."""
-    found = mention(rf"\bagent\.{name}\(", "acp_nvim", "agent/agent.py")
+    """Return the file that uses a request of `Agent`, preferably on a variable `agent`."""
+    found = mention(rf"\bagent\.{name}\b", "acp_nvim", "agent/agent.py")
     return found or mention(rf"\.{name}\(", "acp_nvim", "agent/agent.py")
 
 

@@ -2,7 +2,8 @@ local root, bytecode = ...
 vim.opt.runtimepath:prepend(root)
 if bytecode then
   table.insert(package.loaders, 2, function(name) -- after `package.preload`
-    return vim.startswith(name, 'acp') and loadfile(('%s/%s.luac'):format(bytecode, name)) or nil
+    local is_ours = vim.startswith(name, 'acp') and vim.startswith(vim.o.runtimepath, root .. ',')
+    return is_ours and loadfile(('%s/%s.luac'):format(bytecode, name)) or nil
   end)
 end
 vim.g.loaded_python3_provider = 0 -- else the first .py file starts a Python or two to look for it
