@@ -2,8 +2,9 @@ local root, bytecode = ...
 vim.opt.runtimepath:prepend(root)
 if bytecode then
   table.insert(package.loaders, 2, function(name) -- after `package.preload`
-    local is_ours = vim.startswith(name, 'acp') and vim.startswith(vim.o.runtimepath, root .. ',')
-    return is_ours and loadfile(('%s/%s.luac'):format(bytecode, name)) or nil
+    if not vim.startswith(name, 'acp') or vim.in_fast_event() then return nil end
+    local is_first = vim.startswith(vim.o.runtimepath, root .. ',')
+    return is_first and loadfile(('%s/%s.luac'):format(bytecode, name)) or nil
   end)
 end
 vim.g.loaded_python3_provider = 0 -- else the first .py file starts a Python or two to look for it
