@@ -125,5 +125,5 @@ async def test_without_git_only_writes_of_the_editor_are_known(
         assert workspace.pending() == {"a.txt": "modified"}
         await workspace.decide("reject")
         assert path.read_text() == "one\n"
-        assert "git is not installed" in await workspace.restore(1)
+        assert "Nothing was restored: git is not installed" in await workspace.restore(1)
         assert (path.read_text(), other.read_text()) == ("one\n", "three\n")
