@@ -60,7 +60,7 @@ def test_a_composer_that_the_user_is_in_stays(front: Editor) -> None:
     front.lua("vim.api.nvim_win_set_height(0, 12)")
     front.lua("require('acp.features.chat.view').open(2)")
     assert [name for name, *_ in front.lua(SHOWN)][1:] == ["acp://chat/2", "acp://composer/1"]
-    front.wait_screen("Message Claude · session 1 · Ask")
+    front.wait_screen("Claude · session 1 · Ask")
 
 
 @pytest.fixture
@@ -107,6 +107,6 @@ def test_a_chat_that_opens_while_the_user_writes_is_below(tall: Editor) -> None:
 def test_a_composer_names_its_session_if_there_are_several(front: Editor) -> None:
     front.wait_screen("Message Claude · Ask")
     add_session(front)
-    front.wait_screen("Message Claude · session 1 · Ask")
+    front.wait_screen("Claude · session 1 · Ask")
     add_session(front, status="closed")
     front.wait_screen("Message Claude · Ask")
