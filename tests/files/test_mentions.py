@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import pytest
 
 from acp_nvim.files.changes.mentions import Mentions
+from tests.support.waiting import PATIENCE_S
 
 CASES = [
     ("sed -i s/a/b/ a.txt", {"/w/a.txt"}, {"/w/b.txt"}),
@@ -62,3 +66,25 @@ def test_later_names_count_too() -> None:
     mentions.add_paths(["/w/a"])
     mentions.add_command("rm b", "/w")
     assert mentions.named_among(["/w/a", "/w/b"]) == {"/w/a", "/w/b"}
+
+
+def test_two_threads_parse_a_text_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    mentions = Mentions()
+    begun, may_end, parsed = Event(), Event(), list[str]()
+
+    def parse(_mentions: Mentions, text: str, *_: object) -> None:
+        parsed.append(text)
+        begun.set()
+        assert may_end.wait(PATIENCE_S)
+
+    monkeypatch.setattr(Mentions, "_parse", parse)
+    mentions.add_command("touch a", "/w")
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(mentions.parse)
+        assert begun.wait(PATIENCE_S)
+        second = threads.submit(mentions.parse)
+        assert not second.done()
+        may_end.set()
+        first.result()
+        second.result()
+    assert parsed == ["touch a"]

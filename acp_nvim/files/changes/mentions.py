@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator
+from threading import Lock
 from typing import Final
 
 from acp_nvim.patterns import late
@@ -52,6 +53,7 @@ class Mentions:
         self._globs: list[re.Pattern[str]] = []
         self._unread: dict[tuple[str, str, bool], None] = {}
         self._read = set[tuple[str, str, bool]]()
+        self._parsing = Lock()
         self.has_new_names = False
         """Whether names were added since the last call of `named_among`."""
         self.unnamed = set[str]()
@@ -82,12 +84,12 @@ class Mentions:
         return {path for path in paths if self.contains(path)}
 
     def parse(self) -> None:
-        """Parse the texts added since the last call. This call blocks."""
-        while self._unread:
-            key = next(iter(self._unread))
-            self._parse(*key)
-            self._read.add(key)
-            self._unread.pop(key, None)
+        """Parse the texts added since the last call. This call blocks; any thread may call it."""
+        with self._parsing:
+            for key in list(self._unread):
+                self._parse(*key)
+                self._read.add(key)
+                del self._unread[key]
 
     def contains(self, path: str) -> bool:
         """Return whether a parsed text names this path (real)."""

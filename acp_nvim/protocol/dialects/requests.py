@@ -53,7 +53,7 @@ def mentions_version_type(words: str) -> bool:
 
 
 def demands_string_version(words: str) -> bool:
-    """Return whether a text demands a string in place of a number."""
+    """Return whether a text demands a string instead of a number."""
     return _ABOUT_TYPE.search(words) is not None
 
 
