@@ -47,13 +47,8 @@ def plain(value: Any) -> Any:
     if kind is list or kind is tuple:
         return [plain(item) for item in value if item is not None]
     if kind is int:
-        return (
-            value
-            if -_MAX_INTEGER <= value <= _MAX_INTEGER
-            else _MAX_INTEGER
-            if value > 0
-            else -_MAX_INTEGER
-        )
+        is_small = -_MAX_INTEGER <= value <= _MAX_INTEGER
+        return value if is_small else _MAX_INTEGER if value > 0 else -_MAX_INTEGER
     if value is None or kind in _PLAIN:
         return value
     return plain(msgspec.to_builtins(value))
