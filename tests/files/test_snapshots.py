@@ -154,7 +154,7 @@ def test_a_repository_without_a_commit(work: Path, tmp_path: Path) -> None:
     kept.scan()
     (work / "a.txt").write_text("A\n")
     assert changes_of(kept.scan(), work) == {"a.txt": "M"}
-    assert kept.head() == ""
+    assert kept.history.head() == ""
 
 
 def test_converted_line_ends_are_restored_as_in_the_work_tree(work: Path, tmp_path: Path) -> None:

@@ -122,13 +122,15 @@ def test_a_commit_is_compared_with_the_bytes_on_disk(
     commit(work)
     blob_store = GitStore(str(work), tmp_path / "home")
     blob_store.scan()
-    first = blob_store.head()
+    first = blob_store.history.head()
     (work / "a.txt").write_bytes(data)
     commit(work)
     path = str(work / "a.txt")
-    assert blob_store.committed([path], first) == {path: data}
+    assert blob_store.history.committed([path], first) == {path: data}
     (work / "a.txt").write_bytes(b"changed again\n")
-    assert blob_store.committed([path], first) == ({} if "filter" in attributes else {path: data})
+    assert blob_store.history.committed([path], first) == (
+        {} if "filter" in attributes else {path: data}
+    )
 
 
 def test_a_filtered_file_that_is_staged_later_is_not_reported_as_committed(
@@ -139,12 +141,12 @@ def test_a_filtered_file_that_is_staged_later_is_not_reported_as_committed(
     commit(work)
     blob_store = GitStore(str(work), tmp_path / "home")
     blob_store.scan()
-    first = blob_store.head()
+    first = blob_store.history.head()
     (work / "a.txt").write_bytes(b"second\n")
     commit(work)
     (work / "a.txt").write_bytes(b"third\n")
     git(work, "add", "a.txt")
-    assert blob_store.committed([str(work / "a.txt")], first) == {}
+    assert blob_store.history.committed([str(work / "a.txt")], first) == {}
 
 
 # ---- configuration of the user's repository
@@ -241,15 +243,19 @@ def test_repositories_of_any_shape(
     git(root, "add", "b.txt")
     blob_store = GitStore(str(root), tmp_path / "home")
     blob_store.scan()
-    first = blob_store.head()
+    first = blob_store.history.head()
     assert first == git(root, "rev-parse", "HEAD").strip()
     (root / "a.txt").write_text("longer\n")
     scan = blob_store.scan()
     assert changes_of(scan, root) == {"a.txt": "M"}
     assert before(scan, blob_store) == {"a.txt": b"a\n"}
     commit(root)
-    assert blob_store.committed([str(root / "a.txt")], first) == {str(root / "a.txt"): b"longer\n"}
-    assert [move.old for move in blob_store.moves_since(first, blob_store.head())] == [first]
+    assert blob_store.history.committed([str(root / "a.txt")], first) == {
+        str(root / "a.txt"): b"longer\n"
+    }
+    assert [
+        move.old for move in blob_store.history.moves_since(first, blob_store.history.head())
+    ] == [first]
 
 
 def test_a_folder_that_becomes_a_link_is_no_fault(work: Path, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ import msgspec
 from acp_nvim.features.worktrees import words
 from acp_nvim.features.worktrees.records import Worktree
 from acp_nvim.files.checkpoints import private_git
+from acp_nvim.files.checkpoints.git_output import parse_blobs
 from acp_nvim.files.checkpoints.private_git import (
     NO_PROGRAMS,
     USER_UMASK,
@@ -325,7 +326,7 @@ def _contents(git: PrivateGit, ids: Sequence[str]) -> dict[str, bytes]:
     known = sorted((int(size), id) for id, size in zip(ids, sizes, strict=False) if size.isdigit())
     totals = accumulate(size for size, _ in known)
     chosen = [id for (_, id), total in zip(known, totals, strict=True) if total <= MOST_BYTES]
-    blobs = private_git.batch(_store(git, ["cat-file", "--batch"], _lines(chosen)))
+    blobs = parse_blobs(_store(git, ["cat-file", "--batch"], _lines(chosen)))
     return {id: data for id, data in zip(chosen, blobs, strict=False) if data is not None}
 
 

@@ -16,6 +16,7 @@ import msgspec
 from acp_nvim import wording
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.files.checkpoints import private_git
+from acp_nvim.files.checkpoints.git_output import parse_blobs
 from acp_nvim.files.checkpoints.private_git import (
     NO_PROGRAMS,
     USER_UMASK,
@@ -67,7 +68,7 @@ def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[
     with scratch(commit.repository, env) as own:
         output = call(["cat-file", "--batch"], top, own, os.fsencode(given))
     by_path: dict[str, Text] = {}
-    for path, data in zip(asked, private_git.batch(output), strict=False):
+    for path, data in zip(asked, parse_blobs(output), strict=False):
         if data is not None:
             content = data.decode("utf-8", "surrogateescape")
             by_path[path] = parse(content.replace("\r\n", "\n"))

@@ -15,31 +15,30 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
 from pathlib import Path
 from typing import Final
 
 from acp_nvim.files.bytes.disk import changed_at
-from acp_nvim.files.changes.git_tree import (
-    SECOND_NS,
-    HeadMove,
-    moves_after,
-    read_moves,
-)
 from acp_nvim.files.checkpoints import left_out, plain_tree, private_git
+from acp_nvim.files.checkpoints.git_history import GitHistory
+from acp_nvim.files.checkpoints.git_output import (
+    DIFF_TREE,
+    blob_of,
+    parse_blobs,
+    parse_differences,
+    parse_tree,
+)
 from acp_nvim.files.checkpoints.left_out import LeftOut, Marks
-from acp_nvim.files.checkpoints.private_git import ANY_EXIT_CODE, GitError, PrivateGit
+from acp_nvim.files.checkpoints.private_git import ANY_EXIT_CODE, LITERAL, GitError, PrivateGit
 from acp_nvim.files.checkpoints.store import (
     MAX_INDEX,
     Blob,
     Change,
-    GitContent,
     LimitError,
     Room,
     Scan,
-    content,
     existing_path,
     is_beyond_link,
 )
@@ -47,11 +46,6 @@ from acp_nvim.patterns import late
 
 ATTEMPTS: Final = 5
 """Number of attempts to add one file that changes while git reads it."""
-MAX_LEFT_COMMITS: Final = 20
-"""Maximum number of commits that HEAD has left in which missing files are looked up."""
-_LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
-_NO_FILE: Final = "0" * 6
-_DIFF_TREE: Final = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
 _FILTERED_FILES: Final = ":(exclude,attr:!filter !working-tree-encoding)"
 """Pathspec of files that a filter or an encoding may convert."""
 _LINE_END_FILES: Final = ":(exclude,attr:!text !crlf !eol !ident)"
@@ -86,6 +80,7 @@ class GitStore:
         self._index = home / f"index-{os.getpid()}"
         self._git = PrivateGit(repository, home, os.environ, self._index)
         self._home = home
+        self.history = GitHistory(self._git, home)
         top = os.path.realpath(self._top)
         self._spec = os.path.relpath(self._root, top)
         self._own_folder = os.path.realpath(own or home)
@@ -153,7 +148,7 @@ class GitStore:
         Paths beyond a link are left out: git rejects them, and a scan does not visit them.
         """
         inside = self._inside(path for path in paths if not is_beyond_link(path))
-        listed = self._run(["ls-files", "-z", "--", *inside], env=_LITERAL) if inside else b""
+        listed = self._run(["ls-files", "-z", "--", *inside], env=LITERAL) if inside else b""
         listed_paths = {os.fsdecode(name) for name in listed.split(b"\0")}
         asked = b"".join(os.fsencode(name) + b"\0" for name in inside if name not in listed_paths)
         if not asked:
@@ -194,9 +189,9 @@ class GitStore:
         from tempfile import TemporaryDirectory
 
         rules = [str(folder / _IGNORE_FILE) for folder in sorted(folders)]
-        listed = self._run(["ls-tree", "-z", "--full-tree", tree, "--", *rules], env=_LITERAL)
+        listed = self._run(["ls-tree", "-z", "--full-tree", tree, "--", *rules], env=LITERAL)
         with TemporaryDirectory(dir=self._home) as scratch:
-            for mode, kind, oid, name in _tree(listed):
+            for mode, kind, oid, name in parse_tree(listed):
                 if kind == "blob" and mode != "120000":
                     place = Path(scratch, name)
                     place.parent.mkdir(parents=True, exist_ok=True)
@@ -210,19 +205,19 @@ class GitStore:
     def _raw_differences(self, old: str, new: str) -> list[Change]:
         if old == new:
             return []
-        output = self._run([*_DIFF_TREE, old, new])
+        output = self._run([*DIFF_TREE, old, new])
         return [
-            Change(self._path(name), _blob(modes[0], ids[0]), _blob(modes[1], ids[1]))
-            for modes, ids, name in _raw(output)
+            Change(self._path(name), blob_of(modes[0], ids[0]), blob_of(modes[1], ids[1]))
+            for modes, ids, name in parse_differences(output)
         ]
 
     def blob_at(self, tree: str, path: str) -> Blob | None:
         """Return the blob of a file in a tree; None if the tree lacks it. Raise StoreError."""
         tree, out = self._marks.parts(tree)
         listed = self._run(
-            ["ls-tree", "-z", "--full-tree", tree, "--", self._name(path)], env=_LITERAL
+            ["ls-tree", "-z", "--full-tree", tree, "--", self._name(path)], env=LITERAL
         )
-        blobs = [_blob(mode, oid) for mode, kind, oid, _ in _tree(listed) if kind == "blob"]
+        blobs = [blob_of(mode, oid) for mode, kind, oid, _ in parse_tree(listed) if kind == "blob"]
         return blobs[0] if blobs else out.get(path)
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
@@ -232,101 +227,17 @@ class GitStore:
         if not wanted:
             return empty
         asked = "".join(f"{blob.id}\n" for _, blob in wanted).encode()
-        answers = private_git.batch(
+        answers = parse_blobs(
             self._run(["cat-file", "--batch", "--buffer"], asked, exit_codes=ANY_EXIT_CODE)
         )
         pairs = zip((path for path, _ in wanted), answers, strict=False)
         return empty | {path: data for path, data in pairs if data is not None}
-
-    def head(self) -> str:
-        """Return the commit of HEAD; empty before the first one, or without a repository."""
-        if self._is_plain:
-            return ""
-        return private_git.head(self._git.repository, os.environ)
-
-    def moves_since(self, commit: str, head: str) -> list[HeadMove]:
-        """Return the moves of HEAD since it was last at a commit, oldest first.
-
-        If the log of HEAD lacks that commit, return one move at the time of the log's last change.
-        ``head`` is the commit of HEAD, read before this call. Git writes the log first, so the log
-        has the move to ``head``.
-        """
-        log = Path(self._git.repository.head_log)
-        if not head:
-            return []
-        moves = moves_after(log, commit)
-        if moves is None and head != commit:
-            at = changed_at(str(log))
-            return [HeadMove(commit, head, at, at, is_commit=True)]
-        return moves or []
-
-    def git_contents(
-        self, paths: Sequence[str], since: int, by_agent: Callable[[HeadMove], bool]
-    ) -> dict[str, list[GitContent]]:
-        """Return the contents that checkouts, commits and pulls by the user gave these files.
-
-        ``since`` is a time in nanoseconds. ``by_agent`` tells the moves of HEAD by agents apart.
-        """
-        by_path: dict[str, list[GitContent]] = {}
-        if self._is_plain:
-            return by_path
-        log = Path(self._git.repository.head_log)
-        moves = read_moves(log, since)
-        for is_agents, group in groupby(moves, by_agent):
-            if is_agents:
-                continue
-            run = list(group)
-            contents = self.committed(paths, "", run[-1].new)
-            missing = [path for path in paths if path not in contents]
-            for left in list(dict.fromkeys(move.old for move in run))[-MAX_LEFT_COMMITS:]:
-                contents |= self.committed(missing, left, run[-1].new) if missing else {}
-            for path, data in contents.items():
-                by_path.setdefault(path, []).append(GitContent(data, run[-1].last))
-        stashed = read_moves(log.parent / "refs" / "stash", since)[-1:]
-        if stashed and not by_agent(stashed[0]):
-            for path, data in self.committed(paths, "").items():
-                until = stashed[0].last + SECOND_NS  # files are written after the log
-                by_path.setdefault(path, []).append(GitContent(data, until))
-        return by_path
 
     def changed_since(self, since: int) -> list[str]:
         """Return files changed since a time (ns) that differ from the user's index."""
         self._git.copy_index()
         paths = map(self._path, self._changed_files())
         return [path for path in paths if changed_at(path) >= since]
-
-    def committed(self, paths: Sequence[str], since: str, to: str = "") -> dict[str, bytes | None]:
-        """Return the contents of the ``paths`` that differ between two commits.
-
-        The contents are those in the commit ``to`` ("": HEAD), None for files that it lacks.
-        ``since`` is the other commit ("": before the first one). For a file with a filter, only the
-        content on disk is known, and only if git considers it committed.
-        """
-        from tempfile import TemporaryDirectory
-
-        listed = map(self._name, paths)
-        since = since or self._run(["hash-object", "-t", "tree", "--stdin"]).decode().strip()
-        try:
-            output = _raw(
-                self._run([*_DIFF_TREE, since, to or self.head(), "--", *listed], env=_LITERAL)
-            )
-        except GitError:
-            return {}  # that commit is gone
-        blobs = {name: _blob(modes[1], ids[1]) for modes, ids, name in output}
-        there = {name: blob for name, blob in blobs.items() if blob}
-        contents: dict[str, bytes | None] = dict.fromkeys(blobs.keys() - there.keys())
-        with TemporaryDirectory(dir=self._home) as scratch:
-            filtered = self._git.filtered(list(there))
-            index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
-            plain = {name: blob for name, blob in there.items() if name not in filtered}
-            contents |= self._checked_out_contents(plain, Path(scratch, "out"), index)
-            if filtered:
-                self._git.copy_index(Path(scratch, "index"))
-                contents |= self._unchanged_contents(
-                    {name: there[name] for name in filtered}, index
-                )
-        by_path = {self._path(name): data for name, data in contents.items()}
-        return {path: by_path[path] for path in paths if path in by_path}
 
     # ---- helpers
 
@@ -388,44 +299,6 @@ class GitStore:
         files = (entry for entry in listed.split(b"\0") if entry.startswith(b"100"))
         entries = (entry.split(b"\t", 1) for entry in files)
         return [(meta.split(b" ", 2)[1], os.fsdecode(name)) for meta, name in entries]
-
-    def _checked_out_contents(
-        self, blobs: Mapping[str, Blob], out: Path, index: Mapping[str, str]
-    ) -> dict[str, bytes]:
-        """Return the contents of blobs (by name) as git would check them out.
-
-        Line ends and encodings are converted. Git writes to a temporary directory.
-        """
-        if not blobs:
-            return {}
-        listed = b"".join(
-            f"{blob.mode:o} {blob.id}\t".encode() + os.fsencode(name) + b"\0"
-            for name, blob in blobs.items()
-        )
-        run = self._git.run
-        run(["update-index", "-z", "--index-info"], listed, env=index, converting=True)
-        checkout = ["checkout-index", "-a", "-q", f"--prefix={out}/"]
-        run(checkout, exit_codes=ANY_EXIT_CODE, env=index, converting=True)
-        contents = {name: _content(out / name) for name in blobs}
-        return {name: data for name, data in contents.items() if data is not None}
-
-    def _unchanged_contents(
-        self, blobs: Mapping[str, Blob], index: Mapping[str, str]
-    ) -> dict[str, bytes]:
-        """Return the bytes on disk of files that git considers equal to these blobs (by name)."""
-        env = {**index, **_LITERAL}
-        run = self._git.run
-        listed = run(["ls-files", "-s", "-z", "--", *blobs], env=env)
-        changed = run(["diff-files", "--name-only", "-z", "--", *blobs], env=env).split(b"\0")
-        contents: dict[str, bytes] = {}
-        for entry in filter(None, listed.split(b"\0")):
-            meta, raw = entry.split(b"\t", 1)
-            name = os.fsdecode(raw)
-            data = _content(Path(self._top, name))
-            is_same = meta.split(b" ")[1] == blobs[name].id.encode() and raw not in changed
-            if is_same and data is not None:
-                contents[name] = data
-        return contents
 
     def _choose_files(self, others: Iterable[str]) -> list[str]:
         """Return ``others``, the files that may have changed, and those left out so far."""
@@ -511,7 +384,7 @@ class GitStore:
         return differing, lacking
 
     def _list_files(self, args: Sequence[str]) -> list[str]:
-        output, warnings = self._git.run_with_warnings([*args, *self._pathspec()], env=_LITERAL)
+        output, warnings = self._git.run_with_warnings([*args, *self._pathspec()], env=LITERAL)
         if "--others" in args:
             self._closed = self._unread_directories(warnings)
         return [os.fsdecode(name) for name in output.split(b"\0") if name]
@@ -560,14 +433,6 @@ def _directories(path: str) -> list[str]:
         return []
 
 
-def _content(path: Path) -> bytes | None:
-    """Return the bytes of a file, or the target of a link; None if there is neither."""
-    try:
-        return content(str(path), path.lstat().st_mode)
-    except OSError:
-        return None
-
-
 def _size(path: str) -> int:
     """Return the size of a regular file; -1 if there is none."""
     try:
@@ -575,26 +440,3 @@ def _size(path: str) -> int:
     except OSError:
         return -1
     return info.st_size if stat.S_ISREG(info.st_mode) else -1
-
-
-def _raw(content: bytes) -> Iterable[tuple[tuple[str, str], tuple[str, str], str]]:
-    """Yield modes, object names and path of each record of `--raw -z`."""
-    parts = iter(content.split(b"\0"))
-    for meta in parts:
-        if meta.startswith(b":"):
-            old_mode, new_mode, old, new, _ = meta[1:].decode().split(" ")
-            yield (old_mode, new_mode), (old, new), os.fsdecode(next(parts))
-
-
-def _tree(listed: bytes) -> Iterable[tuple[str, str, str, str]]:
-    """Yield mode, kind, object name and path of each entry of `ls-tree -z`."""
-    for entry in listed.split(b"\0"):
-        if entry:
-            meta, name = entry.split(b"\t", 1)
-            mode, kind, oid = meta.decode().split()
-            yield mode, kind, oid, os.fsdecode(name)
-
-
-def _blob(mode: str, oid: str) -> Blob | None:
-    """Return a blob; None for no file, and for a submodule."""
-    return None if mode in (_NO_FILE, "160000") else Blob(oid, int(mode, 8))

@@ -77,6 +77,8 @@ _FIXED_OPTIONS: Final = {
     "protocol.allow": "never",
     "submodule.recurse": "false",
 }
+LITERAL: Final = {"GIT_LITERAL_PATHSPECS": "1"}
+"""Environment in which paths in arguments are not patterns."""
 NO_PROGRAMS: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 AS_STORED: Final = "* -text -crlf !eol -ident !filter !working-tree-encoding\n"
 """Attributes that make git store the bytes of a file as they are on disk."""
@@ -446,24 +448,6 @@ def _run_process(
         words = next((it for it in lines if it.startswith(("fatal:", "error:"))), lines[0])
         raise GitError(f"git {name}: {words or done.returncode}")
     return done
-
-
-def batch(output: bytes) -> Iterator[bytes | None]:
-    """Yield the contents of the blobs in the output of `cat-file --batch`.
-
-    Yield None for missing objects and for those of other types.
-    """
-    at = 0
-    while (end := output.find(b"\n", at)) >= 0:
-        words = output[at:end].rsplit(b" ", 2)
-        at = end + 1
-        if words[-1].isdigit():
-            size = int(words[-1])
-            is_blob = words[-2] == b"blob" and len(output) > at + size
-            yield output[at : at + size] if is_blob else None
-            at += size + 1
-        else:
-            yield None
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -287,8 +287,8 @@ class Snapshots:
             return "", []
 
         def ask() -> tuple[str, list[HeadMove]]:
-            head = store.head()
-            moves = [] if known is None else store.moves_since(known, head)
+            head = store.history.head()
+            moves = [] if known is None else store.history.moves_since(known, head)
             return moves[-1].new if moves else head, moves
 
         return await to_thread.run_sync(ask)
@@ -297,7 +297,7 @@ class Snapshots:
         self, root: str, paths: Sequence[str], old: str, new: str
     ) -> dict[str, bytes | None]:
         """Return the contents of these files that differ between two commits, from the new one."""
-        return await to_thread.run_sync(self._stores[root].committed, paths, old, new)
+        return await to_thread.run_sync(self._stores[root].history.committed, paths, old, new)
 
     async def git_contents(
         self, roots: Iterable[str], paths: Iterable[str], since: int, by_agent: ByAgent
@@ -310,7 +310,7 @@ class Snapshots:
 
         def ask(root: str, inside: Sequence[str]) -> dict[str, list[GitContent]]:
             try:
-                return self._stores[root].git_contents(inside, since, by_agent)
+                return self._stores[root].history.contents_since(inside, since, by_agent)
             except StoreError:  # a commit is gone
                 return {}
 
