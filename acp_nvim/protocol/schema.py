@@ -35,8 +35,9 @@ def given(value: T | UnsetType | None) -> T | None:
 
 
 class Plain(Struct, frozen=True, gc=False, rename="camel"):
-    """Base of the few types without `_meta`: frozen, camelCase on the wire, unknown fields
-    ignored (v1/extensibility).
+    """Base of the few types without `_meta`: frozen, camelCase on the wire.
+
+    Unknown fields are ignored (v1/extensibility).
     """
 
 
@@ -94,8 +95,9 @@ class RequestPermissionRequest(Wire, frozen=True):
 
 
 class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call_update"):
-    """Change of a tool call. Only `tool_call_id` is required, a list replaces the whole list,
-    null and absent keep the value (v1/tool-calls#updating).
+    """Change of a tool call (v1/tool-calls#updating).
+
+    Only `tool_call_id` is required. A list replaces the whole list; null and absent keep the value.
     """
 
     tool_call_id: ToolCallId
@@ -110,8 +112,9 @@ class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_cal
 
 
 class PermissionToolCall(ToolCallUpdate, frozen=True, tag_field=None, tag=False):
-    """Tool call of a permission request: an update without the tag. It may be the first message
-    with that id (v1/tool-calls#requesting-permission).
+    """Tool call of a permission request (v1/tool-calls#requesting-permission).
+
+    It is an update without the tag, and may be the first message with that id.
     """
 
 
@@ -164,9 +167,7 @@ class AudioContent(Wire, frozen=True, tag_field="type", tag="audio"):
 
 
 class ResourceLink(Wire, frozen=True, tag_field="type", tag="resource_link"):
-    """A resource that the server is capable of reading, included in a prompt or tool call result
-    (v1/content).
-    """
+    """Resource that the server can read, in a prompt or a tool call result (v1/content)."""
 
     name: str
     uri: str
@@ -178,8 +179,9 @@ class ResourceLink(Wire, frozen=True, tag_field="type", tag="resource_link"):
 
 
 class EmbeddedResourceResource(Untagged):
-    """Contents of an embedded resource: text or blob, distinguished by that field
-    (v1/content#embedded-resource).
+    """Contents of an embedded resource: text or blob (v1/content#embedded-resource).
+
+    The name of that field distinguishes the two.
     """
 
     __slots__ = ()
@@ -243,9 +245,7 @@ class Terminal(Wire, frozen=True, tag_field="type", tag="terminal"):
 
 
 class SessionLink(Wire, frozen=True, tag_field="type", tag="session"):
-    """A child session as content of the tool call that started it, schema >= 1.30
-    (v1/subagents).
-    """
+    """Child session, content of the call that started it (v1/subagents, schema >= 1.30)."""
 
     session_id: SessionId
 
@@ -330,8 +330,9 @@ class KillTerminalRequest(Wire, frozen=True):
 
 
 class CreateElicitationRequest(Wire, frozen=True):
-    """Question to the user. The scope is either `session_id` (with `tool_call_id`) or
-    `request_id` (v1/elicitation).
+    """Question to the user (v1/elicitation).
+
+    Its scope is either `session_id`, with or without `tool_call_id`, or `request_id`.
     """
 
     message: str
@@ -358,9 +359,7 @@ StringFormat: TypeAlias = Literal["email", "uri", "date", "date-time"]
 
 
 class EnumOption(Wire, frozen=True):
-    """A titled enum option with a const value, human-readable title, and optional description
-    (v1/elicitation).
-    """
+    """Enum option with a const value, a title and an optional description (v1/elicitation)."""
 
     const: str
     title: str
@@ -535,9 +534,7 @@ class AgentCapabilities(Wire, frozen=True):
 
 
 class PromptCapabilities(Wire, frozen=True):
-    """Prompt capabilities supported by the agent in `session/prompt` requests
-    (v1/initialization#prompt-capabilities).
-    """
+    """Content that the agent accepts in prompts (v1/initialization#prompt-capabilities)."""
 
     image: bool | UnsetType = UNSET
     audio: bool | UnsetType = UNSET
@@ -569,8 +566,9 @@ class SessionCapabilities(Wire, frozen=True):
 
 
 class SessionOptionsCapabilities(Wire, frozen=True):
-    """Support of `session/options`, and of initial values of config options when a session is
-    opened (rfds/session-options, unstable, schema >= 1.31).
+    """Support of `session/options` and of initial values of config options.
+
+    (rfds/session-options, unstable, schema >= 1.31)
     """
 
 
@@ -593,9 +591,7 @@ class SessionSystemPromptCapabilities(Wire, frozen=True):
 
 
 class SessionSystemPromptModeCapabilities(Wire, frozen=True):
-    """System prompt delivery modes the agent supports in addition to `append`
-    (rfds/client-system-prompt).
-    """
+    """Ways to add a system prompt besides `append` (rfds/client-system-prompt)."""
 
     override: SessionSystemPromptOverrideCapabilities | UnsetType | None = UNSET
 
@@ -609,9 +605,7 @@ class SessionForkCapabilities(Wire, frozen=True):
 
 
 class SessionArchiveCapabilities(Wire, frozen=True):
-    """Capabilities for `session/archive` and `session/unarchive`
-    (rfds/session-archive, unstable).
-    """
+    """Support of `session/archive` and `session/unarchive` (rfds/session-archive, unstable)."""
 
 
 class SessionStatusCapabilities(Wire, frozen=True):
@@ -646,9 +640,7 @@ class LogoutCapabilities(Wire, frozen=True):
 
 
 class ProvidersCapabilities(Wire, frozen=True):
-    """Provider configuration capabilities supported by the agent
-    (rfds/custom-llm-endpoint, unstable).
-    """
+    """Support of the configuration of providers (rfds/custom-llm-endpoint, unstable)."""
 
 
 # Typed identifier used for auth method values on the wire (v1/authentication).
@@ -662,9 +654,7 @@ class AuthMethod(Untagged):
 
 
 class AuthMethodTerminal(Wire, AuthMethod, frozen=True, tag_field="type", tag="terminal"):
-    """Login in a terminal: the agent's own command with `args` and `env` added
-    (v1/authentication).
-    """
+    """Login in a terminal: the agent's command with `args` and `env` added (v1/authentication)."""
 
     id: AuthMethodId
     name: str
@@ -674,8 +664,9 @@ class AuthMethodTerminal(Wire, AuthMethod, frozen=True, tag_field="type", tag="t
 
 
 class AuthMethodAgent(Wire, AuthMethod, frozen=True):
-    """Login by the agent itself, through `authenticate`. It has no `type` on the wire, and
-    methods of an unknown type are read as this one (v1/authentication).
+    """Login by the agent itself, through `authenticate` (v1/authentication).
+
+    It has no `type` on the wire, and methods of an unknown type are read as this one.
     """
 
     id: AuthMethodId
@@ -684,8 +675,9 @@ class AuthMethodAgent(Wire, AuthMethod, frozen=True):
 
 
 class AuthMethodEnvVar(Wire, AuthMethod, frozen=True, tag_field="type", tag="env_var"):
-    """Login by environment variables (v1/authentication until 2026-07-27). Agents still send it,
-    the oldest with one `varName`.
+    """Login by environment variables (v1/authentication until 2026-07-27).
+
+    Agents still send it, the oldest with one `varName`.
     """
 
     id: AuthMethodId
@@ -741,9 +733,7 @@ LlmProtocol: TypeAlias = str
 
 
 class ProviderCurrentConfig(Wire, frozen=True):
-    """Current effective non-secret routing configuration for a provider (rfds/custom-llm-endpoint,
-    unstable).
-    """
+    """Present settings of a provider, without secrets (rfds/custom-llm-endpoint, unstable)."""
 
     api_type: LlmProtocol
     base_url: str
@@ -774,8 +764,9 @@ AuthState: TypeAlias = str
 
 
 class AuthAccount(Wire, frozen=True):
-    """An account or credential the agent has configured, such as a signed-in user account or an
-    API key (rfds/get-auth-state, unstable).
+    """Account or credential in the agent's settings (rfds/get-auth-state, unstable).
+
+    For example, it is a signed-in user account or an API key.
     """
 
     label: str
@@ -795,8 +786,9 @@ class NewSessionResponse(Wire, frozen=True):
 
 
 class SessionModelState(Wire, frozen=True):
-    """Available models and the current one, as sent by older agents (v1/session-modes, removed
-    from the protocol on 2026-06-01).
+    """Available models and the current one, as sent by older agents (v1/session-modes).
+
+    They were removed from the protocol on 2026-06-01.
     """
 
     current_model_id: str
@@ -839,8 +831,9 @@ SessionConfigOptionCategory: TypeAlias = str
 
 
 class SessionConfigOption(Wire, frozen=True):
-    """Common fields of config options, whose order is their priority
-    (v1/session-config-options).
+    """Common fields of config options, whose order is their priority.
+
+    (v1/session-config-options)
     """
 
     id: SessionConfigId
@@ -1045,9 +1038,7 @@ ErrorCode: TypeAlias = int
 
 
 class SessionNotification(Wire, frozen=True):
-    """Notification containing a session update from the agent
-    (v1/prompt-turn#3-agent-reports-output).
-    """
+    """Session update from the agent (v1/prompt-turn#3-agent-reports-output)."""
 
     session_id: SessionId
     update: SessionUpdate
@@ -1058,8 +1049,9 @@ MessageId: TypeAlias = str
 
 
 class ContentChunk(Wire, frozen=True):
-    """Chunk of a message. A change of `message_id` starts a new one. Base of the three chunk
-    updates (v1/prompt-turn#3-agent-reports-output).
+    """Chunk of a message, base of three updates (v1/prompt-turn#3-agent-reports-output).
+
+    A change of `message_id` starts a new message.
     """
 
     content: ContentBlock
@@ -1269,17 +1261,13 @@ class CompactionSummaryChunk(
 
 
 class SubagentSessionCapabilities(Wire, frozen=True):
-    """Client-initiated session mutations permitted for a specific subagent session
-    (v1/subagents).
-    """
+    """Methods that the client may use on one subagent session (v1/subagents)."""
 
     cancel: SessionCancelCapabilities | UnsetType | None = UNSET
 
 
 class SessionCancelCapabilities(Wire, frozen=True):
-    """Capability to cancel work in a subagent session without ending that session
-    (v1/subagents).
-    """
+    """Support of cancelling work in a subagent session that stays open (v1/subagents)."""
 
 
 class RunningStateUpdate(Wire, frozen=True, tag_field="state", tag="running"):
@@ -1287,8 +1275,9 @@ class RunningStateUpdate(Wire, frozen=True, tag_field="state", tag="running"):
 
 
 class IdleStateUpdate(Wire, frozen=True, tag_field="state", tag="idle"):
-    """The child is idle. `stop_reason` gives the reason, `error` the details if it is "error"
-    (v1/subagents).
+    """The child is idle (v1/subagents).
+
+    `stop_reason` gives the reason, `error` the details if it is "error".
     """
 
     stop_reason: str | UnsetType | None = UNSET
@@ -1305,8 +1294,9 @@ class UnknownStateUpdate(Wire, frozen=True, tag_field="state", tag="unknown"):
 
 
 class OtherStateUpdate(Plain, frozen=True, tag_field="state", tag="?"):
-    """State that the schema does not list, unchanged. It counts as neither idle nor running
-    (v1/subagents).
+    """State that the schema does not list, unchanged (v1/subagents).
+
+    It counts as neither idle nor running.
     """
 
     state: str = field(name="?tag")
@@ -1362,9 +1352,7 @@ class SessionMessageChunk(
 
 
 class PromptSuggestion(Wire, frozen=True):
-    """Prompt that the user may want to send next (rfds/prompt-suggestions, unstable, schema >=
-    1.31).
-    """
+    """Prompt that the user may want to send next (rfds/prompt-suggestions, schema >= 1.31)."""
 
     prompt: list[ContentBlock]
 
@@ -1372,18 +1360,18 @@ class PromptSuggestion(Wire, frozen=True):
 class PromptSuggestionsUpdate(
     Wire, frozen=True, tag_field="sessionUpdate", tag="prompt_suggestions_update"
 ):
-    """Suggestions for ghost text in the empty composer, which replace the last list
-    (rfds/prompt-suggestions, unstable, schema >= 1.31).
+    """Suggestions for the empty composer, which replace the last list.
+
+    They are ghost text there (rfds/prompt-suggestions, unstable, schema >= 1.31).
     """
 
     suggestions: list[PromptSuggestion]
 
 
 class CursorUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="cursor_update"):
-    """Position in a session, created or updated by its id (rfds/session-cursors, unstable, schema
-    >= 1.33).
+    """Position in a session, created or updated by its id.
 
-    Only the first update has the anchor. Absent capabilities stay, null clears them.
+    (rfds/session-cursors, unstable, schema >= 1.33)
     """
 
     cursor_id: CursorId
@@ -1420,9 +1408,7 @@ class CursorAnchor(Wire, frozen=True):
 
 
 class UnknownUpdate(Plain, frozen=True, tag_field="sessionUpdate", tag="?"):
-    """Update that the schema does not list or that cannot be decoded, unchanged
-    (v1/prompt-turn).
-    """
+    """Unlisted update, or one that cannot be decoded, unchanged (v1/prompt-turn)."""
 
     session_update: str = field(name="?tag")
     raw: dict[str, Any] = field(name="?raw")
@@ -1462,9 +1448,7 @@ class CompleteElicitationNotification(Wire, frozen=True):
 
 
 class AuthStatusUpdateNotification(Wire, frozen=True):
-    """Notification sent by the agent when its authentication status changes (rfds/get-auth-state,
-    unstable).
-    """
+    """Change of the agent's authentication status (rfds/get-auth-state, unstable)."""
 
     state: AuthState
     accounts: list[AuthAccount] | UnsetType = UNSET
@@ -1524,9 +1508,7 @@ class CompactionCapabilities(Plain, frozen=True):
 
 
 class SessionConfigOptionsCapabilities(Wire, frozen=True):
-    """Session configuration option capabilities supported by the client
-    (v1/session-config-options).
-    """
+    """Kinds of config options that the client supports (v1/session-config-options)."""
 
     boolean: BooleanConfigOptionCapabilities | UnsetType | None = UNSET
 
@@ -1540,15 +1522,11 @@ class NoticeCapabilities(Plain, frozen=True):
 
 
 class SubagentCapabilities(Wire, frozen=True):
-    """Capability marker for exposing reusable child sessions as restricted ACP sessions
-    (v1/subagents).
-    """
+    """Support of child sessions of the agent as restricted sessions (v1/subagents)."""
 
 
 class PlanCapabilities(Wire, frozen=True):
-    """Capabilities for receiving `plan_update` and `plan_removed` session updates
-    (rfds/plan-operations, unstable).
-    """
+    """Support of `plan_update` and `plan_removed` (rfds/plan-operations, unstable)."""
 
 
 class AuthCapabilities(Wire, frozen=True):
@@ -1652,8 +1630,9 @@ class McpServerAcp(Wire, McpServer, frozen=True, tag_field="type", tag="acp"):
 
 
 class McpServerStdio(Wire, McpServer, frozen=True):
-    """MCP server started by the agent. It has no `type` on the wire
-    (v1/session-setup#mcp-servers).
+    """MCP server that the agent starts (v1/session-setup#mcp-servers).
+
+    It has no `type` on the wire.
     """
 
     name: str
@@ -1699,9 +1678,7 @@ SessionArchiveFilter: TypeAlias = str
 
 
 class DeleteSessionRequest(Wire, frozen=True):
-    """Request parameters for deleting an existing session from `session/list`
-    (v1/session-delete).
-    """
+    """Request to delete a session from `session/list` (v1/session-delete)."""
 
     session_id: SessionId
 
@@ -1740,8 +1717,9 @@ class SessionStatusRequest(Wire, frozen=True):
 
 
 class SessionOptionsRequest(Wire, frozen=True):
-    """Request for the initial options of a session (rfds/session-options, unstable, schema >=
-    1.31).
+    """Request for the initial options of a session.
+
+    (rfds/session-options, unstable, schema >= 1.31)
     """
 
     cwd: str
@@ -1757,8 +1735,9 @@ class SessionOptionsResponse(Wire, frozen=True):
 
 
 class InitialSessionConfigOption(Wire, frozen=True):
-    """Initial value of a config option. A boolean has `type="boolean"` (rfds/session-options,
-    unstable, schema >= 1.31).
+    """Initial value of a config option. A boolean has `type="boolean"`.
+
+    (rfds/session-options, unstable, schema >= 1.31)
     """
 
     config_id: SessionConfigId
@@ -1798,8 +1777,9 @@ class SetSessionModeRequest(Wire, frozen=True):
 
 
 class SetSessionModelRequest(Wire, frozen=True):
-    """Request parameters for setting the model of an older agent (v1/session-modes, removed from
-    the protocol on 2026-06-01).
+    """Request to set the model of an older agent (v1/session-modes).
+
+    It was removed from the protocol on 2026-06-01.
     """
 
     session_id: SessionId
@@ -1807,8 +1787,9 @@ class SetSessionModelRequest(Wire, frozen=True):
 
 
 class SetSessionConfigOptionRequest(Wire, frozen=True):
-    """Change of a config option. A boolean must have `type="boolean"`, a select value must not
-    (v1/session-config-options).
+    """Change of a config option (v1/session-config-options).
+
+    A boolean must have `type="boolean"`, a select value must not.
     """
 
     session_id: SessionId
@@ -1897,9 +1878,7 @@ class CreateElicitationResponse(Wire, frozen=True):
 class ElicitationAcceptAction(
     CreateElicitationResponse, frozen=True, tag_field="action", tag="accept"
 ):
-    """The user submitted the form, or agreed to open the page (without `content`)
-    (v1/elicitation).
-    """
+    """Acceptance: the submitted form, or the agreement to open a page (v1/elicitation)."""
 
     content: dict[str, ElicitationContentValue] | UnsetType | None = UNSET
 
@@ -1937,8 +1916,9 @@ ElicitationContentValue: TypeAlias = str | int | float | bool | list[str]
 
 
 class MessageMcpResponse(Wire, frozen=True):
-    """Outcome of the inner request: exactly one of a result (null included) and an MCP error
-    (rfds/mcp-over-acp, unstable).
+    """Answer to the inner request: a result or an MCP error (rfds/mcp-over-acp, unstable).
+
+    Exactly one is present; the result may be null.
     """
 
     result: Any = UNSET

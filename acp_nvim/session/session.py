@@ -108,6 +108,8 @@ class Session:
     opening_id = ""
     """Agent's id of the stored session that is being opened here."""
     status: Status = "starting"
+    _last_status: Status = "starting"
+    """Status that began at `since`."""
     title: str | None = None
     topic = ""
     """First prompt, which stands in for a title."""
@@ -172,6 +174,10 @@ class Session:
     """User's message of the running turn, as long as the agent has not sent its id."""
     announced: tuple[Prompt, Message] | None = None
     """Next prompt, already shown, and its message."""
+    edits: Sequence[Mapping[str, Any]] = ()
+    """Pending edits, as `state()` lists them."""
+    checkpoints: Sequence[Mapping[str, Any]] = ()
+    """Checkpoints, as `state()` lists them."""
     entries_before = 0
     """Number of transcript entries when the turn began."""
 
@@ -184,14 +190,12 @@ class Session:
         observer: SessionObserver | None = None,
     ) -> None:
         """Create a session that the agent has not created yet."""
-        # Identity
         self.n = n
         self.agent = agent
         self.cwd = cwd
         self.directories = list(directories)
         self.since = int(time.time())
         """Time at which its status began, in seconds since 1970."""
-        self._last_status = self.status
 
         # Changes
         self.observer = observer or NoObserver()
@@ -222,10 +226,6 @@ class Session:
         """Plans by id, or "" for the one without: documents, and lists of entries."""
         self.dependent_options: set[str] = set()
         """Config options whose values have changed with another one."""
-
-        # Files, as `state()` lists them
-        self.edits: list[dict[str, Any]] = []
-        self.checkpoints: list[dict[str, Any]] = []
 
         # Related sessions
         self.root: Session = self
@@ -301,7 +301,7 @@ class Session:
 
     def set_edits(self, edits: list[dict[str, Any]], *, silent: bool = False) -> None:
         """Set the pending edits for `state().edits`. ``silent`` suppresses the notification."""
-        if edits != self.edits:
+        if edits != list(self.edits):
             self.edits = edits
             if not silent:
                 self.change("edits")

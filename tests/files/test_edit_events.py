@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import anyio
 
@@ -14,8 +13,7 @@ def edit_events(workspace: FakeWorkspace) -> list[tuple[str, list[str]]]:
     """Return the `AcpEdit` events with the hunks that `state().edits` lists."""
     session = workspace.sessions[0]
     heard = session.changes.take_events(1 << 30)
-    edits: list[dict[str, Any]] = session.edits
-    names = sorted(Path(edit["path"]).name for edit in edits)
+    names = sorted(Path(edit["path"]).name for edit in session.edits)
     return [(Path(it.data["path"]).name, names) for it in heard if it.name == "AcpEdit"]
 
 

@@ -118,9 +118,13 @@ end
 ---@param wait fun(fn: fun())
 ---@param fn fun()
 local function within(limit_ms, wait, fn)
-  local go = require('acp.base.once')(fn)
+  local is_over = false
+  local go = require('acp.base.once')(function()
+    is_over = true
+    fn()
+  end)
   wait(go)
-  vim.defer_fn(go, limit_ms)
+  if not is_over then vim.defer_fn(go, limit_ms) end
 end
 
 ---@alias acp.Respond fun(err?: lsp.ResponseError, result?: any)
