@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acp_nvim.files.changes.mentions import Mentions
 from tests.support.waiting import PATIENCE_S
@@ -42,6 +44,12 @@ CASES = [
     ("cp -r /tmp/x /w", set(), {"/w/a.py"}),
     ("echo 'open quote > a.txt", {"/w/a.txt"}, {"/w/c"}),
     ("cat > a.txt <<'EOF'\nb.txt is not written\nEOF", {"/w/a.txt"}, {"/w/c"}),
+    ("jq '.[]' a.json > b.json", {"/w/b.json"}, {"/w/c"}),
+    ("rm [!] [z-a] 'x[\\w-.]' a.txt", {"/w/a.txt"}, {"/w/z"}),
+    ("rm f[]1] g[a&&b] h[+--]", {"/w/f]", "/w/g&", "/w/h,"}, {"/w/f2", "/w/gc", "/w/h."}),
+    ("rm x[]* a*b*c*.txt", {"/w/x[]y", "/w/acbbcd.txt"}, {"/w/x]", "/w/acb.txt"}),
+    ("cd 'a\0b'; rm x.txt", {"/w/x.txt"}, {"/w/y.txt"}),
+    (f"cat > a.c <<'E'\n/{'*' * 70}\n{'*a' * 40}\nE", {"/w/a.c"}, {f"/w/{'a' * 50}/b.c"}),
     ("", set(), {"/w/a.py"}),
 ]
 
@@ -51,6 +59,13 @@ def test_a_command_names_these_files(command: str, named: set[str], others: set[
     mentions = Mentions()
     mentions.add_command(command, "/w")
     assert mentions.named_among([*named, *others]) == named
+
+
+@given(st.text("ab./*?[]!^-&|~\\'\" \n\0$"))
+def test_any_command_can_be_parsed(command: str) -> None:
+    mentions = Mentions()
+    mentions.add_command(command, "/w\0")
+    mentions.named_among(["/w/a/b"])
 
 
 def test_a_title_names_files_and_no_folders() -> None:

@@ -126,10 +126,10 @@ def _patterns(globs: Sequence[str]) -> _Patterns:
     for glob in globs:
         expanded = os.path.expanduser(glob).replace(os.sep, "/")  # noqa: PTH111
         if expanded.startswith("/"):
-            anchored.append(_translate(expanded[1:]))
+            anchored.append(translate_glob(expanded[1:]))
         else:
             below_it = "" if "/" in glob else "(?:/.*)?"
-            anywhere.append(_translate(expanded) + below_it)
+            anywhere.append(translate_glob(expanded) + below_it)
     return _Patterns(_alternatives(anywhere, "(?:.*/)?"), _alternatives(anchored))
 
 
@@ -146,7 +146,7 @@ _FOLDERS: Final = {"**/": "(?:.*?/)??", "**": ".*?"}
 
 def _class(token: str) -> str:
     """Translate a character class; escape an invalid one."""
-    inner = re.sub(r"[\\\[&|~]", r"\\\g<0>", token[1:-1])
+    inner = re.sub(r"[\\\[&|~]|(?<=-)-", r"\\\g<0>", token[1:-1])
     written = "[" + ("^" + inner[1:] if inner.startswith("!") else inner) + "]"
     try:
         re.compile(written)
@@ -162,7 +162,7 @@ def _plain(token: str) -> str:
     return "(?!/)" + _class(token) if len(token) > 1 else re.escape(token)
 
 
-def _translate(glob: str) -> str:
+def translate_glob(glob: str) -> str:
     """Translate a glob to a regular expression over a path with slashes.
 
     Agents write globs too, so no glob may take exponential time: the text after a wildcard is

@@ -11,9 +11,11 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from threading import Lock
 from typing import Final
 
+from acp_nvim.files.bytes.paths import translate_glob
 from acp_nvim.patterns import late
 
 MAX_TEXT: Final = 16_384
@@ -21,6 +23,8 @@ MAX_TEXT: Final = 16_384
 MAX_PATH: Final = 4096
 MAX_NESTED: Final = 2
 """Maximum depth of quoted commands that are parsed."""
+MAX_FOLDERS: Final = 20
+"""Maximum number of folders that a command enters by `cd`."""
 _WORD: Final = late(r"(?:\\.|[^\s;|&<>()`\"'=,:{}\\])+")
 _QUOTED: Final = late(r"\"([^\"]+)\"|'([^']+)'")
 _GLOB: Final = late(r"[*?\[]")
@@ -72,7 +76,7 @@ class Mentions:
         self._add(title, directory, is_command=False)
 
     def _add(self, text: str, directory: str, *, is_command: bool) -> None:
-        key = text[:MAX_TEXT], directory, is_command
+        key = text[:MAX_TEXT].replace("\0", " "), directory.replace("\0", " "), is_command
         if key not in self._read:
             self._unread[key] = None
             self.has_new_names = True
@@ -100,8 +104,9 @@ class Mentions:
     def _parse(self, text: str, directory: str, is_command: bool) -> None:
         bases = [os.path.realpath(directory)]
         if is_command:
-            entered = (next(filter(None, groups)) for groups in _DIRECTORY.findall(text))
-            bases += [os.path.realpath(os.path.join(bases[0], folder)) for folder in entered]  # noqa: PTH118
+            entered = dict.fromkeys(next(filter(None, found)) for found in _DIRECTORY.findall(text))
+            for folder in islice(entered, MAX_FOLDERS):
+                bases.append(os.path.realpath(os.path.join(bases[0], folder)))  # noqa: PTH118
         for base in bases:
             for word in words(text):
                 if _GLOB.search(word) and is_command:
@@ -156,7 +161,7 @@ def _folders_written_to(text: str) -> Iterator[str]:
 
 def _resolve_word(base: str, word: str) -> Iterator[str]:
     """Yield the path that a word may be, with symlinks followed and not."""
-    if not word or len(word) > MAX_PATH or "\0" in word:
+    if not word or len(word) > MAX_PATH:
         return
     path = os.path.normpath(os.path.join(base, os.path.expanduser(word)))  # noqa: PTH111, PTH118
     yield path
@@ -172,24 +177,8 @@ def _parent_folders(path: str) -> Iterator[str]:
 
 def _glob_pattern(base: str, word: str, everywhere: bool) -> re.Pattern[str]:
     """Return the pattern of the paths that a glob matches."""
-    path = os.path.normpath(os.path.join(base, word))  # noqa: PTH118
-    if everywhere and "/" not in word:
-        return re.compile(f"{re.escape(base)}/(?:.*/)?{_translate_part(word)}", re.DOTALL)
-    parts = [".*" if part == "**" else _translate_part(part) for part in path.split("/")]
-    return re.compile("/".join(parts).replace("/.*/", "/(?:.*/)?"), re.DOTALL)
-
-
-def _translate_part(part: str) -> str:
-    """Return the pattern of one part of a glob."""
-    pattern = ""
-    for token in re.findall(r"\[[!^]?\]?[^\]]*\]|.", part, re.DOTALL):
-        if token == "*":
-            pattern += "[^/]*"
-        elif token == "?":
-            pattern += "[^/]"
-        elif len(token) > 1:
-            inner = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-            pattern += f"[{'^' + inner[1:] if inner[:1] in '!^' else inner}]"
-        else:
-            pattern += re.escape(token)
-    return pattern
+    above = "**" if everywhere and "/" not in word else ""
+    glob = os.path.join(_GLOB.sub(r"[\g<0>]", base), above, word)  # noqa: PTH118
+    parts = os.path.normpath(glob).replace("[^", "[!").split("/")
+    stars = [part if part == "**" else re.sub(r"\*+", "*", part) for part in parts]
+    return re.compile(translate_glob("/".join(stars)), re.DOTALL)
