@@ -17,13 +17,10 @@ from acp_nvim.agent.notify import notify
 from acp_nvim.agent.observers import ConversationObservers
 from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.agent.prompts.conversation import Conversation
-from acp_nvim.agent.prompts.own_turns import OwnTurns
 from acp_nvim.agent.restarts import Restarts
 from acp_nvim.agent.serving.consent import Consent
 from acp_nvim.agent.serving.file_requests import Access, FileRequests
-from acp_nvim.agent.serving.overwrites import Overwrites
 from acp_nvim.agent.serving.proposed_edits import ProposedEdits
-from acp_nvim.agent.serving.tool_call_watch import ToolCallWatch
 from acp_nvim.agent.surroundings import (
     AgentLaunch,
     AgentServices,
@@ -34,7 +31,7 @@ from acp_nvim.agent.transport.stdio import EarlyStart, StdioTransport
 from acp_nvim.files.files import Files
 from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.files.workspace import Workspace
-from acp_nvim.host.editor_tools import EditorTools, ToolTurns
+from acp_nvim.host.editor_tools import EditorTools
 from acp_nvim.host.observers import HostObservers, SessionEvents
 from acp_nvim.host.review_view import ReviewView
 from acp_nvim.host.session_list import ForeignSessions, SessionList, SubagentRegistry
@@ -53,13 +50,9 @@ from acp_nvim.nvim.memory import Memory
 from acp_nvim.nvim.notices import LimitReports, Notices
 from acp_nvim.nvim.pace import Pace
 from acp_nvim.nvim.screen import Screen
-from acp_nvim.nvim.tool_editor import ToolEditor
 from acp_nvim.nvim.user_options import UserOptions, via_words
-from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
-from acp_nvim.tools.server.over_acp import McpOverAcp
-from acp_nvim.tools.server.tool_socket import ToolSocket
 from acp_nvim.tools.server.toolbox import Toolbox
 from acp_nvim.verbs import Args, Verbs
 
@@ -90,27 +83,26 @@ class Host:
         self.choose, self.ask_text = self.asking.choose, self.asking.ask_text
         self.buffers = NvimBuffers(bridge)
         self.async_calls = AsyncCalls(bridge)
-        self.tool_editor = ToolEditor(bridge, self.async_calls)
-        self.extensions = lua_extensions(
-            bridge, self.screen.push, lambda: self.settings().extensions
-        )
+        self.extensions = lua_extensions(bridge, self.screen.push, self.options.extensions)
         self.flow = Flow(self.screen, self.pace, self.settings, self.limit_reports.report)
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
         self.subagents = SubagentRegistry(self.screen, self.session_list)
         self.foreign_sessions = ForeignSessions(self.screen, self.session_list)
         self.comments = Comments(self.screen.push)
         self.files = self._files()
-        self.live = LiveTexts(self.files)
-        self.proposed = ProposedEdits(self.files, self.live, self.comments)
-        self.workspace = self._workspace()
-        self.observer = self._observer()
+        live = LiveTexts(self.files)
+        self.proposed = ProposedEdits(self.files, live, self.comments)
+        self.workspace = self._workspace(live)
+        self.observer = SessionEvents(self.screen, self.pace, self.workspace, self.tasks)
         self.toolbox = Toolbox((), self.notices.on_error, late=self.observers.tool_lists)
-        self.tools = self._tools()
+        self.tools = EditorTools(self.toolbox, self.options.runtime_directory, self.tasks)
         self.reaper = Reaper(agent)
         self.early_start = EarlyStart(agent)
         self.agents = Agents(self._surroundings(), self.options.spec)
         self.sessions = self._sessions()
-        self.restarts = Restarts(self.agents, self.sessions.open_with)
+        self.restarts = Restarts(
+            self.agents, self.sessions.open_with, self.observers.agent_restarted
+        )
         self.frames = self._frames()
         self._observe()
         self._parts: dict[type, Any] = {}
@@ -126,28 +118,16 @@ class Host:
         )
         return Files(self.buffers, view, self.options.files, self.session_list.all)
 
-    def _workspace(self) -> Workspace[Session]:
+    def _workspace(self, live: LiveTexts) -> Workspace[Session]:
         return Workspace(
             self.files,
-            self.live,
+            live,
             self.tasks,
             self.proposed,
             Access(),
             _follow,
             self.foreign_sessions,
         )
-
-    def _observer(self) -> SessionEvents:
-        watch = ToolCallWatch(self.workspace.tool_calls)
-        own_turns = OwnTurns(self.tasks, self.workspace)
-        overwrites = Overwrites(self.live.text, self.tasks)
-        return SessionEvents(self.screen, self.pace, watch, own_turns, overwrites)
-
-    def _tools(self) -> EditorTools:
-        tool_socket = ToolSocket(
-            self.toolbox, self.tasks, lambda: self.settings().stdpath.get("run")
-        )
-        return EditorTools(self.toolbox, tool_socket, McpOverAcp(self.toolbox), self.tasks)
 
     def _surroundings(self) -> Surroundings[Connection]:
         return Surroundings(
@@ -165,7 +145,7 @@ class Host:
                 files=FileRequests(self.workspace.agent_files, self.observers.file_read),
                 tools=self.tools,
                 extensions=self.extensions,
-                consent=Consent(self.problem, lambda: self.options.data_file("mcp.json")),
+                consent=Consent(self.problem, partial(self.options.data_file, "mcp.json")),
                 ask_unscoped=self.unscoped_questions.ask,
                 new_child=self.subagents.child,
             ),
@@ -208,14 +188,9 @@ class Host:
         self.observers.frame_producers.append(self.screen.collect)
         self.connection_observers.on_limit_exceeded.append(self.limit_reports.report)
         conversations = self.conversation_observers
-        tools = ToolTurns(self.tools, self.tool_editor)
-        conversations.on_turn_starting.append(tools.on_turn_starting)
-        conversations.on_turn_cancelled.append(self.toolbox.cancel)
-        conversations.on_agent_left.append(tools.on_agent_left)
         conversations.on_open_failed.append(self.sessions.on_open_failed)
-        conversations.on_prompt_sent.append(self.tools.on_prompt_sent)
         conversations.on_worth_storing.append(self.sessions.on_worth_storing)
-        conversations.on_turn_ended.extend((tools.on_turn_ended, memory.on_turn_ended))
+        conversations.on_turn_ended.append(memory.on_turn_ended)
         self.verbs.add("acp_nvim.host.verbs", "setup", "ping", "picked", "typed", "async_reply")
 
     # -- for features -----------------------------------------------------------------------------
@@ -238,22 +213,6 @@ class Host:
     def run(self, verb: str, args: Args) -> None:
         """Run a verb, which may belong to another feature."""
         self.verbs.run(self, verb, args)
-
-    def decision(self, decision_id: str) -> Decision | None:
-        """Return a pending decision by its id, from all sessions and outside of them."""
-        asked = [session.decisions for session in self.session_list.all()]
-        asked.append(self.unscoped_questions.decisions)
-        matches = (decisions.get(decision_id) for decisions in asked)
-        return next((decision for decision in matches if decision is not None), None)
-
-    async def restart(self, name: str) -> None:
-        """End an agent's process tree, start it again and reopen its sessions.
-
-        Raise `UnknownAgent`.
-        """
-        connection = await self.restarts.restart(name)
-        if connection is not None and await connection.ready():
-            notify(self.observers.on_agent_restarted, name)
 
     async def close(self) -> None:
         """End all agents with their process trees, then save and close the rest."""

@@ -26,31 +26,41 @@ continue, to limit the load on a server that ends each connection.
 class Restarts:
     """Running restarts, at most one per agent. `stop` ends one."""
 
-    def __init__(self, agents: Agents, served: Callable[[str], list[Conversation]]) -> None:
-        """`served` returns the conversations of an agent's open sessions."""
+    def __init__(
+        self,
+        agents: Agents,
+        served: Callable[[str], list[Conversation]],
+        on_restarted: Callable[[str], None],
+    ) -> None:
+        """`served` returns the conversations of an agent's open sessions.
+
+        `on_restarted` is called with the name of an agent that is ready again.
+        """
         self._agents = agents
         self._served = served
+        self._on_restarted = on_restarted
         self._restarting: set[str] = set()
 
-    async def restart(self, name: str) -> Connection | None:
+    async def restart(self, name: str) -> None:
         """End an agent's process tree, start it again and reopen its sessions.
 
-        Return None if a restart is running already or the user stopped the agent meanwhile. Raise
-        `UnknownAgent`.
+        Do nothing if a restart is running already. Raise `UnknownAgent`.
         """
         if name in self._restarting:
-            return None
+            return
         self._restarting.add(name)
         try:
             for conversation in self._served(name):
                 conversation.prepare_restart()
             await self._agents.stop(name)
-            if name in self._restarting:
-                return self._start(name)
-            self._report_stopped(name)
-            return None
+            if name not in self._restarting:  # the user has stopped the agent meanwhile
+                self._report_stopped(name)
+                return
+            connection = self._start(name)
         finally:
             self._restarting.discard(name)
+        if await connection.ready():
+            self._on_restarted(name)
 
     def _start(self, name: str) -> Connection:
         try:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import anyio
-from msgspec import Struct
 
 from acp_nvim import wording
-from acp_nvim.agent.observers import TurnStart
 from acp_nvim.agent.opening.session_params import OWN
 from acp_nvim.agent.serving.servers import OwnServer, Route
-from acp_nvim.nvim.tool_editor import ToolEditor
 from acp_nvim.protocol import schema
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
@@ -38,15 +34,14 @@ class EditorTools:
     def __init__(
         self,
         toolbox: Toolbox,
-        tool_socket: ToolSocket,
-        over_acp: McpOverAcp,
+        runtime_directory: Callable[[], str | None],
         tasks: Tasks,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self._toolbox = toolbox
-        self._socket = tool_socket
-        self._over_acp = over_acp
-        self.message = over_acp.message
+        """``runtime_directory`` returns the directory for the socket, None if it is not known."""
+        self._socket = ToolSocket(toolbox, tasks, runtime_directory)
+        self._over_acp = McpOverAcp(toolbox)
+        self.message = self._over_acp.message
         self._tasks = tasks
         self._patience_s = patience_s
         self._prompted: set[str] = set()
@@ -112,25 +107,3 @@ def _relay_server(access: SocketAccess) -> schema.McpServerStdio:
     variables = {"ACP_NVIM_SOCKET": access.address, "ACP_NVIM_TOKEN": access.token}
     env = [schema.EnvVariable(name, value) for name, value in variables.items()]
     return schema.McpServerStdio(OWN, sys.executable, ["-I", "-S", RELAY], env)
-
-
-class ToolTurns(Struct, frozen=True, eq=False):
-    """Observer of all turns for the editor's tools."""
-
-    tools: EditorTools
-    editor: ToolEditor
-
-    async def on_turn_starting(self, turn: TurnStart) -> None:
-        """Prepare Neovim, which has time until the agent calls a tool."""
-        if turn.session.tools is not None and not turn.is_at_agent:
-            asyncio.get_running_loop().call_soon(self.editor.turn_began, turn.session)
-
-    async def on_turn_ended(self, session: Session) -> None:
-        if session.tools is not None:
-            self.editor.turn_ended(session)
-
-    def on_agent_left(self, session: Session) -> None:
-        """Withdraw the tools from a session that is closed or whose agent has ended."""
-        if session.tools is not None:
-            self.editor.on_session_closed(session)
-        self.tools.withdraw(session)

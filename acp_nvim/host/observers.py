@@ -13,10 +13,12 @@ from acp_nvim.agent.prompts.own_turns import OwnTurns
 from acp_nvim.agent.serving.overwrites import Overwrites
 from acp_nvim.agent.serving.tool_call_watch import ToolCallWatch
 from acp_nvim.edits.pending import Pending
+from acp_nvim.files.workspace import Workspace
 from acp_nvim.nvim.pace import Pace
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
+from acp_nvim.tasks import Tasks
 from acp_nvim.tools.server.toolbox import ToolList
 
 Op: TypeAlias = list[Any]
@@ -91,6 +93,10 @@ class HostObservers(Struct, frozen=True, eq=False):
         """Report a session that is new here, or restored."""
         notify(self.on_session_added, session)
 
+    def agent_restarted(self, agent: str) -> None:
+        """Report that an agent is ready again after a restart."""
+        notify(self.on_agent_restarted, agent)
+
     def stop_work(self, session: Session) -> bool:
         """End work of the host for a session. Return whether there was any."""
         return sum(stop(session) for stop in self.stops) > 0
@@ -107,15 +113,14 @@ class SessionEvents:
         self,
         screen: Screen,
         pace: Pace,
-        tool_calls: ToolCallWatch,
-        own_turns: OwnTurns,
-        overwrites: Overwrites,
+        workspace: Workspace[Session],
+        tasks: Tasks,
     ) -> None:
-        self._overwrites = overwrites
-        self._own_turns = own_turns
+        self._overwrites = Overwrites(workspace.live.text, tasks)
+        self._own_turns = OwnTurns(tasks, workspace)
         self._screen = screen
         self._pace = pace
-        self._tool_calls = tool_calls
+        self._tool_calls = ToolCallWatch(workspace.tool_calls)
         self.on_stream = pace.wake
         """Called for each chunk. For speed it is `Pace.wake` itself."""
 

@@ -1,4 +1,4 @@
-"""Pending questions named by verbs."""
+"""Pending questions by id."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.verbs import Args
 
 
+def find_question(host: Host, question_id: object) -> Decision | None:
+    """Return a pending question by its id, from all sessions and outside of them."""
+    asked = [session.decisions for session in host.session_list.all()]
+    asked.append(host.unscoped_questions.decisions)
+    matches = (decisions.get(str(question_id)) for decisions in asked)
+    return next((decision for decision in matches if decision is not None), None)
+
+
 def pending_question(host: Host, args: Args) -> Decision | None:
     """Return the pending question that a verb names, or tell the user that it is over."""
-    decision = host.decision(str(args.get("id")))
+    decision = find_question(host, args.get("id"))
     if decision is None:
         host.echo("warn", wording.QUESTION_OVER)
     return decision

@@ -59,6 +59,14 @@ class UserOptions:
         data = self.data()
         return data / name if data is not None else None
 
+    def runtime_directory(self) -> str | None:
+        """Return `stdpath('run')`, or None before the verb `setup`."""
+        return self._settings.stdpath.get("run")
+
+    def extensions(self) -> list[str]:
+        """Return the names of extension methods that the user handles."""
+        return self._settings.extensions
+
     def cache(self, name: str) -> Path:
         """Return a cache directory of the plugin that only the user can read."""
         root = self._settings.stdpath.get("cache")

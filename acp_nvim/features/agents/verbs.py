@@ -38,7 +38,7 @@ def agent(host: Host, args: Args) -> None:
 @verb("restart")
 async def restart(host: Host, args: Args) -> None:
     """End an agent's process tree, start it again and reopen its sessions."""
-    await host.restart(host.sessions.agent_name(args.get("agent")))
+    await host.restarts.restart(host.sessions.agent_name(args.get("agent")))
 
 
 @verb("stop")

@@ -133,7 +133,7 @@ async def _log_in_by_env(
         values[variable.name] = value
     host.agents.variables.give(name, auth.identity(method), values)
     host.echo("info", words.VALUES_TAKEN.format(agent=title))
-    await host.restart(name)
+    await host.restarts.restart(name)
 
 
 async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) -> bool:
@@ -170,7 +170,7 @@ async def _log_in_by_terminal(host: Host, connection: Connection, run: auth.Term
         )
         return
     host.echo("info", words.LOGGED_IN.format(agent=connection.title))
-    await host.restart(name)
+    await host.restarts.restart(name)
 
 
 def _terminal_command(connection: Connection, run: auth.TerminalLogin) -> dict[str, Any]:
@@ -195,7 +195,7 @@ async def logout(host: Host, args: Args) -> None:
     connection = host.agents.connections.get(name)
     if host.agents.variables.forget(name) and connection is not None and connection.is_alive:
         host.echo("info", words.LOGGED_OUT.format(agent=connection.title))
-        await host.restart(name)
+        await host.restarts.restart(name)
         return
     if connection is None or not connection.is_alive or not await connection.ready():
         host.echo("info", wording.AGENT_NOT_RUNNING.format(agent=name))

@@ -8,7 +8,7 @@ from acp_nvim import wording
 from acp_nvim.agent.serving.proposed_edits import diagnostic_marks, has_edits, proposal_table
 from acp_nvim.app import Host
 from acp_nvim.features.permissions import words
-from acp_nvim.host.questions import pending_question
+from acp_nvim.host.questions import find_question, pending_question
 from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Option, Outcome
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
@@ -20,7 +20,7 @@ MAX_NAMED = 20
 @verb("answer")
 def answer(host: Host, args: Args) -> None:
     """Answer a pending decision by its id (Lua's `answer()`). No choice means cancelled."""
-    decision, choice = host.decision(str(args.get("id"))), args.get("choice")
+    decision, choice = find_question(host, args.get("id")), args.get("choice")
     content = args.get("content")
     if decision is None:
         host.echo("warn", wording.NO_QUESTION.format(id=args.get("id")))
@@ -99,7 +99,7 @@ async def propose(host: Host, args: Args) -> None:
     if decision_id is None:
         host.echo("info", wording.NO_EDITS)
         return
-    decision = host.decision(str(decision_id))
+    decision = find_question(host, decision_id)
     session = _session_of(host, decision) if decision is not None else None
     if decision is None or session is None:
         host.echo("warn", wording.QUESTION_OVER)

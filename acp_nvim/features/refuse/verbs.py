@@ -6,6 +6,7 @@ from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.app import Host
+from acp_nvim.host.questions import find_question
 from acp_nvim.protocol.errors import ProtocolError, RequestError
 from acp_nvim.session import queue
 from acp_nvim.session.prompts import Prompt
@@ -22,7 +23,7 @@ def refuse(host: Host, args: Args) -> None:
     The reason of a question that is over, or that has no such option, goes into the composer of its
     session.
     """
-    decision, reason = host.decision(str(args["id"])), str(args["reason"])
+    decision, reason = find_question(host, args["id"]), str(args["reason"])
     if decision is None:
         host.echo("warn", wording.QUESTION_OVER)
         host.screen.push("composer", args.get("session"), reason, [], [])
@@ -40,7 +41,7 @@ def explain(host: Host, args: Args) -> None:
 
     Without an option the question is cancelled.
     """
-    decision, choice = host.decision(str(args["id"])), args.get("option")
+    decision, choice = find_question(host, args["id"]), args.get("option")
     if decision is None:
         host.echo("warn", wording.NO_QUESTION.format(id=args["id"]))
         return

@@ -9,6 +9,7 @@ from acp_nvim.agent.serving import kept_rules
 from acp_nvim.agent.serving.kept_rules import KeptRule
 from acp_nvim.app import Host
 from acp_nvim.features.rules import store, words
+from acp_nvim.host.questions import find_question
 from acp_nvim.render.text import visible
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.rules import Rule
@@ -68,7 +69,7 @@ def offer_rule(host: Host, args: Args) -> None:
     With `alone`, the agent has no option of kind allow_always. Then the user's consent to the rule
     also allows the action once.
     """
-    decision = host.decision(str(args["id"]))
+    decision = find_question(host, args["id"])
     offer = None if decision is None else _rule(host, decision)
     if decision is None or offer is None:
         if decision is not None and args.get("alone"):
@@ -87,7 +88,7 @@ async def _offer(
         return
     if args.get("alone"):
         option = decision.first("allow_once")
-        if option is None or host.decision(str(args["id"])) is not decision:
+        if option is None or find_question(host, args["id"]) is not decision:
             host.echo("warn", wording.QUESTION_OVER)
             return
         host.run("choose", {**args, "option": option.id})

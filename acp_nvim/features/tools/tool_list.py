@@ -6,6 +6,7 @@ from typing import Any
 
 from acp_nvim.app import Host
 from acp_nvim.nvim.language_servers import NvimDocuments, NvimLanguageServers
+from acp_nvim.nvim.tool_editor import ToolEditor
 from acp_nvim.tools.asking.read_file import read_tool
 from acp_nvim.tools.asking.reading import reading_tools
 from acp_nvim.tools.asking.searcher import ProgramSearcher
@@ -16,7 +17,7 @@ from acp_nvim.tools.files import ToolFiles
 from acp_nvim.tools.server.tool import Tool
 
 
-def own_tools(host: Host, permissions: Permissions) -> list[Tool[Any]]:
+def own_tools(host: Host, permissions: Permissions, editor: ToolEditor) -> list[Tool[Any]]:
     """Return the editor's tools in the order of the list."""
     files, calls = host.workspace.agent_files, host.async_calls
     tool_files = ToolFiles(files, host.workspace.files.buffers, host.options.files)
@@ -24,7 +25,7 @@ def own_tools(host: Host, permissions: Permissions) -> list[Tool[Any]]:
     documents = NvimDocuments(host.bridge, calls)
     changes = Changes(files, host.workspace.change_sets, permissions)
     return [
-        *reading_tools(servers, host.tool_editor, tool_files, ProgramSearcher()),
+        *reading_tools(servers, editor, tool_files, ProgramSearcher()),
         *writing_tools(servers, documents, changes),
         read_tool(files, host.observers.file_read),
     ]

@@ -46,8 +46,7 @@ async def tools_of(run: Path, patience_s: float) -> AsyncIterator[EditorTools]:
     async with anyio.create_task_group() as group:
         tasks = Tasks(group, no_fault)
         toolbox = Toolbox([ECHO], no_fault)
-        tool_socket = ToolSocket(toolbox, tasks, lambda: str(run))
-        tools = EditorTools(toolbox, tool_socket, McpOverAcp(toolbox), tasks, patience_s)
+        tools = EditorTools(toolbox, lambda: str(run), tasks, patience_s)
         yield tools
         tools.close()
         group.cancel_scope.cancel()
@@ -88,9 +87,9 @@ async def test_every_tool_is_described_and_can_be_called(tmp_path: Path) -> None
             workspace=fake.core,
             options=SimpleNamespace(files=lambda: fake.options),
             observers=HostObservers(),
-            **dict.fromkeys(("bridge", "async_calls", "tool_editor")),
+            **dict.fromkeys(("bridge", "async_calls")),
         )
-        tools = own_tools(host, nobody)
+        tools = own_tools(host, nobody, nobody)
     assert len(tools) > 10
     assert [(tool.name, tool.writes) for tool in tools] == list(WRITES.items())
     for tool in tools:
