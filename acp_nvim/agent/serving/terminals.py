@@ -238,11 +238,8 @@ class AgentTerminals:
         if (session.n, command.judged) in self._allowed:
             return True
         for call in session.tool_calls.open():
-            if not any(_is_shown_by(one, command.judged, session) for one in commands(call)):
-                continue
             for decision in session.entries[call].decisions:
-                option = decision.outcome and decision.outcome.option
-                if option and option.kind.startswith("allow") and decision.id not in self._used:
+                if decision.id not in self._used and _has_allowed(decision, command, session):
                     self._used.add(decision.id)
                     return True
         return False
@@ -334,6 +331,14 @@ class AgentTerminals:
 
 async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOutputResponse:
     return response
+
+
+def _has_allowed(decision: Decision, command: Command, session: Session) -> bool:
+    """Return whether the user, or a rule, has allowed a permission that showed this command."""
+    option = decision.outcome and decision.outcome.option
+    if option is None or decision.record is None or not option.kind.startswith("allow"):
+        return False
+    return any(_is_shown_by(one, command.judged, session) for one in commands(decision.record))
 
 
 def _is_shown_by(shown: RequestedCommand, requested: RequestedCommand, session: Session) -> bool:
