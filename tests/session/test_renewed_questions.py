@@ -99,10 +99,22 @@ def test_an_answered_question_keeps_the_call_as_it_was() -> None:
     assert (decision.record.title, list(decision.record.content)) == ("Run it", [DIFF])
 
 
+@pytest.mark.parametrize("kind", [schema.ToolCall, schema.ToolCallUpdate])
+def test_a_call_that_ends_during_its_question_does_not_leave_it_behind(kind: Any) -> None:
+    """Otherwise its id would name a new call, and the question would show the old one."""
+    session, decision = asked()
+    update_call(session, status="completed")
+    call_updates.upsert(session, kind("c", title="Remove it"))
+    assert (decision.id != "first", decision.title) == (True, "Remove it")
+    decision.resolve(Outcome("selected", decision.options[0]))
+    call_updates.upsert(session, kind("c", title="Another"))
+    assert len(session.entries) == (2 if kind is schema.ToolCall else 1)
+
+
 def test_a_renewed_question_is_the_newest() -> None:
     session, decision = asked()
     call = session.tool_calls.by_id["c"]
-    other = Decision("d9", "permission", "other")
+    other = Decision("other", "permission", "other")
     session.ask(other)
     state.take_changes(session)
     update_call(session, title="Remove it")

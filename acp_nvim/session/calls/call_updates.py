@@ -44,7 +44,11 @@ def upsert_all(
     try:
         for update in updates:
             call = known.get(update.tool_call_id)
-            if call is None or (call.status in FINISHED and begins_new(call, update, turn)):
+            if call is None or (
+                call.status in FINISHED
+                and begins_new(call, update, turn)
+                and entries[call].open_question is None
+            ):
                 if call is None and update.__class__ is schema.ToolCallUpdate:
                     unknown.append(update.tool_call_id)
                 entry = _add(session, update, is_question=is_question)
