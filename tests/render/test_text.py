@@ -30,6 +30,7 @@ SPELLED = [
     ("rm\u00ad -\u200drf", "rm<U+00AD> -<U+200D>rf"),
     ("\u115f\u3164\uffa0", "<U+115F><U+3164><U+FFA0>"),
     ("a\ufe0f\U000e0041\u2061", "a<U+FE0F><U+E0041><U+2061>"),
+    ("\ufff0\U0001bca0\U0001d173", "<U+FFF0><U+1BCA0><U+1D173>"),
     ("\u202e\u200d\u4e2d", "<U+202E><U+200D>\u4e2d"),
 ]
 
