@@ -90,6 +90,10 @@ def test_a_link_does_not_extend_an_allowed_path(home: Path) -> None:
     (home / "link").symlink_to(home.parent / "outside")
     assert verdict(edit(home / "link/a"), home, allow) is None
     assert verdict(edit(f"{home}/src/../../outside/a"), home, allow) is None
+    assert verdict(edit(f"{home}/src/../a"), home, allow) == "allow"
+    for path in (f"{home}/link/../a", "link/../a"):
+        assert verdict(edit(path), home, allow) is None, "programs may read .. in two ways"
+        assert verdict(edit(path), home, {"action": "allow"}) is None
     (home / "src").rmdir()
     (home / "src").symlink_to(home.parent / "outside")
     assert verdict(edit(home / "src/a"), home, allow) is None
@@ -101,6 +105,19 @@ def test_a_link_does_not_hide_a_refused_path(home: Path) -> None:
     (home / "a").symlink_to("secret")
     assert verdict(edit(home / "a"), home, deny) == "deny"
     assert verdict(edit(home / "b"), home, deny) is None
+    (home / "up").symlink_to(home.parent / "outside")
+    away = {"action": "deny", "path": f"{home.parent}/notes/*"}
+    assert verdict(edit("up/../notes/a"), home, away) == "deny"
+    deep = {"action": "deny", "path": "src/keys/*"}
+    (home / "src" / "keys").mkdir()
+    (home / "keys").symlink_to("src/keys")
+    for line in ("cat a", "cat --file=a", "(cat a)", "tool a b c"):
+        assert verdict(run({"command": line}), home, deny) == "deny"
+    for line in ("cat src/keys/x", "cat keys/x", "cd src/keys && cat x", "cd src; cat keys/x"):
+        assert verdict(run({"command": line}), home, deep) == "deny"
+    assert verdict(run({"command": "cat up/../notes/a"}), home, away) == "deny"
+    assert verdict(run({"command": "cat x", "cwd": "keys"}), home, deep) == "deny"
+    assert verdict(run({"command": "cat b; cd src && cat b"}), home, deny, deep) is None
 
 
 def test_a_session_in_a_linked_directory_is_allowed_as_the_user_names_it(home: Path) -> None:
@@ -133,10 +150,11 @@ def test_a_path_with_a_nul_asks(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["../outside/x", ".env", "/etc/x", "link", "src/../.env", ".git/hooks/x"]
+    "path", ["../outside/x", ".env", "/etc/x", "link", "src/../.env", ".git/hooks/x", "up/../x"]
 )
 def test_an_allowed_line_does_not_write_a_guarded_file(home: Path, path: str) -> None:
     (home / "link").symlink_to(home.parent / "outside" / "x")
+    (home / "up").symlink_to(home.parent / "outside")
     both = [MAKE, {"action": "allow", "kind": "edit", "path": "/**"}]
     more = {"files": {"secret": [".env"], "executed": [".git/**"]}}
     assert verdict(run({"command": "make x > src/y"}), home, *both, **more) == "allow"
@@ -273,6 +291,9 @@ async def test_a_permission_covers_only_what_it_showed(tmp_path: Path) -> None:
         decision = permission_decision(f"d{n}", entry.call, request)
         agent.session.ask(decision, entry.call)
         decision.resolve(Outcome("selected", decision.options[0]))
+        changed = schema.ToolCallUpdate(f"c{n}", raw_input={"command": "echo ho; true"})
+        call_updates.upsert(agent.session, changed)
+        assert await asked(agent, "echo ho; true")
         assert await asked(agent, "echo hi; true", **more) is bool(more)
         entry.call.status = "completed"
     await agent.close()

@@ -26,6 +26,7 @@ from acp_nvim.agent.serving.terminals import AgentTerminals
 from acp_nvim.agent.settings import Settings
 from acp_nvim.agent.wire.endpoint import IncomingCall
 from acp_nvim.files.bytes import guard
+from acp_nvim.files.bytes.paths import targets_past_links
 from acp_nvim.protocol import codec, schema
 from acp_nvim.protocol.errors import (
     INVALID_PARAMS,
@@ -40,7 +41,12 @@ from acp_nvim.session.calls.own_tools import needs_no_question
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import permissions
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
-from acp_nvim.session.questions.questions import named_paths, permission_decision, rule_case
+from acp_nvim.session.questions.questions import (
+    dotted_paths,
+    named_paths,
+    permission_decision,
+    rule_case,
+)
 from acp_nvim.session.questions.rules import Action, strictest
 from acp_nvim.session.session import Session
 
@@ -258,6 +264,7 @@ class Client:
         decision.guarded = {}
         for call in calls:
             if paths := named_paths(call, session.cwd):
+                paths += targets_past_links(dotted_paths(call, session.cwd))
                 reasons = guard.reasons(call.kind, paths, session.roots, settings.files)
                 decision.guarded = {**decision.guarded, **reasons}
         if action in ("allow", "deny"):

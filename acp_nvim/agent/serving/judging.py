@@ -9,17 +9,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from os.path import normpath
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import guard
-from acp_nvim.files.bytes.paths import Place, below
+from acp_nvim.files.bytes.paths import Place, below, targets_past_links
 from acp_nvim.session.questions import rules
 from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.questions.rules import Action, Case
 from acp_nvim.session.session import Session
+
+MAX_WORDS: Final = 5000
+"""Maximum number of words whose targets are compared with the rules. A line has fewer."""
 
 
 def has_rules(session: Session, settings: Settings) -> bool:
@@ -41,7 +47,7 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
         return "deny"
     action = rules.decide([*lists[0], *lists[1]], placed)
     guarded = action == "allow" and guard.is_guarded(
-        case.kind, case.paths, session.roots, settings.files
+        case.kind, placed.paths, session.roots, settings.files
     )
     return "ask" if guarded else action
 
@@ -52,20 +58,37 @@ def _complete_case(case: Case, session: Session, settings: Settings) -> Case:
     These are targets of links, commands that leave the session's directories, and files that no
     rule for ordinary edits allows.
     """
-    written = [
-        path
-        for command in case.commands
-        for path in rules.redirect_targets(command, _directory(command, session))
-    ]
+    paths = [*case.paths, *targets_past_links(case.dotted)]
+    at = [(command, _directory(command, session)) for command in case.commands]
+    written = [path for one in at for path in rules.redirect_targets(*one)]
     return msgspec.structs.replace(
         case,
+        paths=paths,
         cwd=session.cwd,
         roots=session.roots,
-        real={path: _spellings(path, session.roots) for path in [*case.paths, *written]},
+        real={path: _spellings(path, session.roots) for path in [*paths, *map(normpath, written)]},
+        linked=list(_targets_of_words(at, session)) if _can_refuse_paths(session, settings) else (),
         away=any(leaves_session(command, session) for command in case.commands),
         guarded=[path for path in written if _is_outside_or_guarded(path, session, settings)],
-        outside=_outside(case.paths, session, settings),
+        outside=_outside(paths, session, settings),
     )
+
+
+def _can_refuse_paths(session: Session, settings: Settings) -> bool:
+    """Return whether a rule denies or asks about paths."""
+    wanted = [*settings.preset(session.root.preset).rules, *settings.permission.rules]
+    return any(rule.path is not None and rule.action != "allow" for rule in wanted)
+
+
+def _targets_of_words(commands: Sequence[tuple[Command, str]], session: Session) -> Iterator[str]:
+    """Yield the targets of the words of commands that may be paths through links.
+
+    ``commands`` have their directories.
+    """
+    words = dict.fromkeys(path for one in commands for path in rules.possible_paths(*one))
+    for path in islice(words, MAX_WORDS):
+        if _real(path) != normpath(path):
+            yield from _spellings(path, session.roots)
 
 
 def _outside(paths: Sequence[str], session: Session, settings: Settings) -> list[str]:
@@ -108,7 +131,7 @@ def leaves_session(command: Command, session: Session) -> bool:
         if entered is None:
             return True
         as_linked = os.path.join(at, entered)  # noqa: PTH118
-        at = os.path.normpath(as_linked)
+        at = normpath(as_linked)
         if not (_is_inside(as_linked, session) and _is_inside(at, session)):
             return True
     return False
@@ -121,9 +144,11 @@ def _is_inside(path: str, session: Session) -> bool:
 def _is_outside_or_guarded(path: str, session: Session, settings: Settings) -> bool:
     """Return whether a file is outside the session or always requires a question.
 
-    No rule for ordinary edits allows such a file.
+    No rule for ordinary edits allows such a file, or one whose `..` follows a link.
     """
+    if targets_past_links([path]):
+        return True
     real = _real(path)
     inside = below(real, session.roots)
-    place = Place(path, real)
+    place = Place(normpath(path), real)
     return inside is None or guard.by_name(place, inside, "write", settings.files) is not None

@@ -18,13 +18,15 @@ from acp_nvim.patterns import late
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import requests, rules, variables
 from acp_nvim.session.questions.decisions import Decision, Option
-from acp_nvim.session.questions.questions import named_paths
+from acp_nvim.session.questions.questions import dotted_paths, named_paths
 from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.session import Session
 
 _NEVER_TRUSTED: Final = frozenset({"switch_mode"})
 """Kinds that trust never covers, since they change which questions follow."""
-_PARTS: Final = late(r"[=:,]")
+_PARTS: Final = late(r"[=:,@]")
+MAX_SHORT_OPTIONS: Final = 10
+"""Maximum number of characters before the path in a word such as `-xzfpath`."""
 _ADDRESS: Final = late(r"(?!file:)[A-Za-z][\w+.-]*://")
 _AROUND: Final = "\"'`()[]<>,;:"
 """Characters around a path in a title."""
@@ -63,7 +65,7 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
     commands = requests.commands(call)
     if not all(_is_plain(command, session) for command in commands):
         return False
-    paths = named_paths(call, session.cwd)
+    paths = [*named_paths(call, session.cwd), *dotted_paths(call, session.cwd)]
     if not paths and not commands:
         paths = _possible_paths(_words(call), session.cwd)
     if call.kind != "edit":
@@ -107,8 +109,9 @@ def _texts(raw: Any) -> Iterator[str]:
 
 
 def _possible_paths(words: Iterable[str], cwd: str) -> list[str]:
-    """Return the absolute paths that words may mean, also as part of `--option=path`.
+    """Return the absolute paths that words may mean, also as part of `--option=path` or `-Cpath`.
 
+    A path with a `..`, which may follow a link, is returned in its normal form and as spelled.
     Network addresses are not paths.
     """
     paths: list[str] = []
@@ -118,7 +121,10 @@ def _possible_paths(words: Iterable[str], cwd: str) -> list[str]:
         parts = {word, *_PARTS.split(word)}
         if word.startswith("-") and "/" in word:
             parts.add(word[word.index("/") :])  # -I/usr/include
+        if word.startswith("-"):
+            parts |= {word[at:] for at in range(2, min(len(word), MAX_SHORT_OPTIONS))}
         for part in parts - {""}:
             path = str(Path(part).expanduser()) if part.startswith("~") else part
-            paths.append(os.path.normpath(os.path.join(cwd, path)))  # noqa: PTH118
+            spelled = os.path.join(cwd, path)  # noqa: PTH118
+            paths += [os.path.normpath(spelled), *([spelled] if ".." in path else [])]
     return paths

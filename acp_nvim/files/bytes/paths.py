@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -33,6 +33,15 @@ def place(path: str) -> Place:
     if not os.path.isabs(path):  # noqa: PTH117
         raise Refusal("relative", path, "not an absolute path")
     return Place(path, os.path.realpath(path))
+
+
+def targets_past_links(paths: Iterable[str]) -> list[str]:
+    """Return the targets of absolute paths in which a `..` follows a link.
+
+    Such a path leads elsewhere than its normal form, in which other programs may read it.
+    """
+    pairs = ((os.path.realpath(path), os.path.normpath(path)) for path in paths if "\0" not in path)
+    return [real for real, normal in pairs if real != os.path.realpath(normal)]
 
 
 def below(real: str, roots: Sequence[str]) -> str | None:

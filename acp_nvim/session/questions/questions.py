@@ -76,6 +76,11 @@ def named_paths(call: ToolCall, cwd: str) -> list[str]:
     return _absolute_paths(requests.paths(call), cwd)
 
 
+def dotted_paths(call: ToolCall, cwd: str) -> list[str]:
+    """Return the absolute paths with a `..` that a tool call names, as spelled."""
+    return [posixpath.join(cwd, path) for path in requests.paths(call) if ".." in path.split("/")]
+
+
 def _absolute_paths(paths: list[str], cwd: str) -> list[str]:
     joined = (posixpath.normpath(posixpath.join(cwd, path)) for path in paths)
     return list(dict.fromkeys(joined))
@@ -86,6 +91,7 @@ def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
     return Case(
         kind=call.kind,
         paths=named_paths(call, cwd),
+        dotted=dotted_paths(call, cwd),
         commands=requests.commands(call),
         agent=agent,
         cwd=cwd,

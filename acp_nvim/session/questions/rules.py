@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import fnmatch
 import posixpath
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal
@@ -38,6 +38,9 @@ RUNS_NOTHING: Final = frozenset(
 TOUCHES_NOTHING: Final = frozenset({"think", "fetch", "switch_mode"})
 """Kinds that touch no file."""
 
+PATH_MAX: Final = 4096
+"""Maximum length of a path (Linux)."""
+
 _STRICTEST: Final = {"deny": 0, "ask": 1, None: 2, "allow": 3}
 _WILD: Final = late(r"[*?\[]")
 _JOIN: Final = late(r"\s*(&&|\|\||[;|])\s*")
@@ -57,20 +60,24 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Case(msgspec.Struct, frozen=True):
     """Case for the rules. `paths` are absolute and without `..`.
 
-    `real` maps each path to all spellings of its target (none: the path itself). `roots` are the
-    session's directories. `written` are the files that the request itself changes. `texts` is the
-    text of the request. `away`: a command's directory is outside of the session's. `guarded` are
-    files written by its commands that no rule may allow. `outside` are the paths outside of the
-    session's directories, which a rule allows only by its `path`.
+    `dotted` are the absolute paths as spelled that have a `..`, which may follow a link. `real`
+    maps each path to all spellings of its target (none: the path itself). `linked` are all
+    spellings of the files to which words of commands lead by links. `roots` are the session's
+    directories. `written` are the files that the request itself changes. `texts` is the text of the
+    request. `away`: a command's directory is outside of the session's. `guarded` are files written
+    by its commands that no rule may allow. `outside` are the paths outside of the session's
+    directories, which a rule allows only by its `path`.
     """
 
     kind: str = "other"
     paths: Sequence[str] = ()
+    dotted: Sequence[str] = ()
     commands: Sequence[Command] = ()
     agent: str = ""
     cwd: str = "/"
     roots: Sequence[str] = ("/",)
     real: Mapping[str, Sequence[str]] = {}
+    linked: Sequence[str] = ()
     written: Sequence[str] = ()
     texts: Sequence[str] = ()
     away: bool = False
@@ -94,10 +101,38 @@ def strictest(verdicts: Iterable[Action | None]) -> Action | None:
 
 
 def redirect_targets(command: Command, cwd: str) -> list[str]:
-    """Return the absolute paths that a plain line writes by `>`. `cwd` is its directory."""
+    """Return the absolute paths, with their `..`, that a plain line writes by `>`.
+
+    `cwd` is its directory.
+    """
     line = plain_line(command)
     paths = (path for one in line.commands for path in one.writes) if line else ()
-    return [posixpath.normpath(posixpath.join(cwd, path)) for path in paths]
+    return [posixpath.join(cwd, path) for path in paths]
+
+
+def possible_paths(command: Command, cwd: str) -> Iterator[str]:
+    """Yield the absolute paths, with their `..`, that the words of a command may mean.
+
+    `cwd` is its directory. After a `cd` of a plain line, words may be relative to either directory.
+    """
+    line = plain_line(command)
+    if line is None:
+        yield from (_possible_path(word, cwd) for word in suspicion.words(command.line))
+        return
+    entered = cwd
+    for one in line.commands:
+        for directory in {cwd, entered}:
+            yield from (_possible_path(word, directory) for word in (*one.words, *one.writes))
+        if one.words[0] == "cd" and len(one.words) == 2:
+            entered = posixpath.join(entered, one.words[1])[:PATH_MAX]
+
+
+def _possible_path(word: str, cwd: str) -> str:
+    """Return the path that a word may mean, also as the value of `--option=path`."""
+    value = word.rpartition("=")[2] if word.startswith("-") else word
+    if value.startswith("~"):
+        value = str(Path(value).expanduser())
+    return posixpath.join(cwd, value)
 
 
 def entered_directories(command: Command) -> list[str | None]:
@@ -214,11 +249,12 @@ class _Judgement:
         assert self._line is not None
         moved = any(other.words[0] == "cd" for other in self._line.commands)
         for path in simple.writes:
-            whole = posixpath.normpath(posixpath.join(self._cwd, path))
+            spelled = posixpath.join(self._cwd, path)
+            paths = [posixpath.normpath(spelled)]
             edit = msgspec.structs.replace(
-                self._case, kind="edit", paths=[whole], commands=(), written=(), texts=()
+                self._case, kind="edit", paths=paths, commands=(), written=(), texts=()
             )
-            if (moved and not path.startswith("/")) or whole in self._case.guarded:
+            if (moved and not path.startswith("/")) or spelled in self._case.guarded:
                 return False
             if decide(self._rules, edit) != "allow":
                 return False
@@ -270,31 +306,21 @@ class _Judgement:
 
     def _touches(self, patterns: str | list[str]) -> bool:
         """Return whether a path matches: a named one, or a word of a command."""
-        case = self._case
-        words, are_all = self._words()
-        named = [*case.paths, *(posixpath.normpath(self._possible_path(word)) for word in words)]
-        spellings = [one for path in named for one in (path, *case.real.get(path, ()))]
+        case, named = self._case, list(self._case.paths)
+        if self._command is not None:
+            named += map(posixpath.normpath, possible_paths(self._command, self._cwd))
+            named += case.linked
+        spellings = (one for path in named for one in (path, *case.real.get(path, ())))
         if any(_matches_path(patterns, path, fold=True) for path in spellings):
             return True
-        if not are_all and case.kind not in TOUCHES_NOTHING:
+        if not self._shows_all_paths() and case.kind not in TOUCHES_NOTHING:
             self._hidden.add("path")
         return False
 
-    def _words(self) -> tuple[Iterable[str], bool]:
-        """Return the words that may be paths, and whether these are all."""
+    def _shows_all_paths(self) -> bool:
         if self._command is None:
-            return (), bool(self._case.paths)
-        if self._line is None:
-            return suspicion.words(self._command.line), False
-        words = [word for one in self._line.commands for word in (*one.words, *one.writes)]
-        return words, not self._is_unclear()
-
-    def _possible_path(self, word: str) -> str:
-        """Return the path that a word may mean, also as the value of `--option=path`."""
-        value = word.rpartition("=")[2] if word.startswith("-") else word
-        if value.startswith("~"):
-            value = str(Path(value).expanduser())
-        return posixpath.join(self._cwd, value)
+            return bool(self._case.paths)
+        return self._line is not None and not self._is_unclear()
 
     def _suspicion(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
         """Return how surely the open commands run a program of these globs."""

@@ -77,6 +77,7 @@ def test_trust_in_edits(asking: Asking) -> None:
 def test_trust_in_all(asking: Asking) -> None:
     editor = asking.editor
     path = editor.write("a.txt", "one\n")
+    (editor.work / "up").symlink_to("/usr/lib")
     editor.cmd("Acp trust all")
     editor.wait_screen("trust all")
     trusted(asking, "edit", edit(path))
@@ -91,6 +92,10 @@ def test_trust_in_all(asking: Asking) -> None:
         "cat ../x",
         "tool --file=/etc/passwd",
         "cc -I/usr/include a.c",
+        "make -C.. test",
+        "grep -if.env a.txt",
+        "curl -d @.env",
+        "cat up/../x",
         "cd .. && ls",
         "cat $HOME/x",
         "cat ~/x",
@@ -100,6 +105,7 @@ def test_trust_in_all(asking: Asking) -> None:
     ):
         asking.assert_asks(line, run(line))
     asking.assert_asks("directory", run("ls", cwd="/etc"))
+    asking.assert_asks("outside by a link and dots", edit("up/../x.txt"))
     asking.assert_asks("variables", run("make", env={"PATH": "/tmp"}))
     asking.assert_asks(
         "argument", {"title": "t", "kind": "other", "rawInput": {"target": "/etc/passwd"}}
