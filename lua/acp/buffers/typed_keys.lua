@@ -18,16 +18,24 @@ function M.take()
   return table.concat(keys)
 end
 
-local function is_inserting() return vim.api.nvim_get_mode().mode:find('^n?i') ~= nil end
+local TOGGLE = vim.api.nvim_replace_termcodes('<Insert>', true, true, true)
+local CONTINUE = { i = 'gi', R = 'gi' .. TOGGLE } -- by mode
 
---- Type keys again as soon as Neovim waits for a key. If an interrupt ends Insert mode meanwhile,
---- continue it first, since the keys may be text.
+--- Return the keys that continue the present insertion after an interrupt, nil if there is none.
+---@return string|nil
+local function continuing_keys()
+  local mode = vim.api.nvim_get_mode().mode:gsub('^ni[RV]', 'R'):gsub('^ni', 'i')
+  return CONTINUE[mode:sub(1, 1)]
+end
+
+--- Type keys again as soon as Neovim waits for a key. If an interrupt ends Insert or Replace mode
+--- meanwhile, continue it first, since the keys may be text.
 ---@param keys string from `take`
 function M.give_back(keys)
   if keys == '' then return end
-  local was_inserting = is_inserting()
+  local continuing = continuing_keys()
   vim.schedule(function()
-    if was_inserting and not is_inserting() then vim.api.nvim_feedkeys('gi', 'n', false) end
+    if continuing and not continuing_keys() then vim.api.nvim_feedkeys(continuing, 'n', false) end
     vim.api.nvim_feedkeys(keys, 'mt', false)
   end)
 end
