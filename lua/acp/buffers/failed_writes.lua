@@ -3,6 +3,7 @@
 local M = {}
 
 local file_stamp = require('acp.buffers.file_stamp')
+local handlers = require('acp.buffers.save_handlers')
 local saves_of = require('acp.buffers.silent_saves').count
 
 ---@class acp.BegunWrite
@@ -25,13 +26,14 @@ on('BufWipeout', function(args) begun[args.buf] = nil end)
 function M.has_failed(args)
   local write = begun[args.buf]
   local is_known = write and write.match == args.match
-  if not is_known or require('acp.buffers.save_handlers').any(args.buf, 'BufWriteCmd') then
-    return false
-  elseif args.event == 'BufWritePost' and args.match == vim.api.nvim_buf_get_name(args.buf) then
-    return saves_of(args.buf) == write.saves
-  end
+  if not is_known or handlers.any(args.buf, 'BufWriteCmd') then return false end
   local stamp, is_fresh = file_stamp.of_path(args.match)
-  return stamp == write.stamp and not is_fresh
+  local is_unchanged = stamp == write.stamp and not is_fresh
+  if args.event == 'BufWritePost' and args.match == vim.api.nvim_buf_get_name(args.buf) then
+    local is_counted = saves_of(args.buf) > write.saves
+    return not is_counted and (is_unchanged or handlers.is_encodable(args.buf))
+  end
+  return is_unchanged
 end
 
 return M

@@ -39,6 +39,16 @@ local function encode(bufnr, eol)
   return options.bomb and '\239\187\191' .. text or text
 end
 
+--- Return whether the file's encoding has all characters of a buffer's text. If it has not, Neovim
+--- writes another character, leaves the buffer modified and does not count the write.
+function M.is_encodable(bufnr)
+  local encoding = vim.v.cmdarg:match('%+%+enc=(%S+)') or vim.bo[bufnr].fileencoding
+  if encoding == '' or encoding == 'utf-8' then return true end
+  local text = table.concat(api.nvim_buf_get_lines(bufnr, 0, -1, true), '\n')
+  local encoded = vim.iconv(text, 'utf-8', encoding)
+  return encoded == nil or vim.iconv(encoded, encoding, 'utf-8') == text
+end
+
 --- Return whether a `BufWritePost` autocommand has rewritten the file of a buffer that was just
 --- saved.
 function M.rewrote(bufnr)

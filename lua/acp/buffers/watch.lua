@@ -210,7 +210,7 @@ local function report_saved(path, coded, idle)
   send('saved', { path = path, stamp = stamp, coded = coded, idle = idle })
 end
 
---- Report that text of a buffer was written to another file.
+--- Report that text of a buffer was written to another file, or with other characters.
 local function report_other_file(path) report_saved(path, true, not M.at_work(path) or nil) end
 
 --- Set 'endofline' if the save added a final newline ('fixendofline'), as `:edit` would. Otherwise
@@ -230,7 +230,8 @@ local function on_saved(args)
   local path = watch and watch.path or real_path(args.buf)
   local own = uv.fs_realpath(args.match) == path
   local held = watch and watch.held
-  local other = not own and uv.fs_realpath(args.match)
+  local is_exact = own and require('acp.buffers.save_handlers').is_encodable(args.buf)
+  local other = not is_exact and uv.fs_realpath(args.match)
   if other and not held then
     report_other_file(other)
   elseif not held and own and (watch or M.at_work(path)) then

@@ -123,11 +123,12 @@ def test_files_that_the_user_writes_elsewhere_are_theirs(project: Editor) -> Non
         "1w >> part.txt",
         "w ++enc=latin1",
         "saveas b.txt",
+        "set fileencoding=latin1 | call setline(2, '€') | write",
     ):
         project.cmd("silent " + command)
     assert (project.work / "part.txt").read_text() == "é\nline 2\né\n"
     assert (project.work / "a.txt").read_bytes().startswith(b"\xe9\n")
-    assert (project.work / "b.txt").exists()
+    assert (project.work / "b.txt").read_bytes().startswith(b"\xe9\n\xbf\n")
     (project.home / "end").touch()
     (project.home / "go").touch()
     project.wait_event("AcpTurnEnd")
@@ -248,12 +249,14 @@ def test_a_write_while_the_host_hangs_overwrites_nothing(project: Editor) -> Non
     project.cmd("inoremap <C-s> <Cmd>write<CR>")
     project.keys("Goy an<C-s>d n<Esc>")
     project.wait_message("a.txt has changed on disk. Not written. :write! overwrites it")
+    project.keys("15G0R<C-s>dd<Esc>")
+    project.wait("vim.fn.getline(15) == 'ddne 15'")
     os.kill(host, signal.SIGCONT)
     project.wait("vim.fn.getline(4) == 'four'")
     assert (project.work / "a.txt").read_text() == lines(l4="four")
     save(project, WRITTEN)
     text = (project.work / "a.txt").read_text()
-    assert text == lines(l4="four", l16="mine") + "y and n\n"
+    assert text == lines(l4="four", l15="ddne 15", l16="mine") + "y and n\n"
     end(project)
     project.wait("#require('acp').state().sessions[1].edits == 1")
     assert edits_by_name(project)["a.txt"]["hunks"] == 1
