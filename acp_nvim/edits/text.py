@@ -85,4 +85,4 @@ def from_keys(marked: Sequence[str]) -> Text | None:
     if not marked:
         return None
     eol = not marked[-1].endswith("\n")
-    return from_lines((line.removesuffix("\n") for line in marked), eol)
+    return from_lines([line.removesuffix("\n") for line in marked], eol)

@@ -14,7 +14,7 @@ from acp_nvim.agent.prompts import git_changes
 from acp_nvim.features.worktrees import worktree_git
 from acp_nvim.features.worktrees.records import Worktree
 from acp_nvim.files.bytes.roots import name as store_name
-from acp_nvim.files.checkpoints.checkpoints import Checkpoints
+from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Checkpoints
 from acp_nvim.files.checkpoints.snapshots import Snapshots
 from tests.hostile.planted import PLANTS, Garden
 from tests.support.editor import Editor
@@ -56,7 +56,7 @@ async def test_scans_and_checkpoints_run_nothing(
     kept = Snapshots(lambda root: tmp_path / "data" / "acp" / store_name(root), notices.append)
     checkpoints = Checkpoints(kept)
     await kept.scan(roots)
-    before = checkpoints.make(1, "", roots, {}, [], {}, {})
+    before = Checkpoint(1, "", 0.0, kept.trees(roots), {}, {}, [])
     (work / "a.txt").write_text("A\n")
     (work / "new.txt").write_text("n\n")
     (work / "b.txt").unlink()

@@ -6,7 +6,6 @@ and the pending edits. Files that are in no tree are recorded when an agent firs
 
 from __future__ import annotations
 
-import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -143,30 +142,6 @@ class Checkpoints:
         self._snapshots = snapshots
         self._made: dict[int, list[Checkpoint]] = {}
         self._undo: dict[int, list[Checkpoint]] = {}
-
-    def make(
-        self,
-        n: int,
-        label: str,
-        roots: Sequence[str],
-        unsaved: Mapping[str, Text],
-        pending: Sequence[Pending],
-        formats: Mapping[str, Formats],
-        disk_entries: Mapping[str, Pending | None],
-    ) -> Checkpoint:
-        """Return a checkpoint of the state at the last scan of the directories; `add` stores it."""
-        snapshots = self._snapshots
-        return Checkpoint(
-            n,
-            label,
-            time.time(),
-            snapshots.trees(roots),
-            dict(unsaved),
-            {entry.path: entry for entry in pending},
-            snapshots.reasons(roots),
-            formats=dict(formats),
-            disk_entries=dict(disk_entries),
-        )
 
     def add(self, session: int, checkpoint: Checkpoint) -> None:
         made = self._made.setdefault(session, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
@@ -94,18 +95,21 @@ class PromptCheckpoints:
         unsaved: Mapping[str, Text] | None = None,
     ) -> Checkpoint:
         """Return a checkpoint of the present state, without adding it to the session's list."""
-        roots = real_roots(session)
+        snapshots, ledger = self._files.snapshots, self._files.ledger
         words = " ".join(label.split())
-        pending = self._files.ledger.files()
-        states = {entry.path: self._files.tracked.state(entry.path) for entry in pending}
-        return self._checkpoints.make(
+        pending = {entry.path: entry for entry in ledger.files()}
+        states = {path: self._files.tracked.state(path) for path in pending}
+        texts = await self._unsaved_texts(real_roots(session), unsaved)
+        return Checkpoint(
             n,
             words if len(words) <= MAX_LABEL else words[: MAX_LABEL - 1] + "…",
-            session.roots,
-            await self._unsaved_texts(roots, unsaved),
+            time.time(),
+            snapshots.trees(session.roots),
+            texts,
             pending,
-            {path: (state.user_format, state.agent_format) for path, state in states.items()},
-            self._files.ledger.disk_entries.all(),
+            snapshots.reasons(session.roots),
+            formats={path: (it.user_format, it.agent_format) for path, it in states.items()},
+            disk_entries=ledger.disk_entries.all(),
         )
 
     async def _unsaved_texts(

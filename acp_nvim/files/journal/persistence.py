@@ -255,10 +255,10 @@ class Persistence:
         """Return whether there are changes to read or to write."""
         async with self._locks[replica.root]:  # a thread may be reading the file
             try:
-                values = self._state.values(replica.root)
                 writes = self._writes_under_way.get(replica.root)
-                is_due = replica.file.has_news() or replica.differs(values)
-                return is_due or (writes is not None and writes.has_old_notes)
+                if replica.file.has_news() or (writes is not None and writes.has_old_notes):
+                    return True
+                return replica.differs(self._state.values(replica.root))
             except OSError as error:
                 self._on_failure(replica.root, error)
                 return False
