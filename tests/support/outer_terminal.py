@@ -14,7 +14,7 @@ class Terminal:
     """Terminal of an editor, with a name and the output of Neovim."""
 
     def __init__(self, editor: Editor, name: str = "") -> None:
-        self._editor, self._name, self._sent = editor, name, ""
+        self._editor, self.name, self._sent = editor, name, ""
         self._answers = self._start = 0
         self._draw = editor.rpc.on_notification
         editor.rpc.on_notification = self._on_notification
@@ -40,10 +40,14 @@ class Terminal:
             self._editor.lua("return 1")  # take up what Neovim has sent
             while self.written().count(NAME_QUERY) > self._answers:
                 self._answers += 1
-                self.respond(f"\x1bP>|{self._name}")
-            return text in self.written()[self._start :]
+                self.respond(f"\x1bP>|{self.name}")
+            return text in self.written_since()
 
         until(is_written, what=f"written: {text!r}")
+
+    def written_since(self) -> str:
+        """Return the output since the last `forget`."""
+        return self.written()[self._start :]
 
     def forget(self) -> None:
         """Make `wait` ignore earlier output."""

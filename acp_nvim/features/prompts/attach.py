@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import time
 from pathlib import Path
 
@@ -14,7 +15,10 @@ from acp_nvim.verbs import Args, verb
 
 @verb("attach")
 async def attach(host: Host, args: Args) -> None:
-    """Attach files to the next prompt, with `clipboard` also the image of the clipboard."""
+    """Attach files to the next prompt, and an image.
+
+    The image is that of the clipboard if `clipboard` is true, or `image`, in base64.
+    """
     paths = [str(path) for path in args.get("paths") or ()]
     if args.get("clipboard"):
         from acp_nvim.agent.prompts import clipboard
@@ -22,9 +26,11 @@ async def attach(host: Host, args: Args) -> None:
         try:
             data = await clipboard.image(agent_environment())
         except clipboard.NoImage as error:
-            host.echo("warn", str(error))
+            host.screen.push("clipboard_unread", args.get("composer"), str(error))
             return
         paths.append(str(_save_image(host, data)))
+    if image := args.get("image"):
+        paths.append(str(_save_image(host, base64.b64decode(image))))
     host.screen.push("attached", args.get("composer"), paths)
 
 

@@ -55,6 +55,8 @@ return {
   attach_missing = 'Not attached, no such file or line: %s',
   attach_none = 'No file on this line',
   attach_needs_file = ':Acp attach needs a file, or - for the image in the clipboard',
+  clipboard_no_image = 'No image in the clipboard',
+  clipboard_refused = 'The terminal does not let Neovim read the clipboard',
   attach_remove = 'Remove from your next prompt',
   attach_all = 'All of them',
   opens_not = '%s. The file is %s',

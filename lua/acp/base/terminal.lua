@@ -39,12 +39,13 @@ local function passed_through_tmux(sequence)
   return ('\27Ptmux;%s\27\\'):format(sequence:gsub('\27', '\27\27'))
 end
 
---- Send a query. Call `on_answer` with each response of the terminal until it returns true, for at
---- most a second. Then call `on_end`.
+--- Send a query. Call `on_answer` with each response of the terminal until it returns true or the
+--- time is over. Then call `on_end`.
 ---@param query string
 ---@param on_answer fun(response: string): boolean|nil
 ---@param on_end? fun()
-function M.query(query, on_answer, on_end)
+---@param most_ms? integer a second by default
+function M.query(query, on_answer, on_end, most_ms)
   local on, group = require('acp.base.autocmds').group('acp.terminal.' .. vim.uv.hrtime())
   local function stop()
     if not group then return end
@@ -56,7 +57,7 @@ function M.query(query, on_answer, on_end)
     local response = type(args.data) == 'table' and args.data.sequence or args.data
     if type(response) == 'string' and on_answer(response) then stop() end
   end)
-  vim.defer_fn(stop, ANSWER_MS)
+  vim.defer_fn(stop, most_ms or ANSWER_MS)
   require('acp.base.compat').to_terminal(query)
 end
 

@@ -13,6 +13,7 @@ import pytest
 from acp_nvim.agent.prompts.media import IMAGE_BYTES, TEXT_BYTES
 from tests.agents.turns import IMAGE
 from tests.support.editor import Editor
+from tests.support.outer_terminal import Terminal
 from tests.support.traffic import Traffic
 
 PNG = base64.b64decode(IMAGE)
@@ -24,6 +25,10 @@ def blocks(agent: Traffic, count: int = 1) -> list[dict[str, Any]]:
     """Return the content blocks of the prompt with this number."""
     found: list[dict[str, Any]] = agent.wait("session/prompt", count)["params"]["prompt"]
     return found
+
+
+def encoded(content: bytes) -> str:
+    return base64.b64encode(content).decode()
 
 
 def wait_attached(editor: Editor, count: int, n: int = 1) -> list[str]:
@@ -227,6 +232,43 @@ def test_the_image_of_the_clipboard_is_sent(edit: Any, tmp_path: Path) -> None:
     image.write_bytes(b"")
     editor.cmd("Acp attach -")
     editor.wait_message("No image in the clipboard")
+
+
+def test_the_image_of_the_clipboard_is_read_by_the_terminal(edit: Any, tmp_path: Path) -> None:
+    """Neovim runs on a machine without a display, and kitty on another one."""
+    editor = edit(
+        env={"PATH": os.environ["PATH"], "DISPLAY": "", "WAYLAND_DISPLAY": "", "TMUX": ""}
+    )
+    terminal = Terminal(editor, "kitty(0.40.1)")
+    agent = editor.agent("hello")
+
+    def read(wanted: str, *answers: str) -> None:
+        """Answer the request for a type."""
+        terminal.wait(f"\x1b]5522;type=read;{encoded(wanted.encode())}\x1b\\")
+        terminal.forget()
+        for answer in answers:
+            terminal.respond(f"\x1b]5522;type=read:status={answer}")
+
+    editor.cmd("Acp attach -")
+    read(".", "OK", f"DATA:mime=Lg==;{encoded(b'text/plain image/jpeg image/png')}", "DONE")
+    pieces = [f"DATA:mime=aW1hZ2UvcG5n;{encoded(piece)}" for piece in (PNG[:40], PNG[40:])]
+    read("image/png", "OK", *pieces, "DONE")
+    [path] = wait_attached(editor, 1)
+    assert Path(path).read_bytes() == PNG
+    editor.turn("what is this")
+    assert blocks(agent)[1]["data"] == IMAGE
+
+    editor.cmd("Acp attach -")
+    read(".", "OK", f"DATA:mime=Lg==;{encoded(b'text/plain')}", "DONE")
+    editor.wait_message("No image in the clipboard")
+    editor.cmd("Acp attach -")
+    read(".", "EPERM")
+    editor.wait_message("The terminal does not let Neovim read the clipboard")
+    terminal.name = "foot(1.18.1)"
+    editor.cmd("Acp attach -")
+    terminal.answer()
+    editor.wait_message("Cannot read images from the clipboard: there is no display")
+    assert "5522" not in terminal.written_since()
 
 
 def test_blocks_from_lua_are_checked_and_converted(editor: Editor) -> None:

@@ -20,6 +20,7 @@ return {
   windows = { 'composer', 'suggestion', 'queue' },
   frame = {
     attached = { 'attachments', 'add' },
+    clipboard_unread = { 'clipboard', 'attach' },
     open_file = { 'attachments', 'open' },
     composer = { 'composer', 'return_prompt' },
     composer_moves = { 'composer', 'move' },
