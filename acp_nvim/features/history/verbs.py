@@ -39,8 +39,7 @@ async def history(host: Host, args: Args) -> None:
         message = words.HISTORY_NOT_FOUND if terms else wording.HISTORY_EMPTY
         host.echo("info", message.format(words=terms))
         return
-    now = time.time()
-    items = [_item(stored, cwd, now) for stored in matches]
+    items = _items(matches, cwd)
     at = await host.choose("History", items, "history")
     if at is None:
         return
@@ -74,8 +73,7 @@ async def ask(host: Host, args: Args) -> None:
     else:
         cwd = str(args["cwd"])
         matches = await host.transcripts.ask("search", str(args.get("search") or ""), cwd) or []
-        now = time.time()
-        reply = [_item(stored, cwd, now) for stored in matches]
+        reply = _items(matches, cwd)
     host.screen.push("reply", args["id"], reply)
 
 
@@ -98,7 +96,7 @@ async def last_chat(host: Host, args: Args) -> None:
     if last is None:
         host.echo("info", wording.NO_SESSION)
         return
-    items = [_item(last, cwd, time.time())]
+    items = _items([last], cwd)
     if await host.choose(words.LAST_CHAT, items, "last_chat") is not None:
         await host.transcripts.open(last)
 
@@ -189,11 +187,26 @@ def _directory_text(path: str, cwd: str) -> str:
     return "~" + path[len(home) :] if path.startswith(home + "/") else path
 
 
-def _item(stored: StoredSession, cwd: str, now: float) -> dict[str, Any]:
+def _items(sessions: Sequence[StoredSession], cwd: str) -> list[dict[str, Any]]:
+    """Return sessions for Lua. Equal labels, as after a rewind, get the times of the starts."""
+    now = time.time()
+    labels = [_label(stored, cwd, now) for stored in sessions]
+    return [
+        _item(stored, _with_start(label, stored) if labels.count(label) > 1 else label)
+        for stored, label in zip(sessions, labels, strict=True)
+    ]
+
+
+def _with_start(label: str, stored: StoredSession) -> str:
+    started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(stored.started))
+    return f"{label}  {words.PART_STARTED.format(time=started)}"
+
+
+def _item(stored: StoredSession, label: str) -> dict[str, Any]:
     """Return a session for Lua: `{id, label, title, agent, cwd, updated, line, preview}`."""
     return {
         "id": stored.id,
-        "label": _label(stored, cwd, now),
+        "label": label,
         "title": _title(stored),
         "agent": stored.agent,
         "cwd": stored.cwd,

@@ -156,6 +156,11 @@ def test_a_session_can_be_forked_at_an_earlier_message(days: Days) -> None:
     )
     assert "second message" in "\n".join(second.chat(n))
     assert "the end" not in "\n".join(second.chat(n))
+    second.turn("say again")
+    pick(second, "Acp history", "nothing")
+    labels = picker_questions(second)[-1]["items"]
+    assert len(set(labels)) == len(labels) == 2, labels
+    assert all("  started 20" in label for label in labels)
 
 
 def test_prompts_are_known_after_the_host_was_killed(days: Days) -> None:

@@ -21,6 +21,9 @@ local set = require('acp.ui.win').set
 
 local MIN_COLUMNS, MIN_LINES = 20, 3
 
+--- Minimum columns of a window whose width is a share of the screen, up to half of it.
+local READABLE = 30
+
 --- Errors with which Neovim refuses windows: in an <expr> mapping (E565), in the command-line
 --- window (E11) and while it closes others (E1159, E814).
 local REFUSED = { 'E565', 'E11:', 'E1159', 'E814', 'textlock' }
@@ -49,6 +52,13 @@ local function cells(size, whole, least)
   return math.max(math.min(wanted, whole - least - 1), least)
 end
 
+---@param size number
+---@return integer columns of a window at a side
+local function width_at_side(size)
+  local least = size < 1 and math.min(READABLE, math.floor(vim.o.columns / 2)) or MIN_COLUMNS
+  return cells(size, vim.o.columns, math.max(least, MIN_COLUMNS))
+end
+
 ---@param opts acp.OpenOpts
 ---@return vim.api.keyset.win_config
 local function placement(opts)
@@ -68,7 +78,7 @@ local function placement(opts)
   local split = ({ top = 'above', bottom = 'below' })[layout] or layout
   local config = { split = split, win = opts.under or -1 }
   if split == 'left' or split == 'right' then
-    config.width = cells(size, vim.o.columns, MIN_COLUMNS)
+    config.width = width_at_side(size)
   else
     local whole = opts.under and vim.api.nvim_win_get_height(opts.under) or vim.o.lines
     config.height = cells(size, whole, MIN_LINES)
