@@ -231,6 +231,8 @@ def decode(table: dict[str, Any]) -> Settings:
 
 def _maps(value: Any, type_: Any) -> Any:
     """Turn empty lists into maps if the type requires a map."""
+    if not isinstance(value, dict | list):
+        return value
     kind = _plain(type_)
     wants_map = get_origin(kind) is dict or (
         isinstance(kind, type) and issubclass(kind, msgspec.Struct)

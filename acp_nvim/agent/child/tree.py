@@ -20,6 +20,8 @@ from acp_nvim.agent.child.guard import CHILD
 from acp_nvim.tasks import true_within
 
 PROC = Path("/proc")
+STAT_BYTES = 4096
+"""More than the length of any `/proc/PID/stat`."""
 EXEC_S = 0.1
 """Maximum duration of an exec, in seconds, during which the environment is empty."""
 
@@ -46,13 +48,22 @@ class ProcessStat(Struct, frozen=True):
 def process_stat(pid: int) -> ProcessStat | None:
     """Return the process with an id, or None if there is none."""
     try:
-        line = (PROC / str(pid) / "stat").read_bytes()
+        line = _read_stat(pid)
     except OSError:
         return None if PROC.exists() else next(_from_ps("-p", str(pid)), None)
     # The command in parentheses may contain blanks and parentheses.
     fields = line[line.rfind(b")") + 2 :].split()
     state, (parent, group, session) = fields[0], map(int, fields[1:4])
     return ProcessStat(pid, parent, group, session, int(fields[19]), state in (b"Z", b"X"))
+
+
+def _read_stat(pid: int) -> bytes:
+    """Read a line of the process table. `pathlib` would take three times as long."""
+    file = os.open(f"{PROC}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(file, STAT_BYTES)
+    finally:
+        os.close(file)
 
 
 def process_table() -> list[ProcessStat]:
