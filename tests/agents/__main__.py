@@ -7,9 +7,9 @@ protocol. A run of the tests starts some two thousand agents, so this imports ha
 
 from __future__ import annotations
 
-import json
 import sys
 
+from tests.agents import quick_json as json
 from tests.agents.agent import Agent, End
 from tests.agents.loop import SCENARIOS, live
 

@@ -5,16 +5,16 @@ Nothing runs concurrently. A frame for which no code waits yet stays in `waiting
 
 from __future__ import annotations
 
-import json
 import os
 import select
-import signal
 import sys
 import time
-from collections.abc import Callable
+
+from tests.agents import quick_json as json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the import would be a tenth of the start of an agent
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
 Frame = dict[str, "Any"]
@@ -183,6 +183,8 @@ class Agent:
 
     def die(self, name: str = "SIGKILL") -> NoReturn:
         """Exit by a signal."""
+        import signal
+
         self.note(f"die {name}")
         number = signal.Signals[name]
         if number != signal.SIGKILL:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import shlex
-from collections.abc import Callable
 
 from tests.agents.agent import Agent, Cancelled, Frame
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-Scenario = Callable[..., None]
+    Scenario = Callable[..., None]
 
 
 class Entry:
@@ -40,7 +38,7 @@ class Scenarios(dict[str, Entry]):
         for module in MODULES:
             source = _source(module)
             if any(head in source for head in heads):
-                importlib.import_module(f"tests.agents.{module}")
+                __import__(f"tests.agents.{module}")
                 break
         if name in self:
             return self[name]
@@ -49,7 +47,7 @@ class Scenarios(dict[str, Entry]):
     def load(self) -> None:
         """Import all scenarios."""
         for module in MODULES:
-            importlib.import_module(f"tests.agents.{module}")
+            __import__(f"tests.agents.{module}")
 
 
 def _source(module: str) -> bytes:
@@ -163,7 +161,16 @@ def split(line: str) -> list[str]:
     """
     for index, character in enumerate(line):
         if character in '{["' and (index == 0 or line[index - 1] == " "):
-            return [*shlex.split(line[:index]), line[index:]]
+            return [*words(line[:index]), line[index:]]
+    return words(line)
+
+
+def words(line: str) -> list[str]:
+    """Split a line into shell words. Import `shlex` only for a line with quotes or the like."""
+    if line.isascii() and line.isprintable() and not set(line) & set("'\"\\"):
+        return line.split()
+    import shlex
+
     return shlex.split(line)
 
 

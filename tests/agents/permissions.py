@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 
+from tests.agents import quick_json as json
 from tests.agents.agent import Agent, Cancelled, Frame
 from tests.agents.loop import scenario, update_of
 

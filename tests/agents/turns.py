@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 
+from tests.agents import quick_json as json
 from tests.agents.agent import Agent, Frame
 from tests.agents.loop import prompt_text, scenario, update_of
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents import exits, files, garbage, permissions, turns
+from tests.agents import exits, files, garbage, permissions, quick_json, turns
 from tests.agents.loop import SCENARIOS
 from tests.support import conformance
 from tests.support.editor import ROOT
@@ -259,3 +259,15 @@ def test_an_agent_calls_the_tools_of_its_session(start: Callable[..., Host]) -> 
         'two: ok\n{"name": "two", "arguments": {"b": 2}}\n'
     )
     assert "mcp exit 0" in host.traffic.notes()
+
+
+def test_scripted_agents_read_and_write_json_as_the_library_does() -> None:
+    for text in ('{"a": [1, 2.5, -3e2, null, true, "é\\u20ac\\n"]}', " [] ", '"\\ud800"'):
+        value = quick_json.loads(text)
+        assert value == json.loads(text)
+        for is_ascii in (True, False):
+            found = quick_json.dumps(value, ensure_ascii=is_ascii)
+            assert found == json.dumps(value, ensure_ascii=is_ascii)
+    for text in ("", "{", "1 2", '{"a"}', "\ufeff1"):
+        with pytest.raises(ValueError, match=r"JSON|char"):
+            quick_json.loads(text)

@@ -20,7 +20,7 @@ from tests.support import conformance
 from tests.support.grid import Grid
 from tests.support.lua import lua_call, lua_chunk
 from tests.support.lua_bytecode import bytecode
-from tests.support.processes import MARK, Process, marked, outlasting
+from tests.support.processes import MARK, Process, marked, outlasting, process_ids, wait_end
 from tests.support.rpc import Connection, EditorBlocked, EditorError, EditorGone
 from tests.support.traffic import Traffic
 from tests.support.waiting import PATIENCE_S, until
@@ -30,6 +30,8 @@ PROTOCOL = int(os.environ.get("ACP_TEST_PROTOCOL", "1"))
 """Version of the protocol that scripted agents use unless a test says otherwise."""
 HURRIED_HOST = {"PYTHONPATH": ""}
 """Environment of an editor whose host sends a prompt without waiting for the scan of the files."""
+RUN_AGENT = ("-S", "-P", "-c", "import tests.agents.__main__ as it; it.main(it.sys.argv[1:])")
+"""Arguments of Python that do the same as `-m tests.agents`, without the imports of `-m`."""
 
 CHECK = """
 local code = ...
@@ -83,6 +85,7 @@ class Editor:
         self.work = work or home / "work"
         self.work.mkdir(parents=True, exist_ok=True)
         self.mark = uuid.uuid4().hex
+        self._earlier_processes = process_ids()
         self.options: dict[str, Any] = {}
         self.traffic: list[Traffic] = []
         self.errors_expected = False
@@ -170,7 +173,7 @@ class Editor:
             entry.setdefault("protocol", 2)
         traffic = Traffic(self.home / f"agent-{len(self.traffic)}-{name}.jsonl", scenario)
         self.traffic.append(traffic)
-        command = [sys.executable, "-S", "-m", "tests.agents", "--log", str(traffic.path)]
+        command = [sys.executable, *RUN_AGENT, "--log", str(traffic.path)]
         if capabilities is not None:
             command += ["--capabilities", json.dumps(capabilities)]
         if new_session is not None:
@@ -347,7 +350,7 @@ class Editor:
 
     def processes(self) -> list[Process]:
         """Return every living process that this editor started, and its own."""
-        return marked(self.mark)
+        return marked(self.mark, self._earlier_processes)
 
     def report(self, reason: str) -> str:
         """Return a report for a failed test: screen, stderr, messages and events."""
@@ -378,6 +381,7 @@ class Editor:
             try:
                 self.rpc.pump(0.02)
             except EditorGone:
+                wait_end(self.rpc.process.pid, timeout)  # `Popen.wait` with a timeout polls
                 self.rpc.process.wait(timeout)
 
     def close(self, patience: float = PATIENCE_S) -> None:
@@ -407,7 +411,7 @@ class Editor:
         self.quit()
 
     def _survivors(self, timeout: float) -> list[str]:
-        left = outlasting(self.mark, timeout)
+        left = outlasting(self.mark, timeout, self._earlier_processes)
         for process in left:
             process.kill()
         return [f"survived the editor: {process.pid} {process.command}" for process in left]
