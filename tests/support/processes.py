@@ -64,9 +64,17 @@ def _command(directory: Path) -> str:
     return raw.replace(b"\0", b" ").decode(errors="replace").strip()
 
 
-def marked(mark: str) -> list[Process]:
-    """Return every living process whose environment has the mark (zombies have none)."""
-    found = _marked_by_proc(mark) if HAS_PROC else _marked_by_psutil(mark)
+def process_ids() -> frozenset[str]:
+    """Return the ids of all processes; none without `/proc`."""
+    return frozenset(os.listdir("/proc") if HAS_PROC else ())  # noqa: PTH208
+
+
+def marked(mark: str, earlier: frozenset[str] = frozenset()) -> list[Process]:
+    """Return every living process whose environment has the mark (zombies have none).
+
+    `earlier` are the `process_ids` from before the first use of the mark, which are not read.
+    """
+    found = _marked_by_proc(mark, earlier) if HAS_PROC else _marked_by_psutil(mark)
     return sorted(found, key=lambda process: process.pid)
 
 
@@ -81,12 +89,12 @@ def _marked_by_psutil(mark: str) -> list[Process]:
     ]
 
 
-def _marked_by_proc(mark: str) -> list[Process]:
+def _marked_by_proc(mark: str, earlier: frozenset[str]) -> list[Process]:
     """Return the marked processes, in a fifth of the time that psutil takes."""
     wanted = f"{MARK}={mark}\0".encode()  # the mark is as unique as a UUID
     return [
         Process(int(pid), _command(Path("/proc", pid)))
-        for pid in os.listdir("/proc")  # noqa: PTH208 (each test reads a hundred of these)
+        for pid in process_ids() - earlier
         if pid.isdigit() and wanted in _environment(f"/proc/{pid}")
     ]
 
@@ -111,22 +119,22 @@ def environment(pid: int) -> dict[str, str]:
     return found
 
 
-def outlasting(mark: str, timeout: float) -> list[Process]:
+def outlasting(mark: str, timeout: float, earlier: frozenset[str] = frozenset()) -> list[Process]:
     """Wait up to `timeout` seconds until no such process lives; return those that still do.
 
     It waits for the processes themselves: repeated scans of the whole machine would take processor
     time from them.
     """
     end = time.monotonic() + timeout
-    while found := marked(mark):
+    while found := marked(mark, earlier):
         left = end - time.monotonic()
         if left <= 0:
             break
-        _wait(found[0].pid, left)
+        wait_end(found[0].pid, left)
     return found
 
 
-def _wait(pid: int, seconds: float) -> None:
+def wait_end(pid: int, seconds: float) -> None:
     """Wait for the end of a process that need not be a child."""
     if not HAS_PROC:
         import psutil
