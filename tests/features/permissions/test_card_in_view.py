@@ -119,6 +119,11 @@ def test_acp_permissions_shows_a_hidden_float(editor: Editor) -> None:
     editor.wait_event("AcpPermission")
     editor.cmd("wincmd l")
     wait_float(editor, "hidden")
+    editor.cmd("wincmd h | only")  # closes the chat, and the hidden float
+    wait_float(editor, "shown")
+    editor.cmd("Acp chat")
+    editor.cmd("wincmd l")
+    wait_float(editor, "hidden")
     editor.cmd("Acp permissions")
     editor.wait("vim.bo.filetype == 'acppermission'")
     assert editor.lua(f"return {CARD_STATE}") == "shown"

@@ -398,11 +398,13 @@ local function adjust_size()
   redraw_screen()
 end
 
---- Handle a close by the user, such as by :only. The float returns with the next question. Closing
---- a tab page does not count as closing the float, which then opens in the tab page entered next.
+--- Handle a close by the user, such as by :only. If the float was on the screen, it returns with
+--- the next question, else at once. Closing a tab page does not count as closing the float, which
+--- then opens in the tab page entered next.
 local function dismiss()
   closed_in = vim.api.nvim_get_current_tabpage()
-  win, is_dismissed = nil, true
+  win, is_dismissed = nil, not (win_config and win_config.hide)
+  if not is_dismissed then vim.schedule(adjust_size) end
   vim.schedule(function() closed_in = nil end)
 end
 
