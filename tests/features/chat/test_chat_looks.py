@@ -144,6 +144,7 @@ def test_code_is_highlighted_once_its_block_is_complete(editor: Editor) -> None:
 
 def test_a_diff_shows_context_syntax_colours_and_the_words_that_differ(editor: Editor) -> None:
     path = str(editor.work / "a.lua")
+    editor.cmd("set termguicolors")
     editor.agent("script")
     old, new = "-- a\nlocal b = 1\nreturn b\n", "-- a\nlocal b = 22\nreturn b\n"
     content = diff(path, old, new)
@@ -161,6 +162,20 @@ def test_a_diff_shows_context_syntax_colours_and_the_words_that_differ(editor: E
     editor.keys("<CR>")
     editor.wait("vim.wo.diff and vim.fn.bufname():find('acp://compare', 1, true) == 1")
     assert editor.lua("return #vim.api.nvim_tabpage_list_wins(0)") >= 2
+
+    # Without tints, only red and green tell changed lines.
+    editor.cmd("tabclose | set notermguicolors")
+    editor.turn(
+        call(2, "Edit b.lua", "edit", content=diff(path.replace("a.lua", "b.lua"), old, new))
+        + "\nsay .end"
+    )
+    editor.wait_screen("✓ Edited b.lua +1 -1")
+    editor.lua(TO, "Edited b.lua")
+    editor.keys("zo")
+    until(lambda: editor.lua(COLOURS).count(["22", "AcpHunkWord"]) == 2)
+    now = editor.lua(COLOURS)
+    assert now.count(["local", lua_group(editor, "@keyword")]) == 2, "those of the first diff"
+    assert now.count(["return", lua_group(editor, "@keyword.return")]) == 2
 
 
 PATCH = "--- a/a.lua\n+++ b/a.lua\n@@ -1,2 +1,2 @@\n -- a\n-local b = 1\n+local b = 22\n"

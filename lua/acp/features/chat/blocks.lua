@@ -143,13 +143,15 @@ local function lines_of_side(rows, signs)
   return lines, at
 end
 
---- Add the colours of one side of a diff, except to rows with the sign `sign`.
+--- Add the colours of one side of a diff, except to rows with the sign `sign`. Without
+--- 'termguicolors' the text of changed rows is red or green instead.
 ---@param found acp.Colours
 local function add_side(found, rows, at, colours, sign)
   local add = require('acp.features.chat.languages').row
   for i, spans in pairs(colours or {}) do
     local row = rows[at[i]]
-    for n = 1, row.sign ~= sign and #spans or 0, 3 do
+    local is_coloured = row.sign ~= sign and (vim.o.termguicolors or row.sign == ' ')
+    for n = 1, is_coloured and #spans or 0, 3 do
       local own = add(found, at[i])
       vim.list_extend(own, { spans[n] + row.col, spans[n + 1] + row.col, spans[n + 2] })
     end
