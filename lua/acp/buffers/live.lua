@@ -229,6 +229,7 @@ local function write(bufnr, tick, hunks, want)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
   end
+  if nofollow.why_name_moved(bufnr, nofollow.real(bufnr)) then return { 'moved' } end
   local why_not = user_busy.why_busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end
   local options = vim.bo[bufnr]

@@ -8,6 +8,7 @@ local api, fn, uv = vim.api, vim.fn, vim.uv
 local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
 local file_stamp = require('acp.buffers.file_stamp')
 local stamp, with = file_stamp.from_stat, require('acp.base.options').with
+local ignored_but = require('acp.base.options').ignored_but
 
 local read_stamps = {} ---@type table<integer, string> file stamp when the clean buffer equalled it
 --- Layout of each file whose stamp may miss a change in the same clock tick.
@@ -60,15 +61,34 @@ local function is_current(bufnr, stat)
   return true
 end
 
+local depth = 0 -- of calls of `run_nested`
+
+--- Run `action` so that it triggers autocommands even if it is called within another autocommand
+--- that waits, such as a formatter's BufWritePre.
+local function run_nested(action)
+  local result
+  depth = depth + 1
+  local pattern = 'nested' .. depth
+  local id = on('User', function() result = { action() } end, { pattern = pattern, nested = true })
+  local events = { group = group, pattern = pattern, modeline = false }
+  local ignored = vim.go.eventignore ~= '' and ignored_but({ user = true }) or nil
+  local ok, err = with(vim.go, { eventignore = ignored }, api.nvim_exec_autocmds, 'User', events)
+  api.nvim_del_autocmd(id)
+  depth = depth - 1
+  assert(ok, err)
+  return unpack(result, 1, 2)
+end
+
 --- Run an Ex command in the buffer, without messages, swap-file dialog and modelines.
 function M.run(bufnr, command)
   local quiet = { shortmess = vim.go.shortmess .. 'A', confirm = false }
-  return with(vim.go, quiet, function()
+  local function run()
     local ok, err = with(vim.bo[bufnr], { modeline = false }, function()
       api.nvim_buf_call(bufnr, function() vim.cmd(command) end)
     end)
     assert(ok, err)
-  end)
+  end
+  return run_nested(function() return with(vim.go, quiet, run) end)
 end
 
 --- Parse the flags of `:file`, which are in the user's language. Return whether the buffer is older
@@ -79,16 +99,6 @@ local function origin(bufnr)
   local marks = output:sub(output:find('"', 2, true) or 1)
   local function is(mark) return marks:find(fn.gettext(mark), 1, true) ~= nil end
   return is('[New]'), is('[Not edited]')
-end
-
---- Run `action` so that it triggers autocommands even if it is called within another autocommand
---- that waits, such as a formatter's BufWritePre.
-local function run_nested(action)
-  local result
-  local id = on('User', function() result = { action() } end, { pattern = 'nested', nested = true })
-  api.nvim_exec_autocmds('User', { group = group, pattern = 'nested', modeline = false })
-  api.nvim_del_autocmd(id)
-  return unpack(result, 1, 2)
 end
 
 --- Return whether Neovim detects that the buffer's file changed. `choice` answers FileChangedShell,
@@ -102,8 +112,8 @@ local function probe(bufnr, choice)
   end)
   local function check() return M.run(bufnr, 'silent checktime ' .. bufnr) end
   local needed = { user = true, filechangedshell = true }
-  local values = { eventignore = require('acp.base.options').ignored_but(needed) }
-  local called, err = with(vim.go, values, run_nested, check)
+  local values = { eventignore = ignored_but(needed) }
+  local called, err = with(vim.go, values, check)
   assert(called, err)
   M.probing = false
   pcall(api.nvim_del_autocmd, id)
@@ -195,7 +205,7 @@ local function mark_in_sync(bufnr, modified)
   end
   local id = on('BufWriteCmd', function() vim.bo[bufnr].modified = false end, { buffer = bufnr })
   local function write() return M.run(bufnr, 'silent keepalt lockmarks write!') end
-  local _, is_written = with(vim.go, { eventignore = '' }, run_nested, write)
+  local _, is_written = with(vim.go, { eventignore = '' }, write)
   api.nvim_del_autocmd(id)
   if not is_written then -- 'nowrite'
     probe(bufnr, '')
@@ -259,7 +269,9 @@ function M.load(name, fileencodings)
     moved = nofollow.why_directory_moved(bufnr)
     if moved then return end
     vim.bo[bufnr].modeline = false
-    vim.cmd('silent call bufload(' .. bufnr .. ')')
+    local load = 'silent call bufload(' .. bufnr .. ')'
+    local loaded, why = run_nested(function() return pcall(vim.cmd, load) end)
+    assert(loaded, why)
   end)
   if moved then error(moved, 0) end
   if bufnr and api.nvim_buf_is_loaded(bufnr) then

@@ -37,6 +37,7 @@ end
 ---@param edit fun(...): T
 ---@return T
 function M.keep(bufnr, edit, ...)
+  if not api.nvim_buf_is_loaded(bufnr) then return edit(...) end
   local args, results = { n = select('#', ...), ... }, {}
   local found = save_marks(bufnr)
   action = function() results = { pcall(edit, unpack(args, 1, args.n)) } end

@@ -261,6 +261,27 @@ def test_a_write_is_repeated_if_the_buffer_changed_meanwhile(opened: AgentFilesI
     assert not left
 
 
+def test_a_write_whose_buffer_is_renamed_or_wiped_meanwhile_goes_to_its_file(
+    opened: AgentFilesInNvim,
+) -> None:
+    text = NUMBERED
+    for line, command in (("line 50", ":file b.txt<CR>"), ("line 60", ":bwipeout!<CR>")):
+        opened.editor.open("a.txt")
+        opened.read("a.txt")
+        opened.editor.keys("90GSninety<Esc>")
+        left = [command]
+
+        def run_meanwhile(function: str, left: list[str] = left) -> None:
+            if function == "write" and left:
+                opened.editor.keys(left.pop())
+
+        opened.bridge.before = run_meanwhile
+        text = text.replace(f"{line}\n", "agent\n")
+        opened.write("a.txt", text)
+        assert opened.bytes("a.txt").decode() == text
+        assert not left
+
+
 def test_a_file_without_a_buffer_is_loaded_hidden_and_listed(live: AgentFilesInNvim) -> None:
     live.editor.write("a.txt", "a\nb\n")
     live.write("a.txt", "a\nB\n")

@@ -368,6 +368,19 @@ def test_a_write_waits_for_the_end_of_a_textlock(live: AgentFilesInNvim) -> None
     assert text(live) == CHANGED == live.bytes("f").decode()
 
 
+def test_a_write_during_an_autocommand_that_waits_triggers_its_own(live: AgentFilesInNvim) -> None:
+    """For example while a formatter waits for its language server."""
+    live.editor.cmd("autocmd User Wait call wait(30000, {-> exists('g:is_over')}, 5)")
+    live.editor.cmd("autocmd BufWritePre f,new.lua $s/$/;/")
+    live.editor.rpc.notify("nvim_command", "doautocmd User Wait")
+    live.write("f", CHANGED)
+    assert live.bytes("f").decode() == f"{CHANGED[:-1]};\n" == text(live)
+    live.write("new.lua", "x = 1\n")
+    assert live.bytes("new.lua") == b"x = 1;\n"
+    assert live.editor.lua("return vim.bo[vim.fn.bufnr('new.lua')].filetype") == "lua"
+    live.editor.lua("vim.g.is_over = true")
+
+
 def test_a_write_waits_for_a_substitution_that_asks(live: AgentFilesInNvim) -> None:
     skip_if_substitution_blocks(live.editor)
     live.editor.keys(":3s/three/3/c<CR>")
