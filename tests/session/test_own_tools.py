@@ -66,10 +66,11 @@ def test_a_changing_kind_asks(kind: str) -> None:
     assert needs_no_question(call("nvim_edit", kind=kind), USE) is (kind == "edit")
 
 
-def test_a_call_with_a_diff_or_a_terminal_asks() -> None:
+def test_a_call_with_a_diff_a_terminal_or_a_command_asks() -> None:
     diff = schema.Diff("/w/a", "new")
     assert not needs_no_question(call("nvim_edit", kind="edit", content=[diff]), USE)
     assert not needs_no_question(call("nvim_read", content=[schema.Terminal("t1")]), USE)
+    assert not needs_no_question(call("nvim_read", raw_input={"command": "rm -rf /"}), USE)
 
 
 @pytest.mark.parametrize(

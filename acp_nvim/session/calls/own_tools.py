@@ -10,6 +10,7 @@ from typing import Any, Final
 from acp_nvim.protocol import schema
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.calls.tool_use import ToolUse
+from acp_nvim.session.questions import requests
 from acp_nvim.session.session import Session
 
 _READING: Final = frozenset({"read", "search", "think", "fetch", "other"})
@@ -102,6 +103,8 @@ def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:
     """
     name = own_tool(call, use)
     if name is None or use is None or _has_diff_or_terminal(call.content):
+        return False
+    if name.startswith(_PREFIX) and requests.commands(call):
         return False
     return call.kind in (_READING | {"edit"} if name in use.offered().writing else _READING)
 
