@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import starmap
 from pathlib import Path
 
 from msgspec import Struct
@@ -123,6 +124,60 @@ def environment(pid: int) -> list[bytes] | None:
     return data.split(b"\0")
 
 
+def _has_mark(variables: Sequence[bytes], mark: str) -> bool:
+    """Return whether an environment has the mark, or one below it (`mark/turn`)."""
+    marked = f"{CHILD}={mark}".encode()
+    return any(one == marked or one.startswith(marked + b"/") for one in variables)
+
+
+async def end_marked(mark: str, kill_s: float) -> list[str]:
+    """End all processes with a mark: SIGTERM, then SIGKILL after `kill_s`.
+
+    Return their command lines. Without `/proc` there are none.
+    """
+    commands: list[str] = []
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        found = await _find_marked(mark)
+        if not found:
+            break
+        commands = commands or [_command_line(pid) for pid in found]
+        for pid in found:
+            _send(os.kill, pid, number)
+        await true_within(lambda: not any(starmap(_is_alive, found.items())), kill_s)  # noqa: B023
+    return commands
+
+
+def _command_line(pid: int) -> str:
+    try:
+        words = (PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:  # ended meanwhile
+        return str(pid)
+    return words.replace(b"\0", b" ").decode(errors="replace").strip()
+
+
+async def _find_marked(mark: str) -> dict[int, int]:
+    """Return the births of all processes with a mark, by their ids."""
+    found: dict[int, int] = {}
+
+    def look() -> bool:
+        sure = True
+        for stat in process_table():
+            variables = None if stat.zombie else environment(stat.pid)
+            sure = sure and (stat.zombie or variables is not None)
+            if variables and _has_mark(variables, mark):
+                found[stat.pid] = stat.birth
+        return sure
+
+    await true_within(look, EXEC_S)
+    return found
+
+
+def _is_alive(pid: int, birth: int) -> bool:
+    """Return whether the process of that birth still runs. Zombies do not count."""
+    stat = process_stat(pid)
+    return stat is not None and stat.birth == birth and not stat.zombie
+
+
 class ProcessTree:
     """Processes under one leader, including it, and those with its mark.
 
@@ -150,12 +205,11 @@ class ProcessTree:
             members |= {s.pid for s in table if self.leader in (s.pid, s.group, s.session)}
         sure = True
         if self._mark is not None:
-            marked = f"{CHILD}={self._mark}".encode()
             younger = {s.pid for s in table if self._birth is None or s.birth >= self._birth}
             for pid in younger - members:
                 variables = environment(pid)
                 sure = sure and variables is not None
-                if variables and marked in variables:
+                if variables and _has_mark(variables, self._mark):
                     members.add(pid)
         grown = True
         while grown:
@@ -185,12 +239,7 @@ class ProcessTree:
         return stat is None or stat.birth == self._birth
 
     def _live_strays(self) -> set[int]:
-        live = set()
-        for pid, birth in self._strays.items():
-            stat = process_stat(pid)
-            if stat is not None and stat.birth == birth and not stat.zombie:
-                live.add(pid)
-        return live
+        return {pid for pid, birth in self._strays.items() if _is_alive(pid, birth)}
 
     def _is_group_alive(self) -> bool:
         if sys.platform == "win32" or not self._is_leader_ours():

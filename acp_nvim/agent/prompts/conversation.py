@@ -190,7 +190,7 @@ class Conversation:
         """Warn if the turn has not ended in time after a cancel, and end its commands."""
         await self._warnings.if_not_cancelled(turn)
         if self.connection is not None:
-            self.connection.terminals.end_turn(self.session, turn)
+            await self.connection.terminals.end_turn(self.session, turn)
 
     # -- one turn after the other -----------------------------------------------------------------
 

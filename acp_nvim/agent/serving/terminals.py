@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,9 +16,11 @@ from msgspec import UNSET, Struct, UnsetType
 
 from acp_nvim import wording
 from acp_nvim.agent.child.exit import Exit
+from acp_nvim.agent.child.guard import CHILD
 from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.tree import end_marked
 from acp_nvim.agent.serving.answering import cancel_with, decision_id, wait
 from acp_nvim.agent.serving.commands import Command, command_of
 from acp_nvim.agent.serving.judging import judge
@@ -92,6 +94,8 @@ class AgentTerminals:
         self._live: dict[str, _Live] = {}
         self._allowed: set[tuple[int, RequestedCommand]] = set()
         self._used: set[str] = set()
+        self._marks: dict[tuple[int, int], str] = {}
+        """Marks of the commands of each turn, by the root session's number."""
         self._closed = False
 
     # -- the agent's requests ---------------------------------------------------------------------
@@ -172,8 +176,8 @@ class AgentTerminals:
 
     # -- the end ----------------------------------------------------------------------------------
 
-    def end_turn(self, session: Session, turn: int) -> None:
-        """Start to end the commands that a cancelled turn of a session has left running.
+    async def end_turn(self, session: Session, turn: int) -> None:
+        """End the commands that a cancelled turn of a session has left running, and their daemons.
 
         This includes commands of subagents. The output stays. Name the commands in the chat.
         """
@@ -182,13 +186,11 @@ class AgentTerminals:
             for live in self._live.values()
             if live.session.root is session and live.turn == turn and live.process.is_running
         ]
-        if not left:
-            return
-        for live in left:
-            live.process.begin_stop()
-        names = [one_line(live.terminal.launch.command, 60) for live in left[:MAX_NAMED]]
-        more = [f"{len(left) - MAX_NAMED} more"] if len(left) > MAX_NAMED else []
-        session.notice("info", wording.ENDED_WITH_TURN.format(commands=", ".join([*names, *more])))
+        _report_ended(session, [live.terminal.launch.command for live in left])
+        await asyncio.gather(*(live.process.stop() for live in left))
+        mark = self._marks.get((session.n, turn))
+        if mark is not None:
+            _report_ended(session, await end_marked(mark, self._settings().timeouts.kill_s))
 
     def forget(self, session: Session | None = None) -> None:
         """Start to end the terminals of a session; without an argument, of all sessions."""
@@ -256,7 +258,7 @@ class AgentTerminals:
             await self._require_permission(session, command, decision)
         terminal = session.terminals.new(ids.new("term-"), command.shown, limit, ours=True)
         try:
-            process = await self._start(terminal, command)
+            process = await self._start(terminal, command, self._mark(session, turn))
         except AgentStartError as error:
             data = {"command": command.argv[0], "reason": "failed"}
             raise RequestError(INTERNAL_ERROR, str(error), data) from error
@@ -267,14 +269,24 @@ class AgentTerminals:
             self.forget(session)
         return schema.CreateTerminalResponse(terminal.id)
 
-    async def _start(self, terminal: Terminal, command: Command) -> PtyProcess:
+    def _mark(self, session: Session, turn: int | None) -> str:
+        """Return the mark of a command: the agent's, and below it the turn's.
+
+        Daemons keep it, so they end with the agent or with the cancelled turn.
+        """
+        mark = self._env().get(CHILD) or self._reaper.mark()
+        if turn is None:
+            return mark
+        return self._marks.setdefault((session.root.n, turn), f"{mark}/{session.root.n}.{turn}")
+
+    async def _start(self, terminal: Terminal, command: Command, mark: str) -> PtyProcess:
         place, on_end = self._place(), partial(_end, terminal)
         kill_s = self._settings().timeouts.kill_s
         if place is None:
             return await PtyProcess.start(
                 command.argv,
                 cwd=command.cwd,
-                env=command.env,
+                env={**command.env, CHILD: mark},
                 reaper=self._reaper,
                 feed=terminal.feed,
                 on_end=on_end,
@@ -331,6 +343,14 @@ class AgentTerminals:
 
 async def _answer(response: schema.TerminalOutputResponse) -> schema.TerminalOutputResponse:
     return response
+
+
+def _report_ended(session: Session, commands: Sequence[str]) -> None:
+    if not commands:
+        return
+    names = [one_line(command, 60) for command in commands[:MAX_NAMED]]
+    more = [f"{len(commands) - MAX_NAMED} more"] if len(commands) > MAX_NAMED else []
+    session.notice("info", wording.ENDED_WITH_TURN.format(commands=", ".join([*names, *more])))
 
 
 def _has_allowed(decision: Decision, command: Command, session: Session) -> bool:

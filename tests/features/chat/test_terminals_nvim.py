@@ -15,6 +15,7 @@ import pytest
 from acp_nvim.features.terminals.live_terminals import MAX_BYTES
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
+from tests.support.processes import HAS_PROC
 from tests.support.waiting import until
 
 CHOOSE = lua_chunk(__file__, "answer_choices")
@@ -421,19 +422,27 @@ def cancel(editor: Editor, *lines: str) -> None:
 def test_a_cancel_ends_commands_that_the_turn_leaves_running(editor: Editor) -> None:
     editor.setup({"timeouts": {"cancel_s": 0.5, "kill_s": 0.5}})
     start(editor, "echo earlier; sleep 601")
+    daemon = "(setsid sh -c 'touch up; exec sleep 605' &); until test -e up; do sleep 0.1; done"
+    forged = [{"name": "ACP_NVIM_CHILD", "value": "mine"}]
     cancel(
         editor,
         create("a", "echo out; sleep 602 & sleep 603"),
         create("b", "trap '' TERM HUP; echo up; while :; do sleep 0.604; done"),
         create("c", "echo quick"),
         "term_wait c",
+        create("d", daemon, env=forged),
+        "term_wait d",
+        "term_release d",
     )
+    if HAS_PROC:
+        until(lambda: not running(editor, "sleep 605"))
+        until(lambda: any("cancelled turn: sleep 605" in line for line in editor.chat()))
     until(lambda: not running(editor, "sleep 602") and not running(editor, "sleep 603"))
     until(lambda: not running(editor, "echo up"))
     until(
         lambda: any("Stopped with the cancelled turn: echo out" in line for line in editor.chat())
     )
-    (line,) = [line for line in editor.chat() if "Stopped with the cancelled turn" in line]
+    line, *_ = [line for line in editor.chat() if "Stopped with the cancelled turn" in line]
     assert "echo up" in line
     assert "quick" not in line
     assert running(editor, "sleep 601"), "it was started in another turn"
@@ -441,7 +450,7 @@ def test_a_cancel_ends_commands_that_the_turn_leaves_running(editor: Editor) -> 
         "local t = require('acp').state().sessions[1].terminals"
         " return not t[2].running and not t[3].running and t"
     )
-    assert [state["running"] for state in states] == [True, False, False, False]
+    assert [state["running"] for state in states] == [True, False, False, False, False]
     assert states[1]["signal"] == "SIGTERM"
     assert states[2]["signal"] == "SIGKILL"
     assert "out" in "\n".join(editor.chat())
