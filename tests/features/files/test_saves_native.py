@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from tests.support.cases import case
 from tests.support.editor import Editor
 from tests.support.lua import lua_call, lua_chunk
 from tests.support.rpc import EditorGone
@@ -17,9 +18,10 @@ LINES = "".join(f"line {n}\n" for n in range(1, 11))
 
 STATE = lua_chunk(__file__, "visible_state")
 EVENTS = lua_chunk(__file__, "note_file_events")
+NEXT_CASE = lua_chunk(__file__, "forget_last_case")
 
 FORMATTER = """
-vim.api.nvim_create_autocmd('BufWritePre', { callback = function()
+vim.api.nvim_create_autocmd('BufWritePre', { once = true, callback = function()
   vim.api.nvim_buf_set_lines(0, 0, 1, true, { 'formatted', 'twice' })
 end })
 """
@@ -83,13 +85,13 @@ UNTOLD = {"noautocmd", "own"}
 """Neovim triggers no event for these, so such a write during a turn counts as the agent's."""
 
 
-def run(editor: Editor, commands: list[str]) -> dict[str, Any]:
-    """Run the commands and return the state afterwards."""
-    editor.lua(EVENTS)
-    editor.cmd("let v:errmsg = '' | messages clear")
+def run(editor: Editor, name: str) -> dict[str, Any]:
+    """Run the commands of a case in its own folder, and return the state afterwards."""
+    folder = editor.work / name
+    editor.lua(NEXT_CASE, str(folder))
     editor.keys("3Gccmine<Esc>")
     editor.wait("vim.fn.getline(3) == 'mine' and vim.fn.mode() == 'n'")
-    for command in commands:
+    for command in CASES[name]:
         escaped = command.replace("<", "<lt>")
         editor.keys(f":{escaped}<CR>")
         editor.wait("vim.fn.mode() == 'n'")
@@ -98,17 +100,19 @@ def run(editor: Editor, commands: list[str]) -> dict[str, Any]:
     state["fired"] = editor.lua("return _G.fired")
     state["outcome"] = editor.lua("return _G.outcome or vim.g.caught or false")
     state["files"] = {
-        str(path.relative_to(editor.work)): (path.read_bytes(), path.stat().st_mode)
-        for path in editor.work.rglob("*")
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mode)
+        for path in folder.rglob("*")
         if path.is_file()
     }
     return state
 
 
-def prepare(editor: Editor) -> None:
-    editor.write("a.txt", LINES)
-    editor.write("c.txt", "c\n")
-    editor.open("a.txt")
+def prepare(editor: Editor, names: Iterable[str]) -> None:
+    """Write the files of these cases, and record the events of saves."""
+    for name in names:
+        editor.write(f"{name}/a.txt", LINES)
+        editor.write(f"{name}/c.txt", "c\n")
+    editor.lua(EVENTS)
     editor.errors_expected = True
 
 
@@ -126,15 +130,18 @@ def end(editor: Editor) -> None:
     assert not editor.session().get("edits")
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_save_during_a_turn_is_like_one_without(edit: Callable[..., Editor], name: str) -> None:
+@pytest.mark.parametrize("names", [CASES.keys() - UNTOLD, UNTOLD], ids=["told", "untold"])
+def test_a_save_during_a_turn_is_like_one_without(
+    edit: Callable[..., Editor], names: set[str]
+) -> None:
     plain, busy = edit(), edit()
-    prepare(plain)
-    expected = run(plain, CASES[name])
-    prepare(busy)
+    prepare(plain, names)
+    prepare(busy, names)
     begin_turn(busy)
-    assert run(busy, CASES[name]) == expected
-    if name not in UNTOLD:
+    for name in sorted(names):
+        with case(name):
+            assert run(busy, name) == run(plain, name)
+    if names != UNTOLD:
         end(busy)
 
 
@@ -143,7 +150,8 @@ def test_leaving_during_a_turn_is_like_leaving_without(
     edit: Callable[..., Editor], command: str
 ) -> None:
     editor = edit()
-    prepare(editor)
+    editor.write("a.txt", LINES)
+    editor.open("a.txt")
     begin_turn(editor)
     with suppress(EditorGone):
         editor.keys("3Gccmine<Esc>" + (command if command == "ZZ" else f"{command}<CR>"))
