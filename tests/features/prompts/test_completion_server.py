@@ -38,9 +38,11 @@ def front(edit: Start) -> Editor:
 
 
 def open_composer(front: Editor) -> None:
+    """Open the composer and wait for LspAttach, in which a user enables completion."""
+    front.cmd("autocmd LspAttach * lua _G.is_attached = true")
     front.cmd("AcpPrompt")
     front.wait(LISTED)
-    front.wait("#vim.lsp.get_clients({ name = 'acp' }) == 1")
+    front.wait("_G.is_attached")
 
 
 def items(front: Editor, typed: str) -> list[dict[str, Any]]:
@@ -155,6 +157,7 @@ def test_the_client_changes_no_option_and_can_be_stopped(front: Editor) -> None:
     front.wait("#vim.lsp.get_clients() == 0")
     front.keys("<Esc>i/in")
     assert [item["label"] for item in front.lua(REPLY)] == ["/init path"]
+    assert front.lua("return _G.attach_calls") == 2, "when the composer opens, and in Insert mode"
     front.cmd("silent checkhealth vim.lsp")
     front.quit()
 

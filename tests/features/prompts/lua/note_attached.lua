@@ -5,3 +5,11 @@ vim.api.nvim_create_autocmd('LspAttach', {
     _G.attached = { client.name, client.workspace_folders[1].name, args.buf }
   end,
 })
+-- Count in `_G.attach_calls` how often the plugin attaches its server.
+_G.attach_calls = 0
+local server = require('acp.features.prompts.composer.server')
+local attach = server.attach
+server.attach = function(...)
+  _G.attach_calls = _G.attach_calls + 1
+  return attach(...)
+end

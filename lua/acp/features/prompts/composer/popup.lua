@@ -86,6 +86,10 @@ end
 --- Modules of Neovim's client, which are loaded one by one.
 local CLIENT = { 'protocol', 'util', '_changetracking', 'log', 'rpc', 'client' }
 
+--- Composers that get the server once these modules are loaded.
+---@type table<integer, true?>
+local waiting = {}
+
 --- Attach the language server to a composer. If Neovim's client is not loaded, which takes 10 to 30
 --- ms, load it after the window is drawn, and handle keys meanwhile. The source of nvim-cmp looks
 --- for servers only when Insert mode begins.
@@ -93,6 +97,8 @@ local CLIENT = { 'protocol', 'util', '_changetracking', 'log', 'rpc', 'client' }
 local function attach(bufnr, insert)
   local function now() require('acp.features.prompts.composer.server').attach(bufnr, insert) end
   if package.loaded['vim.lsp.client'] or package.loaded['cmp_nvim_lsp'] then return now() end
+  if waiting[bufnr] then return end -- else it would start again a server that the user has stopped
+  waiting[bufnr] = true
   local slices = require('acp.base.slices')
   slices.run(function()
     slices.rest()
@@ -102,6 +108,7 @@ local function attach(bufnr, insert)
     end
     require('acp.features.prompts.composer.server')
     slices.rest()
+    waiting[bufnr] = nil
     if vim.api.nvim_buf_is_loaded(bufnr) then now() end
   end)
 end
