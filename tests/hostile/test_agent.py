@@ -130,8 +130,9 @@ CASES: dict[str, list[Any]] = {
         )
     ],
     "diffs of files outside": [
-        call(content=[{"type": "diff", "path": path, "oldText": "", "newText": "x\n"}])
-        for path in ("{outside}/secret.txt", "/etc/passwd", "term://" + SHELL, "relative", "")
+        call(content=[{"type": "diff", "path": path, "newText": "x\n", **old}], kind="edit")
+        for path in ("{outside}/secret.txt", "/etc/passwd", "term://" + SHELL, "relative", "", "\0")
+        for old in ({"oldText": ""}, {})
     ],
     "permissions": [
         question(
@@ -233,6 +234,7 @@ def test_messages_of_a_hostile_agent_are_only_text(edit: Callable[..., Editor], 
     stage.assert_untouched()
     messages = stage.editor.messages()
     assert "E5108" not in messages, messages
+    assert "Internal error" not in messages, messages
 
 
 @pytest.mark.parametrize("name", ["reads outside", "writes outside"])

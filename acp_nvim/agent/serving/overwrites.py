@@ -34,7 +34,8 @@ class Overwrites:
 
     def _unknown(self, call: ToolCall) -> Iterator[str]:
         known = call.before or {}
-        return (diff.path for diff in diffs_without_old_text(call) if diff.path not in known)
+        paths = (diff.path for diff in diffs_without_old_text(call))
+        return (path for path in paths if path not in known and "\0" not in path)
 
     async def _record_old_texts(self, session: Session, call: ToolCall) -> None:
         for path in dict.fromkeys(self._unknown(call)):
