@@ -195,6 +195,8 @@ def test_text_of_an_agent_cannot_imitate_a_field() -> None:
     assert [line for line in page if line.startswith("━━")] == ["━━ 1. a ━━ 1. y"]
     assert not any("\x1b" in line for line in page)
     assert form_page.parse_page(form, page).values == {"x": "v"}
+    several = form_of({"x": {"type": "array", "items": {"type": "string", "enum": ["a\nx: b"]}}})
+    assert form_page.summary(several, {"x": ["a\nx: b\x1b[2J"]}) == ["x: a x: b^[[2J"]
 
 
 # ---- addresses

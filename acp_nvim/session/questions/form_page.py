@@ -198,7 +198,7 @@ def summary(form: Sequence[Field], values: Mapping[str, Any]) -> list[str]:
 
 def _value_text(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return ", ".join(str(one) for one in value) or "none of them"
+        return one_line(", ".join(str(one) for one in value), 300) or "none of them"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return one_line(str(value), 300)
