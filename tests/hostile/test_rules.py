@@ -6,11 +6,13 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import anyio
 import pytest
 
 from acp_nvim.agent.serving.judging import judge
+from acp_nvim.agent.serving.trusting import is_safe
 from acp_nvim.agent.settings import Settings, decode
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
@@ -183,6 +185,28 @@ def test_an_allowed_command_stays_in_the_sessions_directories(
 ) -> None:
     (home / "link").symlink_to(home.parent / "outside")
     assert verdict(run(raw), home, MAKE, {"action": "allow", "command": "cd *"}) == action
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"command": " && ".join(f"cd d{n}" for n in range(1400))},
+        {"command": ["tool", *(f"w{n}/../x{n}" for n in range(20_000))]},
+        {"commands": [f"cat w{n}" for n in range(2_000)]},
+        {"paths": [f"w{n}/../x{n}" for n in range(20_000)]},
+    ],
+)
+def test_a_large_request_asks_after_little_work(
+    home: Path, raw: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look at a link takes time, in which the host does nothing else."""
+    resolve = Mock(side_effect=os.path.realpath)
+    monkeypatch.setattr(os.path, "realpath", resolve)
+    deny = {"action": "deny", "path": "secrets/*"}
+    assert verdict(run(raw), home, deny, {"action": "allow", "command": "*"}) == "ask"
+    session = Session(1, "agent", str(home))
+    assert not is_safe(run(raw), session, decode({}))
+    assert resolve.call_count < 10_000
 
 
 # -- terminals ------------------------------------------------------------------------------------

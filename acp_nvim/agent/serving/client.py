@@ -264,7 +264,8 @@ class Client:
         decision.guarded = {}
         for call in calls:
             if paths := named_paths(call, session.cwd):
-                paths += targets_past_links(dotted_paths(call, session.cwd))
+                dotted = dotted_paths(call, session.cwd)[: guard.MAX_NAMED]
+                paths = [*targets_past_links(dotted), *paths]
                 reasons = guard.reasons(call.kind, paths, session.roots, settings.files)
                 decision.guarded = {**decision.guarded, **reasons}
         if action in ("allow", "deny"):

@@ -19,13 +19,18 @@ import msgspec
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import guard
 from acp_nvim.files.bytes.paths import Place, below, targets_past_links
-from acp_nvim.session.questions import rules
+from acp_nvim.session.questions import command_line, rules
 from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.questions.rules import Action, Case
 from acp_nvim.session.session import Session
 
-MAX_WORDS: Final = 5000
-"""Maximum number of words whose targets are compared with the rules. A line has fewer."""
+MAX_PATHS: Final = 1000
+MAX_COMMANDS: Final = 200
+MAX_LENGTH: Final = 4 * command_line.MAX_LENGTH
+"""Maximum number of paths and commands of a request, and of characters in its commands.
+
+With rules, the user is asked about a larger request, since its check would take long.
+"""
 
 
 def has_rules(session: Session, settings: Settings) -> bool:
@@ -41,6 +46,8 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     """
     if not has_rules(session, settings):
         return None
+    if _is_too_large(case):
+        return "ask"
     lists = settings.preset(session.root.preset).rules, settings.permission.rules
     placed = _complete_case(case, session, settings)
     if all(lists) and any(rules.decide(wanted, placed) == "deny" for wanted in lists):
@@ -50,6 +57,14 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
         case.kind, placed.paths, session.roots, settings.files
     )
     return "ask" if guarded else action
+
+
+def _is_too_large(case: Case) -> bool:
+    return (
+        len(case.paths) > MAX_PATHS
+        or len(case.commands) > MAX_COMMANDS
+        or sum(len(command.line) for command in case.commands) > MAX_LENGTH
+    )
 
 
 def _complete_case(case: Case, session: Session, settings: Settings) -> Case:
@@ -86,7 +101,7 @@ def _targets_of_words(commands: Sequence[tuple[Command, str]], session: Session)
     ``commands`` have their directories.
     """
     words = dict.fromkeys(path for one in commands for path in rules.possible_paths(*one))
-    for path in islice(words, MAX_WORDS):
+    for path in islice(words, MAX_PATHS):
         if _real(path) != normpath(path):
             yield from _spellings(path, session.roots)
 
@@ -127,7 +142,10 @@ def leaves_session(command: Command, session: Session) -> bool:
     at = _directory(command, session)
     if command.cwd is not None and not _is_inside(at, session):
         return True
-    for entered in rules.entered_directories(command):
+    directories = rules.entered_directories(command)
+    if len(directories) > rules.MAX_CHANGES:
+        return True
+    for entered in directories:
         if entered is None:
             return True
         as_linked = os.path.join(at, entered)  # noqa: PTH118

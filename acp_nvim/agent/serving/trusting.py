@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,8 @@ from acp_nvim.session.session import Session
 _NEVER_TRUSTED: Final = frozenset({"switch_mode"})
 """Kinds that trust never covers, since they change which questions follow."""
 _PARTS: Final = late(r"[=:,@]")
+MAX_PATHS: Final = 1000
+"""Maximum number of paths of a call that is allowed without a question."""
 MAX_SHORT_OPTIONS: Final = 10
 """Maximum number of characters before the path in a word such as `-xzfpath`."""
 _ADDRESS: Final = late(r"(?!file:)[A-Za-z][\w+.-]*://")
@@ -65,17 +68,30 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
     commands = requests.commands(call)
     if not all(_is_plain(command, session) for command in commands):
         return False
-    paths = [*named_paths(call, session.cwd), *dotted_paths(call, session.cwd)]
-    if not paths and not commands:
-        paths = _possible_paths(_words(call), session.cwd)
-    if call.kind != "edit":
-        paths += _possible_paths(_texts(call.raw_input), session.cwd)
-    for command in commands:
-        paths += _possible_paths(_words_of(command), os.path.join(session.cwd, command.cwd or ""))  # noqa: PTH118
-    paths = list(dict.fromkeys(paths))
-    if len(paths) > guard.MAX_NAMED or any("\0" in path for path in paths):
+    paths = list(islice(_all_paths(call, commands, session), MAX_PATHS + 1))
+    if len(paths) > MAX_PATHS or any("\0" in path for path in paths):
         return False
-    return not guard.reasons(call.kind, paths, session.roots, settings.files)
+    paths = list(dict.fromkeys(paths))
+    return not any(
+        guard.reasons(call.kind, paths[at : at + guard.MAX_NAMED], session.roots, settings.files)
+        for at in range(0, len(paths), guard.MAX_NAMED)
+    )
+
+
+def _all_paths(call: ToolCall, commands: Sequence[Command], session: Session) -> Iterator[str]:
+    """Yield the absolute paths that a call names, and those that its words may mean."""
+    named = named_paths(call, session.cwd)
+    yield from named
+    yield from dotted_paths(call, session.cwd)
+    if not named and not commands:
+        yield from _possible_paths(_words(call), session.cwd)
+    if call.kind != "edit":
+        yield from _possible_paths(_texts(call.raw_input), session.cwd)
+    for command in commands:
+        yield from _possible_paths(
+            _words_of(command),
+            os.path.join(session.cwd, command.cwd or ""),  # noqa: PTH118
+        )
 
 
 def _is_plain(command: Command, session: Session) -> bool:
@@ -108,13 +124,12 @@ def _texts(raw: Any) -> Iterator[str]:
             yield value
 
 
-def _possible_paths(words: Iterable[str], cwd: str) -> list[str]:
-    """Return the absolute paths that words may mean, also as part of `--option=path` or `-Cpath`.
+def _possible_paths(words: Iterable[str], cwd: str) -> Iterator[str]:
+    """Yield the absolute paths that words may mean, also as part of `--option=path` or `-Cpath`.
 
-    A path with a `..`, which may follow a link, is returned in its normal form and as spelled.
+    A path with a `..`, which may follow a link, is yielded in its normal form and as spelled.
     Network addresses are not paths.
     """
-    paths: list[str] = []
     for word in words:
         if _ADDRESS.match(word):
             continue
@@ -126,5 +141,6 @@ def _possible_paths(words: Iterable[str], cwd: str) -> list[str]:
         for part in parts - {""}:
             path = str(Path(part).expanduser()) if part.startswith("~") else part
             spelled = os.path.join(cwd, path)  # noqa: PTH118
-            paths += [os.path.normpath(spelled), *([spelled] if ".." in path else [])]
-    return paths
+            yield os.path.normpath(spelled)
+            if ".." in path:
+                yield spelled

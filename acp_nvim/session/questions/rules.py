@@ -38,8 +38,8 @@ RUNS_NOTHING: Final = frozenset(
 TOUCHES_NOTHING: Final = frozenset({"think", "fetch", "switch_mode"})
 """Kinds that touch no file."""
 
-PATH_MAX: Final = 4096
-"""Maximum length of a path (Linux)."""
+MAX_CHANGES: Final = 20
+"""Maximum number of `cd` in a line that are followed. No rule allows a line with more."""
 
 _STRICTEST: Final = {"deny": 0, "ask": 1, None: 2, "allow": 3}
 _WILD: Final = late(r"[*?\[]")
@@ -119,12 +119,12 @@ def possible_paths(command: Command, cwd: str) -> Iterator[str]:
     if line is None:
         yield from (_possible_path(word, cwd) for word in suspicion.words(command.line))
         return
-    entered = cwd
+    entered, changes = cwd, 0
     for one in line.commands:
         for directory in {cwd, entered}:
             yield from (_possible_path(word, directory) for word in (*one.words, *one.writes))
-        if one.words[0] == "cd" and len(one.words) == 2:
-            entered = posixpath.join(entered, one.words[1])[:PATH_MAX]
+        if one.words[0] == "cd" and len(one.words) == 2 and changes < MAX_CHANGES:
+            entered, changes = posixpath.join(entered, one.words[1]), changes + 1
 
 
 def _possible_path(word: str, cwd: str) -> str:
@@ -153,7 +153,8 @@ def plain_line(command: Command) -> Line | None:
     if command.is_name:
         return None
     if command.argv is not None:
-        if not command.argv or not command_line.is_program(command.argv[0]):
+        is_too_long = len(command.line) > command_line.MAX_LENGTH
+        if is_too_long or not command.argv or not command_line.is_program(command.argv[0]):
             return None
         return Line((Simple(command.argv, command.line),))
     line = command_line.parse(command.line)
