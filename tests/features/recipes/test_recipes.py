@@ -63,6 +63,11 @@ def test_a_statusline_shows_the_state_in_its_colour(editor: Editor, name: str) -
     assert editor.lua("return require('acp').statusline_group()") == "AcpStateWaiting"
     wanted = editor.lua("return vim.api.nvim_get_hl(0, { name = 'DiagnosticWarn' }).fg")
     assert wanted in editor.lua(COLOURS)
+    if name == "lualine.nvim":
+        editor.wait_screen("Scripted · chat")
+        editor.cmd("AcpPrompt")
+        editor.wait_screen("Scripted · composer")
+        editor.keys("<Esc>:q<CR>")
     editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     editor.wait("require('acp').statusline_group() == 'AcpStateIdle'")
