@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import state
 from acp_nvim.session.calls import call_updates
+from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import Decision, Outcome
 from acp_nvim.session.questions.questions import permission_decision
 from acp_nvim.session.session import Session
@@ -81,6 +83,20 @@ def test_the_old_text_that_the_plugin_adds_to_a_diff_keeps_the_id() -> None:
     assert decision.id == "first"
     update_call(session, content=[schema.Diff("/w/a.txt", "new\n", "other\n")])
     assert decision.id != "first"
+
+
+def test_a_command_in_the_metadata_is_part_of_the_question() -> None:
+    session, decision = asked()
+    update_call(session, meta={"command": "rm -rf /"})
+    assert decision.id != "first"
+
+
+def test_an_update_does_not_search_the_input_for_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large input takes seconds, and an agent may send any number of updates."""
+    session, decision = asked()
+    monkeypatch.setattr(requests, "commands", Mock(side_effect=AssertionError))
+    update_call(session, title="Remove it")
+    assert decision.title == "Remove it"
 
 
 def test_an_id_that_neovim_does_not_know_yet_stays() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
@@ -57,7 +58,14 @@ def fingerprint(call: ToolCall) -> tuple[Any, ...]:
     content = tuple(_item(call, item) for item in call.content)
     places = tuple((location.path, location.line) for location in call.locations)
     shown = (call.title, call.name, call.kind, call.raw_input)
-    return (*shown, content, places, requests.commands(call))
+    return (*shown, content, places, _commands_of_meta(call))
+
+
+def _commands_of_meta(call: ToolCall) -> Sequence[Any]:
+    """Return the commands that only the metadata has. Those of a large input take long to find."""
+    if not call.meta:
+        return ()
+    return requests.commands(msgspec.structs.replace(call, raw_input=None, content=()))
 
 
 def _item(call: ToolCall, item: Any) -> Any:
