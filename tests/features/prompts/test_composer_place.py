@@ -64,6 +64,13 @@ def test_a_reopened_chat_is_above_its_composer(front: Editor) -> None:
     for _ in range(2):
         front.lua("require('acp.features.chat.view').toggle(1)")
     assert front.lua(WHERE) == BESIDE
+    # The composer is beside the file while the chat opens, and narrows it.
+    front.rpc.request("nvim_ui_try_resize", 80, 24)
+    front.cmd("wincmd b | only")
+    front.cmd("vsplit a.txt")
+    front.lua("require('acp.features.chat.view').toggle(1)")
+    assert front.lua(WHERE) == BESIDE
+    assert front.lua("return vim.fn.winwidth(vim.fn.bufwinid('acp://chat/1'))") == 32
 
 
 def test_a_floating_chat_has_its_composer_with_it(front: Editor) -> None:

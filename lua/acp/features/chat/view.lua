@@ -284,9 +284,11 @@ local function show(bufnr, win, leaving)
   if win then
     window.replace(win, bufnr, opts)
   else
-    window.open_beside(bufnr, opts)
+    win = window.open_beside(bufnr, opts)
   end
-  if not is_replaced then signals.emit('chat_opened', buffers.number(bufnr)) end
+  if is_replaced then return end
+  signals.emit('chat_opened', buffers.number(bufnr))
+  if win then window.restore_width(win, opts) end
 end
 
 --- Move the chat's windows in this tab page to its end, which they then follow. Called when the

@@ -248,6 +248,16 @@ function M.open_beside(bufnr, opts)
   )
 end
 
+--- Widen the only window beside the user's again, after another one has left its row.
+---@param opts acp.OpenOpts
+function M.restore_width(win, opts)
+  local width, layout = placement(opts).width, vim.fn.winlayout()
+  local is_alone = layout[1] == 'row' and #layout[2] == 2
+  if width and is_alone and vim.api.nvim_win_get_width(win) < width then
+    vim.api.nvim_win_set_width(win, width)
+  end
+end
+
 --- Move an acp window below another one. It stays current if it is.
 ---@param upper integer
 ---@param height integer
