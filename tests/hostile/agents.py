@@ -39,6 +39,10 @@ class Stage:
         editor.keys("jxIdraft <Esc>")
         self.window = editor.lua("return vim.api.nvim_get_current_win()")
         self.traffic = editor.agent("script")
+        editor.lua(
+            "vim.api.nvim_create_autocmd('User', { pattern = { 'AcpPermission', 'AcpElicitation' },"
+            " callback = function(args) require('acp').answer(args.data.id) end })"
+        )
         self._before = self._look()
         self._disk = self._tree()
 
@@ -51,11 +55,11 @@ class Stage:
             text = text.replace("{" + name + "}", str(getattr(self, name)))
         path = self.editor.home / "frames.json"
         path.write_text(text.replace("{work}", str(self.editor.work)))
-        self.editor.lua(
-            "vim.api.nvim_create_autocmd('User', { pattern = { 'AcpPermission', 'AcpElicitation' },"
-            " callback = function(args) require('acp').answer(args.data.id) end })"
-        )
+        earlier = len(self._answers())
         self.editor.turn(f"frames {path}")
+        return self._answers()[earlier:]
+
+    def _answers(self) -> list[dict[str, Any]]:
         notes = [note for note in self.traffic.notes() if note.startswith("answer ")]
         return [json.loads(note.removeprefix("answer ")) for note in notes]
 

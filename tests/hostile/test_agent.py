@@ -6,11 +6,13 @@ To add a case: a name, and the frames that the agent sends.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
 
 from tests.hostile.agents import INIT, Stage
+from tests.support.cases import case
 from tests.support.editor import Editor
 
 RUN = "call writefile([1],'{witness}')"
@@ -33,12 +35,16 @@ BAD = [
 ]
 
 
+NUMBERS = count()
+
+
 def chunk(text: str, kind: str = "agent_message_chunk") -> dict[str, Any]:
     return {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
 
 
 def call(**fields: Any) -> dict[str, Any]:
-    return {"sessionUpdate": "tool_call", "toolCallId": "t", "title": "T", **fields}
+    id = f"call {next(NUMBERS)}"
+    return {"sessionUpdate": "tool_call", "toolCallId": id, "title": "T", **fields}
 
 
 def question(**fields: Any) -> list[Any]:
@@ -223,23 +229,25 @@ CASES: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_messages_of_a_hostile_agent_are_only_text(edit: Callable[..., Editor], name: str) -> None:
+REFUSED_WITH_A_REASON = ("reads outside", "writes outside")
+
+
+@pytest.mark.parametrize("third", [0, 1, 2])
+def test_messages_of_a_hostile_agent_are_only_text(edit: Callable[..., Editor], third: int) -> None:
     stage = Stage(edit(init=INIT))
-    answers = stage.play(CASES[name])
-    asked = [frame for frame in CASES[name] if isinstance(frame, list)]
-    assert len(answers) == len(asked), "every request is answered exactly once"
-    stage.assert_left_alone()
+    for name, frames in list(CASES.items())[third::3]:
+        with case(name):
+            answers = stage.play(frames)
+            asked = [frame for frame in frames if isinstance(frame, list)]
+            assert len(answers) == len(asked), "every request is answered exactly once"
+            if name in REFUSED_WITH_A_REASON:
+                assert all("\n" not in answer["error"]["message"] for answer in answers)
+                assert all(answer["error"]["data"]["reason"] for answer in answers)
+            stage.editor.screen()
+            stage.assert_left_alone()
+            stage.assert_untouched()
     stage.look_around()
     stage.assert_untouched()
     messages = stage.editor.messages()
     assert "E5108" not in messages, messages
     assert "Internal error" not in messages, messages
-
-
-@pytest.mark.parametrize("name", ["reads outside", "writes outside"])
-def test_files_outside_are_refused_with_a_reason(edit: Callable[..., Editor], name: str) -> None:
-    stage = Stage(edit(init=INIT))
-    for answer in stage.play(CASES[name]):
-        assert answer["error"]["message"].count("\n") == 0
-        assert answer["error"]["data"]["reason"]
