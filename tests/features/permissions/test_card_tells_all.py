@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import case
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
 from tests.support.stepwise_agent import StepwiseAgent
@@ -17,7 +18,8 @@ from tests.support.waiting import until
 METHOD = "session/request_permission"
 FLOAT = lua_chunk(__file__, "visible_card_area")
 IN_VIEW = """
-local cards = { { id = require('acp').state().sessions[1].permissions[1].id } }
+local state = require('acp').state()
+local cards = { { id = state.sessions[state.current].permissions[1].id } }
 return require('acp.features.permissions.in_view').where(cards)
 """
 SIZES = [(80, 24), (120, 40)]
@@ -27,18 +29,37 @@ BLANKS = "echo begin" + " " * 3000 + "; rm -rf ~"
 SCRIPT = "cat <<X\n" + "\n".join(f"line {n}" for n in range(200)) + "\nX\nrm -rf ~"
 
 
+ASKED = """
+local state = require('acp').state()
+local session = state.sessions[state.current]
+return session and #(session.permissions or {}) == 1
+"""
+
+
 def ask(editor: Editor, raw: Any, title: str = "Run tests", **more: Any) -> Any:
-    """Let the agent ask about a call with this raw input; return its traffic."""
+    """Let an agent ask in a new session about a call with this raw input; return its traffic."""
     call = {"toolCallId": "t", "title": title, "kind": "execute", "rawInput": raw, **more}
     options = [
         {"optionId": "yes", "name": "Allow", "kind": "allow_once"},
         {"optionId": "no", "name": "Reject", "kind": "reject_once"},
     ]
     params = {"toolCall": call, "options": options}
-    agent = editor.agent("permission_json", json.dumps(params))
-    editor.prompt("go")
-    editor.wait("#require('acp').state().sessions[1].permissions == 1")
+    return begin(editor, "permission_json", json.dumps(params))
+
+
+def begin(editor: Editor, scenario: str, text: str) -> Any:
+    """Begin a turn in a new session of a new agent, and wait for its question."""
+    agent = editor.agent(scenario, text, name=f"agent{len(editor.traffic)}")
+    editor.cmd("AcpPrompt! go")
+    editor.wait(ASKED)
     return agent
+
+
+def cancel(editor: Editor) -> None:
+    """Cancel the turn and wait for its end."""
+    before = len(editor.events("AcpTurnEnd"))
+    editor.cmd("AcpCancel")
+    editor.wait_event("AcpTurnEnd", before + 1)
 
 
 def float_text(editor: Editor) -> str | None:
@@ -66,56 +87,56 @@ def wait_float(editor: Editor, *texts: str) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (50, 12), (40, 10)])
 @pytest.mark.parametrize("chat", [True, False], ids=["chat", "no chat"])
-@pytest.mark.parametrize("command", [LONG, ONE_WORD, BLANKS], ids=["words", "word", "blanks"])
 def test_both_ends_are_visible_in_few_rows(
-    edit: Callable[..., Editor], size: tuple[int, int], command: str, chat: bool
+    edit: Callable[..., Editor], size: tuple[int, int], chat: bool
 ) -> None:
     editor = edit(screen=size)
     editor.setup({"chat": {"open": chat}})
-    ask(editor, {"command": command})
-    if not chat or size[1] > 12:  # otherwise there is no room for the float beside the chat
-        wait_float(editor, command[:10], "rm -rf ~")
-    editor.cmd("Acp permissions")
-    wait_float(editor, command[:10], "rm -rf ~")
-    if chat:
-        editor.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('acp://chat/1'))")
-        assert not editor.lua(IN_VIEW), "a part of the card in the chat is not all of it"
-    editor.cmd("AcpCancel")
-    editor.wait_event("AcpTurnEnd")
+    for command in (LONG, ONE_WORD, BLANKS):
+        with case(command[:10]):
+            ask(editor, {"command": command})
+            if not chat or size[1] > 12:  # otherwise the float has no room beside the chat
+                wait_float(editor, command[:10], "rm -rf ~")
+            editor.cmd("Acp permissions")
+            wait_float(editor, command[:10], "rm -rf ~")
+            if chat:
+                number = editor.state()["current"]
+                window = "vim.fn.bufwinid('acp://chat/' .. ...)"
+                editor.lua(f"vim.api.nvim_set_current_win({window})", number)
+                assert not editor.lua(IN_VIEW), "a part of the card in the chat is not all of it"
+            cancel(editor)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (50, 12)])
-@pytest.mark.parametrize("command", [LONG, BLANKS, SCRIPT], ids=["words", "blanks", "script"])
 def test_both_ends_of_an_open_call_are_visible(
-    edit: Callable[..., Editor], size: tuple[int, int], command: str
+    edit: Callable[..., Editor], size: tuple[int, int]
 ) -> None:
     editor = edit(screen=size)
     editor.setup({"chat": {"open": False}})
-    call = {"title": "terminal", "kind": "execute", "rawInput": {"command": command}}
-    editor.agent("confirms", json.dumps(call))
-    editor.prompt("go")
-    wait_float(editor, "May allow: run " + command[:7], "rm -rf ~")
-    editor.cmd("Acp permissions")
-    wait_float(editor, "May allow: run " + command[:7], "rm -rf ~")
-    editor.cmd("AcpCancel")
-    editor.wait_event("AcpTurnEnd")
+    for command in (LONG, BLANKS, SCRIPT):
+        with case(command[:10]):
+            call = {"title": "terminal", "kind": "execute", "rawInput": {"command": command}}
+            begin(editor, "confirms", json.dumps(call))
+            wait_float(editor, "May allow: run " + command[:7], "rm -rf ~")
+            editor.cmd("Acp permissions")
+            wait_float(editor, "May allow: run " + command[:7], "rm -rf ~")
+            cancel(editor)
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
-    "command", [LONG, ONE_WORD, BLANKS, SCRIPT], ids=["words", "word", "blanks", "script"]
-)
 def test_both_ends_of_a_long_command_are_visible(
-    edit: Callable[..., Editor], size: tuple[int, int], command: str
+    edit: Callable[..., Editor], size: tuple[int, int]
 ) -> None:
     editor = edit(screen=size)
-    agent = ask(editor, {"command": command})
-    ends = (command[:10], "rm -rf ~", "1. Allow", "2. Reject")
-    wait_float(editor, "lines between", *ends)
-    editor.cmd("Acp permissions")
-    wait_float(editor, "Scripted wants to run " + command[:10], "Run tests", *ends)
-    editor.press("n")
-    assert agent.wait_answers(METHOD)[0]["result"]["outcome"]["optionId"] == "no"
+    for command in (LONG, ONE_WORD, BLANKS, SCRIPT):
+        with case(command[:10]):
+            agent = ask(editor, {"command": command})
+            ends = (command[:10], "rm -rf ~", "1. Allow", "2. Reject")
+            wait_float(editor, "lines between", *ends)
+            editor.cmd("Acp permissions")
+            wait_float(editor, "Scripted wants to run " + command[:10], "Run tests", *ends)
+            editor.press("n")
+            assert agent.wait_answers(METHOD)[0]["result"]["outcome"]["optionId"] == "no"
 
 
 def test_a_short_question_is_whole_in_the_least_rows(editor: Editor) -> None:
