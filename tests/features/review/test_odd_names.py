@@ -24,6 +24,7 @@ for folder, _, names in os.walk({work!r}):
     for name in names:
         Path(folder, name).write_text("one\\nagent\\n")
 """
+RESOLVED = "return require('acp.base.paths').resolve_typed(...)"
 SIDES = lua_call(__file__, "diff_windows")
 
 
@@ -63,23 +64,17 @@ def test_each_file_is_reviewed_in_diff_mode(odd: Editor) -> None:
     assert len(listed) == len(paths)
 
 
-def test_review_accepts_the_result_of_fnameescape(odd: Editor) -> None:
-    for name in ODD_NAMES:
-        if "\n" in name or name.startswith("~/"):
-            continue
-        escaped = odd.lua("return vim.fn.fnameescape(...)", name)
-        odd.cmd(f"Acp review {escaped}")
-        sides(odd, f"{odd.work}/{name}")
-
-
-def test_review_completes_to_arguments_that_it_accepts(odd: Editor) -> None:
-    arguments = odd.lua("return vim.fn.getcompletion('Acp review ', 'cmdline')")
-    assert len(arguments) == len(ODD_NAMES)
-    for argument in arguments:
+def test_review_accepts_its_completions_and_the_result_of_fnameescape(odd: Editor) -> None:
+    completions = odd.lua("return vim.fn.getcompletion('Acp review ', 'cmdline')")
+    paths = {odd.lua(RESOLVED, argument) for argument in completions}
+    assert paths == {f"{odd.work}/{name}" for name in ODD_NAMES}
+    names = [name for name in ODD_NAMES if "\n" not in name and not name.startswith("~/")]
+    escaped = {odd.lua("return vim.fn.fnameescape(...)", name): name for name in names}
+    for argument in dict.fromkeys([*completions, *escaped]):
         odd.cmd(f"Acp review {argument}")
-        odd.wait(
-            "vim.api.nvim_buf_get_name(0) == require('acp.base.paths').resolve_typed(...)", argument
-        )
+        path = odd.lua(RESOLVED, argument)
+        sides(odd, path)
+        assert path == f"{odd.work}/{escaped.get(argument, Path(path).relative_to(odd.work))}"
 
 
 def test_the_list_of_hunks_leads_to_each_file(odd: Editor) -> None:
