@@ -113,13 +113,22 @@ end
 
 local defined = {} ---@type table<string, vim.api.keyset.get_hl_info>
 
+--- Return whether neither the user nor the colour scheme defines a group. A colour scheme begins
+--- with `:highlight clear`, which restores the link that was the default.
+---@param group string
+---@param link string
+local function is_free(group, link)
+  local now, before = api.nvim_get_hl(0, { name = group }), defined[group]
+  if next(now) == nil then return true end
+  return before ~= nil and (now.link == link or vim.deep_equal(now, before))
+end
+
 --- Define the groups that neither the user nor the colour scheme defines: as tints with
 --- 'termguicolors', otherwise as links.
 ---@param links table<string, string> group -> group that it links to
 function M.define(links)
   for group, tint in pairs(tints) do
-    local now = api.nvim_get_hl(0, { name = group })
-    if next(now) == nil or vim.deep_equal(now, defined[group]) then
+    if is_free(group, links[group]) then
       -- `:highlight clear` restores this link. It has no effect while a tint is set.
       api.nvim_set_hl(0, group, { link = links[group], default = true })
       if vim.o.termguicolors then

@@ -57,6 +57,10 @@ def test_backgrounds_follow_the_colour_scheme(editor: Editor) -> None:
     editor.cmd("set background=light")
     light = editor.lua(COLOURS)
     assert sum(rgb(light[1])) > sum(rgb(dark[1])) + 300
+    for command in ("colorscheme habamax", "set notermguicolors background=light"):
+        editor.cmd(command)
+    editor.cmd("set termguicolors | colorscheme default | set background=dark")
+    assert editor.lua(COLOURS) == dark
 
 
 def test_a_group_that_the_user_has_set_stays(editor: Editor) -> None:
