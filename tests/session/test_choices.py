@@ -53,6 +53,23 @@ def test_the_options_are_the_choices_and_a_refusal() -> None:
         }
 
 
+def test_an_answer_chooses_no_option_for_always_if_there_is_another() -> None:
+    asked, decision = simple()
+    options = [
+        schema.PermissionOption("always", "Always", "allow_always"),
+        schema.PermissionOption("never", "Never", "reject_always"),
+        *OPTIONS,
+    ]
+    respond = choices.make_responder(asked, decision, options)
+    for outcome, id in (
+        (Outcome("selected", decision.options[0]), "go"),
+        (Outcome("decline"), "no"),
+    ):
+        chosen = respond(outcome).outcome
+        assert isinstance(chosen, schema.SelectedPermissionOutcome)
+        assert chosen.option_id == id
+
+
 @pytest.mark.parametrize(
     ("outcome", "wire"),
     [
@@ -84,6 +101,8 @@ def test_several_questions_are_a_form() -> None:
         call({"question": 7}),
         call(),
         ToolCall("c", raw_input={"questions": [COLOUR]}),
+        msgspec.structs.replace(call(COLOUR), raw_input={"command": "rm -rf /"}),
+        msgspec.structs.replace(call(COLOUR), content=[schema.Diff("/w/a", "new")]),
     ],
 )
 def test_anything_else_is_a_permission(about: ToolCall) -> None:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import OPTIONS
+from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import CHOICE, Decision, Option, Outcome
 
 
@@ -54,10 +55,13 @@ class AnsweredResponse(schema.RequestPermissionResponse, frozen=True):
 def questions_of(call: ToolCall, options: Sequence[schema.PermissionOption]) -> list[Question]:
     """Return the questions in a permission request, if it has any.
 
-    `options` are those of the request.
+    `options` are those of the request. A call with a diff or a command has none, since the card of
+    a question would not show these.
     """
     meta = call.meta or {}
     if meta.get("qwenInteractionKind") != "user_question":
+        return []
+    if requests.commands(call) or requests.files_of_diffs(call):
         return []
     if not any(option.kind.startswith("allow") for option in options):
         return []
@@ -131,8 +135,9 @@ def make_responder(
         answers = _answers(questions, decision, outcome)
         kind = "reject" if answers is None else "allow"
         wanted = outcome.option.id if answers is None and outcome.option is not None else None
-        ids = (option.option_id for option in options if option.kind.startswith(kind))
-        option_id = wanted or next(ids, None)
+        found = [option for option in options if option.kind.startswith(kind)]
+        found.sort(key=lambda option: option.kind != f"{kind}_once")
+        option_id = wanted or (found[0].option_id if found else None)
         if option_id is None or outcome.kind == "cancelled":
             return schema.RequestPermissionResponse(schema.CancelledPermissionOutcome())
         selected = schema.SelectedPermissionOutcome(option_id=option_id)
