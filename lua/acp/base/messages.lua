@@ -53,7 +53,7 @@ return {
   attached = 'With your next prompt: %s',
   mention_missing = 'Not attached, no such file: %s',
   attach_missing = 'Not attached, no such file or line: %s',
-  attach_none = 'No file on this line',
+  attach_none = 'There is no file to attach',
   attach_needs_file = ':Acp attach needs a file, or - for the image in the clipboard',
   clipboard_no_image = 'No image in the clipboard. Copy one, then run :Acp attach -',
   clipboard_refused = 'The terminal refused the clipboard: see clipboard_control of kitty',

@@ -55,6 +55,8 @@ def test_missing_files_are_named_and_the_rest_attached(editor: Editor, agent: Tr
     editor.lua("require('acp').attach({ 'gone.py', { path = 'a.py', first = 99 }, 'b.py' })")
     editor.wait_message("Not attached, no such file or line: gone.py, a.py")
     assert names(editor, agent) == ["b.py"]
+    editor.lua("require('acp').attach({ { first = 1 } })")  # an entry of a picker that is no file
+    editor.wait_message("There is no file to attach")
 
 
 def test_attached_lines_follow_the_edits_of_their_buffer(editor: Editor, agent: Traffic) -> None:
@@ -73,7 +75,7 @@ def test_an_entry_of_the_quickfix_list(editor: Editor, agent: Traffic) -> None:
     editor.keys("2G")
     assert "With your next prompt: b.py:1-3" in editor.cmd("Acp attach")
     editor.keys("3G")
-    assert "No file on this line" in editor.cmd("Acp attach")
+    assert "There is no file to attach" in editor.cmd("Acp attach")
     editor.keys("ggVG:Acp attach<CR>")
     editor.wait_message("With your next prompt: a.py:2, b.py:1-3")
 

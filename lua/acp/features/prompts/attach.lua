@@ -2,7 +2,7 @@
 local M = {}
 
 ---@class acp.AttachItem
----@field path string
+---@field path string|nil entries of pickers may be no files
 ---@field first? integer 1-based
 ---@field last? integer 1-based, inclusive
 
@@ -18,12 +18,24 @@ local function as_table(item)
   }
 end
 
+--- Return the items that have a path, as tables.
+---@param items (string|acp.AttachItem)[]
+---@return acp.AttachItem[]
+local function with_paths(items)
+  return vim.tbl_filter(
+    function(item) return item.path ~= nil and item.path ~= '' end,
+    vim.tbl_map(as_table, items)
+  )
+end
+
 --- Attach files and lines to the next prompt. Items that do not exist are named in one message.
 ---@param items (string|acp.AttachItem)[]
 function M.attach(items)
   local paths, chips, missing = {}, {}, {}
   local chips_of = require('acp.features.prompts.chips')
-  for _, item in ipairs(vim.tbl_map(as_table, items)) do
+  local files = with_paths(items)
+  if not files[1] then return require('acp.base.notify').show('info', 'attach_none') end
+  for _, item in ipairs(files) do
     local path = require('acp.base.paths').expand_home(item.path)
     local found = vim.uv.fs_stat(path) ~= nil
     local lines = found
@@ -53,11 +65,7 @@ end
 function M.from_list(first, last)
   local items = require('acp.features.prompts.file_lists').selected(first, last)
   if not items then return false end
-  if items[1] then
-    M.attach(items)
-  else
-    require('acp.base.notify').show('info', 'attach_none')
-  end
+  M.attach(items)
   return true
 end
 
