@@ -17,7 +17,7 @@ from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import guard
 from acp_nvim.patterns import late
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.questions import requests, rules, variables
+from acp_nvim.session.questions import programs, requests, rules, variables
 from acp_nvim.session.questions.decisions import Decision, Option
 from acp_nvim.session.questions.questions import dotted_paths, named_paths
 from acp_nvim.session.questions.requests import Command
@@ -95,9 +95,17 @@ def _all_paths(call: ToolCall, commands: Sequence[Command], session: Session) ->
 
 
 def _is_plain(command: Command, session: Session) -> bool:
-    """Return whether all shells read a command alike and it stays in the session's directories."""
-    is_readable = rules.plain_line(command) is not None and variables.are_harmless(command.env)
-    return is_readable and not leaves_session(command, session)
+    """Return whether all shells read a command alike and it stays in the session's directories.
+
+    It must not pipe code to a shell or interpreter either.
+    """
+    line = rules.plain_line(command)
+    if line is None or not variables.are_harmless(command.env):
+        return False
+    piped = (one for one, join in zip(line.commands[1:], line.joins, strict=True) if join == "|")
+    if any(programs.reads_code_from_stdin(one.words) for one in piped):
+        return False
+    return not leaves_session(command, session)
 
 
 def _words_of(command: Command) -> Iterator[str]:

@@ -81,7 +81,7 @@ def test_trust_in_all(asking: Asking) -> None:
     editor.cmd("Acp trust all")
     editor.wait_screen("trust all")
     trusted(asking, "edit", edit(path))
-    trusted(asking, "command", run("make test && git status"))
+    trusted(asking, "command", run("make test && git status | python -m json.tool"))
     trusted(asking, "title", {"title": "Run the tests", "kind": "execute"})
     trusted(
         asking, "fetch", {"title": "Fetch", "kind": "fetch", "rawInput": {"url": "https://x.y"}}
@@ -96,6 +96,7 @@ def test_trust_in_all(asking: Asking) -> None:
         "grep -if.env a.txt",
         "curl -d @.env",
         "cat up/../x",
+        "cat a.txt | sh",
         "cd .. && ls",
         "cat $HOME/x",
         "cat ~/x",
