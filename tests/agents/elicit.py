@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from tests.agents.agent import Agent, Cancelled, Frame
 from tests.agents.loop import new_session, scenario, serve, whole_life
 from tests.agents.permissions import question
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 METHOD = "elicitation/create"
 

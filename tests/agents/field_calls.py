@@ -5,11 +5,14 @@ there, with raw outputs of other shapes, or with the same edit in several forms.
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from tests.agents.agent import Agent, Frame
 from tests.agents.loop import scenario, update_of
 from tests.agents.permissions import METHOD, OPTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _call(agent: Agent, id: str, /, **fields: Any) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
-
 from tests.agents import quick_json as json
 from tests.agents.agent import Agent, Frame
-from tests.agents.loop import scenario
+from tests.agents.loop import scenario, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +80,7 @@ def write_disk(agent: Agent, path: str, *text: str) -> None:
 @scenario
 def shell(agent: Agent, *command: str) -> None:
     """Run a command in a terminal of the client, and print its output and exit status."""
-    program, *args = command if len(command) > 1 else shlex.split(command[0])
+    program, *args = command if len(command) > 1 else words(command[0])
     created = report_outcome(
         agent, "create", agent.ask("terminal/create", {"command": program, "args": args})
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
-from pathlib import Path
+import os
 
+from tests.agents import quick_json as json
 from tests.agents.agent import Agent
+from tests.agents.disk import read
 from tests.agents.loop import SCENARIOS, scenario
 
 
@@ -17,11 +18,11 @@ def obeys(agent: Agent, home: str) -> None:
     Each is noted as `done N`. `["end"]` ends the turn.
     """
     for n in itertools.count(1):
-        order = Path(home, f"{n}.json")
-        while not order.exists():
+        order = f"{home}/{n}.json"
+        while not os.path.exists(order):
             agent.check_cancel(0.002)
-        name, *args = json.loads(order.read_text(encoding="utf-8"))
-        order.unlink()
+        name, *args = json.loads(read(order))
+        os.unlink(order)
         if name == "end":
             return
         SCENARIOS[name].run(agent, *args)

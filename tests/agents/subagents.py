@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
+from tests.agents import quick_json as json
 from tests.agents.agent import Agent, Frame
 from tests.agents.loop import scenario, update_of
 from tests.agents.permissions import METHOD, chosen, question
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 CHILD = "child-session-1"
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
+from tests.agents import quick_json as json
 from tests.agents.agent import Agent, Cancelled, Frame
 from tests.agents.files import report_outcome
 from tests.agents.loop import SCENARIOS, scenario, update_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _terminals: dict[str, str] = {}  # the scenario's name -> the client's id
 

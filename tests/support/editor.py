@@ -30,8 +30,13 @@ PROTOCOL = int(os.environ.get("ACP_TEST_PROTOCOL", "1"))
 """Version of the protocol that scripted agents use unless a test says otherwise."""
 HURRIED_HOST = {"PYTHONPATH": ""}
 """Environment of an editor whose host sends a prompt without waiting for the scan of the files."""
-RUN_AGENT = ("-S", "-P", "-c", "import tests.agents.__main__ as it; it.main(it.sys.argv[1:])")
-"""Arguments of Python that do the same as `-m tests.agents`, without the imports of `-m`."""
+RUN_AGENT = (
+    *("-S", "-P", "-c"),
+    "import os, sys, tests.agents.__main__ as it; it.main(sys.argv[1:]); os._exit(0)",
+)
+"""Arguments of Python that do the same as `-m tests.agents`, without the imports of `-m` and
+without freeing all objects at the end.
+"""
 
 CHECK = """
 local code = ...
