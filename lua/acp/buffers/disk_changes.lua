@@ -22,6 +22,7 @@ local assumed = {} ---@type table<integer, true>
 --- their buffers do not have it.
 local unmerged = {} ---@type table<integer, string>
 local checking = {} ---@type table<string, integer> files that the host is checking: their buffers
+local awaited ---@type integer|nil buffer whose save waits for the merge of its file
 -- Autocommands while turns run: for changes on disk, and for writes of the user.
 local on_change, changes = require('acp.base.autocmds').group('acp.disk_changes')
 local on_write, writes = require('acp.base.autocmds').group('acp.user_writes')
@@ -99,7 +100,9 @@ local function merge_before_save(bufnr, match)
   local known = save.in_conflict(bufnr)
   if now ~= stamps[bufnr] or fresh[bufnr] then request_check(bufnr) end
   if not checking[path] then return end
+  awaited = bufnr
   local is_checked = vim.wait(MAX_WAIT_MS, function() return not checking[path] end, 5)
+  awaited = nil
   if save.in_conflict(bufnr) and not known then
     watch.unaware(bufnr)
     require('acp.base.notify').show('warn', 'changed_on_disk', vim.fs.basename(name))
@@ -174,7 +177,9 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   end
   local now, is_fresh = file_stamp.of_buffer(bufnr)
   if now ~= (stamp ~= vim.NIL and stamp or nil) then return { 'moved' } end
-  local why_not = require('acp.buffers.user_busy').why_busy(bufnr, hunks)
+  local user_busy = require('acp.buffers.user_busy')
+  local why_not = awaited ~= bufnr and user_busy.why_saving(bufnr)
+    or user_busy.why_busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end
   watch.flush(bufnr)
   watch.hold(bufnr)

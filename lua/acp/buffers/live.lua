@@ -230,7 +230,7 @@ local function write(bufnr, tick, hunks, want)
     return { 'moved' }
   end
   if nofollow.why_name_moved(bufnr, nofollow.real(bufnr)) then return { 'moved' } end
-  local why_not = user_busy.why_busy(bufnr, hunks)
+  local why_not = user_busy.why_saving(bufnr) or user_busy.why_busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end
   local options = vim.bo[bufnr]
   local due = want.save == 'always'

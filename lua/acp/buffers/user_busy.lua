@@ -110,6 +110,14 @@ function M.why_busy(bufnr, hunks)
   return pending or why_completion_blocks(mode, hunks)
 end
 
+--- Return why an agent must not edit a buffer that is being saved. The user's autocommands, such as
+--- a formatter that waits for its language server, may refer to line numbers.
+---@return string|nil why
+function M.why_saving(bufnr)
+  local is_saving = fn.expand('<stack>'):find('BufWritePre', 1, true)
+  return is_saving and fn.expand('<abuf>') == tostring(bufnr) and 'the user saves the file' or nil
+end
+
 --- Return why a buffer must not be reloaded until the user has finished.
 ---@return string|nil why
 function M.why_not_reload(bufnr)

@@ -381,6 +381,26 @@ def test_a_write_during_an_autocommand_that_waits_triggers_its_own(live: AgentFi
     live.editor.lua("vim.g.is_over = true")
 
 
+def test_a_write_waits_for_the_users_save_of_the_file(live: AgentFilesInNvim) -> None:
+    wait = "call wait(30000, {-> exists('g:is_over')}, 5)"
+    live.editor.cmd(
+        f"autocmd BufWritePre f ++once let last = line('$') | {wait} | exe last 's/$/;/'"
+    )
+    live.read("f")
+    live.editor.rpc.notify("nvim_command", "write")
+    requests = []
+
+    def release(function: str) -> None:
+        requests.append(function)
+        if function == "write" and requests.count("write") == 3:
+            live.editor.lua("vim.g.is_over = true")
+
+    live.bridge.before = release
+    live.write("f", "zero\none\nTWO\nthree\n")
+    assert requests.count("write") >= 3
+    assert text(live) == "zero\none\nTWO\nthree;\n" == live.bytes("f").decode()
+
+
 def test_a_write_waits_for_a_substitution_that_asks(live: AgentFilesInNvim) -> None:
     skip_if_substitution_blocks(live.editor)
     live.editor.keys(":3s/three/3/c<CR>")

@@ -89,6 +89,27 @@ def test_edits_elsewhere_are_merged_before_they_are_saved(project: Editor) -> No
     assert (project.work / "a.txt").read_text() == lines(l16="mine")
 
 
+NOTE_MERGES = """
+local changes = require('acp.buffers.disk_changes') local merge = changes.merge_change
+function changes.merge_change(...) vim.g.has_tried = true return merge(...) end
+"""
+
+
+def test_a_change_is_merged_after_the_formatter_of_a_save(project: Editor) -> None:
+    """The formatter may wait for its language server, and then change lines by their numbers."""
+    project.wait("require('acp.buffers.watch').at_work(...)", str(project.work / "a.txt"))
+    wait = "call wait(30000, {-> exists('g:has_tried')}, 5) | let g:seen = getline(4)"
+    project.cmd(f"autocmd BufWritePre a.txt if &modified | {wait} | endif")
+    save(project, WRITTEN)  # the plugin's own autocommand comes last again
+    project.lua(NOTE_MERGES)
+    project.lua("vim.fn.setline(16, 'mine')")
+    project.rpc.notify("nvim_command", "write")
+    change(project)
+    end(project)
+    project.wait("vim.g.seen == 'line 4' and not vim.bo.modified")
+    until(lambda: (project.work / "a.txt").read_text() == lines(l4="four", l16="mine"))
+
+
 CHANGED_IN_THE_SAME_TICK = lua_chunk(__file__, "write_with_same_mtime")
 
 
