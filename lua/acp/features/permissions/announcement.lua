@@ -1,13 +1,16 @@
---- Message that announces a question.
+--- Messages that announce new questions.
+local M = {}
 
 local text_width = require('acp.base.text.width')
 
---- Show the message unless a window shows the question. If the float is hidden, add the keys that
+local unannounced ---@type { card: acp.Card, count: integer }|nil new questions
+
+--- Show a message, unless a window shows the question. If the float is hidden, add the keys that
 --- answer.
 ---@param card acp.Card
 ---@param count integer number of new questions
 ---@param in_float boolean whether the float is shown
-return function(card, count, in_float)
+local function show(card, count, in_float)
   local in_view = require('acp.features.permissions.in_view').where({ card }) ~= nil
   local notify, messages = require('acp.base.notify'), require('acp.base.messages')
   local text = card.title or ''
@@ -25,3 +28,25 @@ return function(card, count, in_float)
   end
   notify.echo('info', notify.cut(text, math.max(room - 1, 10)) .. more)
 end
+
+--- Announce new questions soon, all in one message. Nothing is announced if the first one has ended
+--- by then.
+---@param card acp.Card the first one
+---@param count integer
+---@param is_float_shown fun(): boolean
+function M.add(card, count, is_float_shown)
+  if unannounced then
+    unannounced.count = unannounced.count + count
+    return
+  end
+  unannounced = { card = card, count = count }
+  vim.schedule(function()
+    local new = unannounced --[[@as { card: acp.Card, count: integer }]]
+    unannounced = nil
+    if require('acp.features.permissions.cards').get(new.card.id) then
+      show(new.card, new.count, is_float_shown())
+    end
+  end)
+end
+
+return M

@@ -24,7 +24,7 @@ local function names(options) return #options > 0 and table.concat(ids(options),
 
 ---@param id integer|string
 ---@return acp.PermissionOption[]
-local function options_of(id) return require('acp.features.permissions.float').options(id) or {} end
+local function options_of(id) return require('acp.features.permissions.cards').options(id) or {} end
 
 ---@param id integer|string
 ---@param choice string optionId
@@ -82,10 +82,11 @@ end
 --- for the card.
 ---@return integer|string|nil id
 function M.question_at_cursor()
-  local question = require('acp.features.permissions.float')
-  local id = question.here()
+  local id = require('acp.features.permissions.float').here()
   if not id then return end
-  if not question.options(id) then return host('bring', { id = id }) end
+  if not require('acp.features.permissions.cards').options(id) then
+    return host('bring', { id = id })
+  end
   return require('acp.features.permissions.answer_rule').may_answer(id) and id or nil
 end
 

@@ -27,7 +27,7 @@ return {
     host_exited = { 'float', 'clear', if_loaded = true },
     snapshot = { 'answer_rule', 'annotate', if_loaded = true },
     question_keys = { 'legend', 'text_below_card' },
-    question_card = { 'float', 'card' },
+    question_card = { 'cards', 'get' },
     question_fitted = { 'other_windows', 'card' },
     questions_drawn = { 'answer_rule', 'on_drawn', if_loaded = true },
     question_here = { 'float', 'here' },

@@ -6,7 +6,7 @@ local M = {}
 ---@param rows integer
 ---@return acp.FittedCard|acp.Card|nil
 function M.card(id, width, rows)
-  local card = require('acp.features.permissions.float').card(id)
+  local card = require('acp.features.permissions.cards').get(id)
   return card and require('acp.features.permissions.card_fitting').card(card, width, rows, false)
 end
 
