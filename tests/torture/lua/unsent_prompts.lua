@@ -1,5 +1,5 @@
 local state, found = require('acp').state(), { drafts = {}, queue = {}, running = {} }
-for _, draft in ipairs(require('acp.features.prompts.composer').contents()) do
+for _, draft in ipairs(require('acp.features.prompts.composer.composers').contents()) do
   found.drafts[#found.drafts + 1] = { draft.n, draft.text }
 end
 for n, session in pairs(state.sessions) do

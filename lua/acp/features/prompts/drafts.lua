@@ -54,7 +54,7 @@ local function collect()
     return found[cwd]
   end
   if package.loaded['acp.features.prompts.attachments'] then -- by composers, and by files for one
-    for _, draft in ipairs(require('acp.features.prompts.composer').contents()) do
+    for _, draft in ipairs(require('acp.features.prompts.composer.composers').contents()) do
       table.insert(of(cwd_of(draft.n)).drafts, draft)
     end
   end

@@ -29,7 +29,7 @@ return {
     taken = { 'delivery', 'on_confirmed' },
   },
   signals = {
-    attached = { 'composer', 'decorate' },
+    attached = { 'composer.decoration', 'draw' },
     cancel_pressed = { 'commands', 'cancel_session' },
     chat_hides = { 'composer.swap', 'hide', if_loaded = true },
     chat_opened = { 'composer.swap', 'on_opened' },

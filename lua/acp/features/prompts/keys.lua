@@ -2,9 +2,13 @@
 local actions = require('acp.ui.actions')
 
 ---@param name string function of the composer
----@param argument any passed after the session
-local function composer(name, argument)
-  return function(_, n) require('acp.features.prompts.composer')[name](n, argument) end
+local function composer(name)
+  return function(_, n) require('acp.features.prompts.composer')[name](n) end
+end
+
+---@param by integer prompts back
+local function step(by)
+  return function(_, n) require('acp.features.prompts.composer.browse').step(n, by) end
 end
 
 local M = {
@@ -20,9 +24,12 @@ local M = {
       'cancel the turn',
       function(_, n) require('acp.features.prompts.commands').cancel_session(n) end,
     },
-    earlier = { 'earlier prompt', composer('browse', 1) },
-    later = { 'later prompt', composer('browse', -1) },
-    search = { 'search earlier prompts', composer('search') },
+    earlier = { 'earlier prompt', step(1) },
+    later = { 'later prompt', step(-1) },
+    search = {
+      'search earlier prompts',
+      function(_, n) require('acp.features.prompts.composer.browse').search(n) end,
+    },
     open_file = actions.open_file,
     open_file_at_line = actions.open_file_at_line,
   },

@@ -4,6 +4,7 @@
 local M = {}
 
 local api = vim.api
+local composers = require('acp.features.prompts.composer.composers')
 
 --- Replace the composer below chat `new`, which has replaced chat `old`. A composer in the current
 --- window stays unless the user asked for the other chat.
@@ -11,14 +12,15 @@ local api = vim.api
 ---@param new integer
 ---@param by_user boolean
 function M.replace(old, new, by_user)
-  local window, composer = require('acp.ui.window'), require('acp.features.prompts.composer')
-  local before = composer.bufnr(old)
+  local window = require('acp.ui.window')
+  local before = composers.bufnr(old)
   if not before or window.showing(require('acp.ui.chats').bufnr(old)) then return end
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     local can_go = vim.w[win].acp and (by_user or win ~= api.nvim_get_current_win())
     if can_go and api.nvim_win_get_buf(win) == before then
-      local opts = { layout = 'bottom', options = composer.options }
-      window.replace(win, composer.ensure(new), opts)
+      local options = require('acp.features.prompts.composer.window').options
+      local bufnr = require('acp.features.prompts.composer').ensure(new)
+      window.replace(win, bufnr, { layout = 'bottom', options = options })
     end
   end
 end
@@ -28,7 +30,7 @@ local hidden = {} ---@type table<integer, boolean> composers that were hidden wi
 --- Close composer `n`, whose chat is being hidden. Its text stays.
 function M.hide(n)
   local window = require('acp.ui.window')
-  local win = window.showing(require('acp.features.prompts.composer').bufnr(n))
+  local win = window.showing(composers.bufnr(n))
   hidden[n] = win ~= nil
   if win == api.nvim_get_current_win() then
     vim.cmd.stopinsert()
@@ -40,8 +42,9 @@ end
 
 --- Show composer `n` if it was hidden with its chat. The focus does not move.
 function M.show_again(n)
-  local composer = require('acp.features.prompts.composer')
-  if hidden[n] and not require('acp.ui.window').showing(composer.bufnr(n)) then composer.show(n) end
+  if hidden[n] and not require('acp.ui.window').showing(composers.bufnr(n)) then
+    require('acp.features.prompts.composer').show(n)
+  end
 end
 
 --- Return whether two splits are not directly below each other.
@@ -53,15 +56,15 @@ end
 --- Move composers after chat `n` was opened: its own below it, and those of other chats that the
 --- new window has separated from their composers.
 function M.on_opened(n)
-  local composer = package.loaded['acp.features.prompts.composer']
-  if not composer then return end -- there are no composers yet
+  local windows = package.loaded['acp.features.prompts.composer.window']
+  if not windows then return end -- there are no composers yet
   local chats, window = require('acp.ui.chats'), require('acp.ui.window')
   local is_float = require('acp.ui.win').is_float
-  composer.join(n)
+  windows.join(n)
   for other in pairs(chats.chats) do
-    local upper, lower = window.showing(chats.bufnr(other)), window.showing(composer.bufnr(other))
+    local upper, lower = window.showing(chats.bufnr(other)), window.showing(composers.bufnr(other))
     local both = other ~= n and upper and lower and not is_float(upper) and not is_float(lower)
-    if both and are_apart(upper, lower) then composer.join(other) end
+    if both and are_apart(upper, lower) then windows.join(other) end
   end
 end
 
