@@ -68,9 +68,9 @@ class AgentVariables:
         values: dict[str, str] = {}
         for name, text in spec.env.items():
             names = PLACEHOLDER.findall(text)
-            missing = [each for each in names if each not in env]
+            missing = [name for name in names if name not in env]
             result.missing += missing
-            result.secrets += [env[each] for each in names if each in env]
+            result.secrets += [env[name] for name in names if name in env]
             if not missing:
                 values[name] = PLACEHOLDER.sub(lambda match: env[match[1]], text)
         login = self._logins.get(agent)

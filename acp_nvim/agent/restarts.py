@@ -100,7 +100,11 @@ class Reconnects:
         name, since = connection.name, connection.up_since
         if since is None or self._clock() - since >= STEADY_S or name not in self._pauses:
             self._pauses[name] = chain(PAUSES, repeat(LAST_S, LAST_TIMES))
-        served = [each for each in self._served(name) if each.connection is connection]
+        served = [
+            conversation
+            for conversation in self._served(name)
+            if conversation.connection is connection
+        ]
         try:
             self._agents.start(name, self._pauses[name])
         except UnknownAgent:

@@ -65,20 +65,20 @@ def split_parked(parked: Pending, now: Text | None) -> tuple[Pending | None, Pen
     return back, _keep_only(parked, rest) if rest else None
 
 
-def combine(one: Pending, other: Pending) -> Pending:
+def combine(entry: Pending, other: Pending) -> Pending:
     """Combine two entries of a file with the same live text."""
-    writers = one.writers | other.writers
-    if one.base is None or other.base is None or one.live is None:
-        complete = one if one.base is None or one.live is None else other
+    writers = entry.writers | other.writers
+    if entry.base is None or other.base is None or entry.live is None:
+        complete = entry if entry.base is None or entry.live is None else other
         return msgspec.structs.replace(complete, writers=writers)
-    merged = merge(one.live, one.base, other.base)
+    merged = merge(entry.live, entry.base, other.base)
     base = merged.text if isinstance(merged, Merged) else other.base
     return msgspec.structs.replace(
         other,
         base=base,
         writers=writers,
-        format_change=other.format_change or one.format_change,
-        origin=other.origin or one.origin,
+        format_change=other.format_change or entry.format_change,
+        origin=other.origin or entry.origin,
     )
 
 

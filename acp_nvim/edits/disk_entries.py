@@ -165,15 +165,15 @@ def disk_entry(buffer_entry: Pending, common: Text | None) -> Pending | None:
     return Pending(path, common, theirs, theirs, writers=buffer_entry.writers)
 
 
-def is_nearer(text: Text | None, one: Text | None, other: Text | None) -> bool:
+def is_nearer(text: Text | None, candidate: Text | None, other: Text | None) -> bool:
     """Return whether a text differs less from ``one`` than from ``other``; None means no file."""
-    if text in (one, other):
+    if text in (candidate, other):
         return text != other
-    return _distance(text, one) < _distance(text, other)
+    return _distance(text, candidate) < _distance(text, other)
 
 
-def _distance(one: Text | None, other: Text | None) -> int:
-    hunks = diff(keys(one), keys(other))
+def _distance(text: Text | None, other: Text | None) -> int:
+    hunks = diff(keys(text), keys(other))
     return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in hunks)
 
 

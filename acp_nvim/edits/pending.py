@@ -140,7 +140,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         """Return the hunk equal to one of another state of the file, the nearest in the base."""
         removed = other.removed_lines(hunk)
         same = (h for h in self.hunks if h.lines == hunk.lines and self.removed_lines(h) == removed)
-        return min(same, key=lambda found: abs(found.start - hunk.start), default=None)
+        return min(same, key=lambda candidate: abs(candidate.start - hunk.start), default=None)
 
     def hunks_not_in(self, other: Pending) -> list[Hunk]:
         """Return the hunks that another state of the file does not have."""

@@ -167,7 +167,7 @@ def file_edits(reader: Reader, sessions: SessionKeys, path: str, record: File) -
     text = values_of(reader, [record.undo_text], reader.text)
     undo_entry = Pending(path, text[0], text[0], text[0]) if text and text[0] else None
     parked = values_of(
-        reader, record.parked, lambda it: ParkedEdits(convert(it.entry), it.branch, it.time)
+        reader, record.parked, lambda edit: ParkedEdits(convert(edit.entry), edit.branch, edit.time)
     )
     history = values_of(reader, record.history, convert)
     return FileEdits(entries[0] if entries else None, undo_entry, tuple(history), tuple(parked))

@@ -110,7 +110,7 @@ class Authors:
             recorder.on_move(session, old, new)
 
     def prompt(self, session: AgentSession) -> PromptName | None:
-        return next(filter(None, (it.prompt(session) for it in self._active())), None)
+        return next(filter(None, (recorder.prompt(session) for recorder in self._active())), None)
 
     def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
         for recorder in self._active():

@@ -351,32 +351,47 @@ def _terminal_record(terminal: Terminal) -> TerminalRecord:
     )
 
 
-def _session_message(it: entries.SessionMessage) -> SessionMessage:
-    return SessionMessage(it.id, it.sender, it.recipient, join_texts(it.parts), dict(it.names))
+def _session_message(message: entries.SessionMessage) -> SessionMessage:
+    return SessionMessage(
+        message.id,
+        message.sender,
+        message.recipient,
+        join_texts(message.parts),
+        dict(message.names),
+    )
 
 
-def _subagent_record(it: entries.Subagent) -> Subagent:
+def _subagent_record(subagent: entries.Subagent) -> Subagent:
     return Subagent(
-        it.id, it.title, it.description, it.state, it.stop_reason, it.error, it.calls, it.latest
+        subagent.id,
+        subagent.title,
+        subagent.description,
+        subagent.state,
+        subagent.stop_reason,
+        subagent.error,
+        subagent.calls,
+        subagent.latest,
     )
 
 
 _TO_RECORD: Final[dict[type, Callable[[Any], Record]]] = {
     entries.Message: _message_record,
-    entries.Heading: lambda it: Heading(it.name),
+    entries.Heading: lambda entry: Heading(entry.name),
     entries.ToolEntry: _call_record,
-    entries.TerminalEntry: lambda it: StandaloneTerminal(
-        _terminal_record(it.terminal), it.embedded
+    entries.TerminalEntry: lambda entry: StandaloneTerminal(
+        _terminal_record(entry.terminal), entry.embedded
     ),
-    entries.Question: lambda it: Question(_decision_record(it.decision)),
-    entries.PlanEntry: lambda it: Plan(list(it.entries), it.left),
-    entries.Line: lambda it: Line(it.level, it.title, list(it.details)),
-    entries.Compaction: lambda it: Compaction(it.id, it.status, join_texts(it.summary), it.error),
+    entries.Question: lambda entry: Question(_decision_record(entry.decision)),
+    entries.PlanEntry: lambda entry: Plan(list(entry.entries), entry.left),
+    entries.Line: lambda entry: Line(entry.level, entry.title, list(entry.details)),
+    entries.Compaction: lambda entry: Compaction(
+        entry.id, entry.status, join_texts(entry.summary), entry.error
+    ),
     entries.Subagent: _subagent_record,
     entries.SessionMessage: _session_message,
-    entries.PlanDocument: lambda it: Document(it.id, it.text, it.uri, it.removed),
-    entries.Past: lambda it: Past(list(it.lines), it.folds),
-    entries.Unknown: lambda it: Unknown(it.tag, it.raw),
+    entries.PlanDocument: lambda entry: Document(entry.id, entry.text, entry.uri, entry.removed),
+    entries.Past: lambda entry: Past(list(entry.lines), entry.folds),
+    entries.Unknown: lambda entry: Unknown(entry.tag, entry.raw),
 }
 
 
@@ -401,27 +416,27 @@ def decode(data: bytes, parts: Iterable[bytes] = (), index: int = 0) -> Entry:
     return _TO_ENTRY[record.__class__](record)
 
 
-def _tool_entry(it: Call, index: int) -> entries.ToolEntry:
+def _tool_entry(record: Call, index: int) -> entries.ToolEntry:
     call = ToolCall(
-        it.id,
-        it.title,
-        it.name,
-        it.kind,
-        it.status,
-        it.content,
-        it.locations,
-        it.raw_input,
-        it.raw_output,
-        it.meta,
+        record.id,
+        record.title,
+        record.name,
+        record.kind,
+        record.status,
+        record.content,
+        record.locations,
+        record.raw_input,
+        record.raw_output,
+        record.meta,
         index,
-        it.own,
-        it.user_tool,
-        ToolCall(it.shown_by) if it.shown_by else None,
-        assumed=it.assumed,
+        record.own,
+        record.user_tool,
+        ToolCall(record.shown_by) if record.shown_by else None,
+        assumed=record.assumed,
     )
-    terminals = {shell.id: _terminal(shell) for shell in it.terminals}
-    decisions = [_decision(answer, it.id) for answer in it.decisions]
-    return entries.ToolEntry(call, decisions, it.status, {}, terminals)
+    terminals = {shell.id: _terminal(shell) for shell in record.terminals}
+    decisions = [_decision(answer, record.id) for answer in record.decisions]
+    return entries.ToolEntry(call, decisions, record.status, {}, terminals)
 
 
 def _decision(record: DecisionRecord, call: str | None = None) -> Decision:
@@ -455,9 +470,11 @@ def _asked_tool_call(snapshot: CallSnapshot, id: str) -> ToolCall:
     return ToolCall(id, **fields)
 
 
-def _terminal(it: TerminalRecord) -> Terminal:
-    terminal = Terminal(it.id, Launch(it.command, it.cwd, it.env), 0, ours=it.ours)
-    terminal.restore_output(it.lines, it.count, it.exit_code, it.signal)
+def _terminal(record: TerminalRecord) -> Terminal:
+    terminal = Terminal(
+        record.id, Launch(record.command, record.cwd, record.env), 0, ours=record.ours
+    )
+    terminal.restore_output(record.lines, record.count, record.exit_code, record.signal)
     return terminal
 
 
@@ -465,25 +482,31 @@ def _line_entry(line: Line) -> entries.Line:
     return entries.Line(cast("Any", line.level), line.title, tuple(line.details))
 
 
-def _subagent_entry(it: Subagent) -> entries.Subagent:
-    fields: Mapping[str, Any] = {name: getattr(it, name) for name in it.__struct_fields__}
+def _subagent_entry(subagent: Subagent) -> entries.Subagent:
+    fields: Mapping[str, Any] = {
+        name: getattr(subagent, name) for name in subagent.__struct_fields__
+    }
     return entries.Subagent(**fields)
 
 
 _TO_ENTRY: Final[dict[type, Callable[[Any], Entry]]] = {
-    Heading: lambda it: entries.Heading(it.name),
-    StandaloneTerminal: lambda it: entries.TerminalEntry(_terminal(it.terminal), it.embedded),
-    Question: lambda it: entries.Question(_decision(it.decision)),
-    Plan: lambda it: entries.PlanEntry(tuple(it.entries), it.left),
-    Line: _line_entry,
-    Compaction: lambda it: entries.Compaction(it.id, it.status, it.summary, it.error),
-    Subagent: _subagent_entry,
-    SessionMessage: lambda it: entries.SessionMessage(
-        it.id, it.sender, it.recipient, it.parts, it.names
+    Heading: lambda entry: entries.Heading(entry.name),
+    StandaloneTerminal: lambda entry: entries.TerminalEntry(
+        _terminal(entry.terminal), entry.embedded
     ),
-    Document: lambda it: entries.PlanDocument(it.id, it.text, it.uri, it.removed),
-    Past: lambda it: entries.Past(it.lines, it.folds),
-    Unknown: lambda it: entries.Unknown(it.tag, it.raw),
+    Question: lambda entry: entries.Question(_decision(entry.decision)),
+    Plan: lambda entry: entries.PlanEntry(tuple(entry.entries), entry.left),
+    Line: _line_entry,
+    Compaction: lambda entry: entries.Compaction(
+        entry.id, entry.status, entry.summary, entry.error
+    ),
+    Subagent: _subagent_entry,
+    SessionMessage: lambda entry: entries.SessionMessage(
+        entry.id, entry.sender, entry.recipient, entry.parts, entry.names
+    ),
+    Document: lambda entry: entries.PlanDocument(entry.id, entry.text, entry.uri, entry.removed),
+    Past: lambda entry: entries.Past(entry.lines, entry.folds),
+    Unknown: lambda entry: entries.Unknown(entry.tag, entry.raw),
 }
 
 
@@ -522,22 +545,22 @@ def _block_text(block: Any) -> str:
             return ""
 
 
-def _call_texts(it: Call) -> Iterable[str]:
-    texts = _request_texts(it)
-    for answer in it.decisions:
+def _call_texts(record: Call) -> Iterable[str]:
+    texts = _request_texts(record)
+    for answer in record.decisions:
         texts += [answer.reason] if answer.reason else ()
         texts += _request_texts(answer.asked) if answer.asked is not None else ()
         texts += (text for call in answer.covers for text in _request_texts(call))
-    for terminal in it.terminals:
+    for terminal in record.terminals:
         texts += (terminal.command, *terminal.lines)
     return texts
 
 
-def _request_texts(it: Call | CallSnapshot) -> list[str]:
-    texts = [it.own or it.title]
-    if it.raw_input.__class__ is dict:
-        texts += [value for value in it.raw_input.values() if value.__class__ is str]
-    for item in it.content:
+def _request_texts(call: Call | CallSnapshot) -> list[str]:
+    texts = [call.own or call.title]
+    if call.raw_input.__class__ is dict:
+        texts += [value for value in call.raw_input.values() if value.__class__ is str]
+    for item in call.content:
         if item.__class__ is schema.Content:
             texts.append(_block_text(item.content))
         elif item.__class__ is schema.Diff:
@@ -547,12 +570,12 @@ def _request_texts(it: Call | CallSnapshot) -> list[str]:
 
 _SEARCHED_TEXTS: Final[dict[type, Callable[[Any], Iterable[str]]]] = {
     Call: _call_texts,
-    StandaloneTerminal: lambda it: (it.terminal.command, *it.terminal.lines),
-    Question: lambda it: (it.decision.title, *it.decision.details, it.decision.reason),
-    Plan: lambda it: [entry.content for entry in it.entries],
-    Compaction: lambda it: [text_of(it.summary)],
-    Subagent: lambda it: (it.title or "", it.description or ""),
-    SessionMessage: lambda it: [text_of(it.parts)],
-    Document: lambda it: [it.text or ""],
-    Past: lambda it: it.lines,
+    StandaloneTerminal: lambda entry: (entry.terminal.command, *entry.terminal.lines),
+    Question: lambda entry: (entry.decision.title, *entry.decision.details, entry.decision.reason),
+    Plan: lambda plan: [entry.content for entry in plan.entries],
+    Compaction: lambda entry: [text_of(entry.summary)],
+    Subagent: lambda entry: (entry.title or "", entry.description or ""),
+    SessionMessage: lambda entry: [text_of(entry.parts)],
+    Document: lambda entry: [entry.text or ""],
+    Past: lambda entry: entry.lines,
 }

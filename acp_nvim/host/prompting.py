@@ -30,8 +30,8 @@ def prompt_of(host: Host, args: Args) -> Prompt:
     text = args.get("text") or " ".join(b.text for b in given if isinstance(b, schema.TextContent))
     variables = [_variable(item, args["cwd"]) for item in args.get("variables") or ()]
     attachments = [*_ranges(args), *_files(host, args)]
-    attachments += [it for it in variables if it.name != "diff" and it.text]
-    diff = next((it.text for it in variables if it.name == "diff"), None)
+    attachments += [variable for variable in variables if variable.name != "diff" and variable.text]
+    diff = next((variable.text for variable in variables if variable.name == "diff"), None)
     late = None if diff is None else functools.partial(_diff, args["cwd"], diff)
     meta: Mapping[str, Any] | None = args.get("meta") or None
     delivery = args.get("delivery")
@@ -109,24 +109,26 @@ def _block(number: int, block: Any) -> Any:
     if not isinstance(block, dict) or not isinstance(block.get("type"), str):
         raise msgspec.ValidationError(wording.BLOCK_WITHOUT_TYPE.format(number=number))
     try:
-        found: Any = codec.decode(schema.ContentBlock, msgspec.json.encode(block))  # type: ignore[arg-type]
+        decoded: Any = codec.decode(schema.ContentBlock, msgspec.json.encode(block))  # type: ignore[arg-type]
     except RemoteProtocolError as error:
         raise msgspec.ValidationError(
             wording.BLOCK_WRONG.format(number=number, reason=error)
         ) from error
-    if isinstance(found, schema.UnknownContent):
+    if isinstance(decoded, schema.UnknownContent):
         raise msgspec.ValidationError(
             wording.BLOCK_OF_UNKNOWN_TYPE.format(
-                number=number, type=found.type, types="text, image, audio, resource_link, resource"
+                number=number,
+                type=decoded.type,
+                types="text, image, audio, resource_link, resource",
             )
         )
-    return found
+    return decoded
 
 
 def _ranges(args: Args) -> list[Attachment]:
     """Return the attached lines of buffers. `range` is the last of `ranges`."""
     lines = args.get("ranges") or ([args["range"]] if args.get("range") else [])
-    return [_excerpt(one, args["cwd"]) for one in lines]
+    return [_excerpt(line, args["cwd"]) for line in lines]
 
 
 def _excerpt(lines: Args, cwd: str) -> Excerpt:

@@ -112,7 +112,9 @@ class ForeignSessions:
 
     def own(self) -> list[Session]:
         """Return the sessions of this Neovim, including subagents."""
-        return [it for it in self._screen.sessions.values() if it.n not in self._foreign]
+        return [
+            session for session in self._screen.sessions.values() if session.n not in self._foreign
+        ]
 
     def set_numbers(self, numbers: Mapping[str, int]) -> None:
         """Set the numbers that these sessions had in the previous host, by key."""

@@ -44,7 +44,9 @@ class UnscopedQuestions:
 
     def _publish(self) -> None:
         decisions = self.decisions
-        self._state(["elicitations"], [snapshot.elicitation(it) for it in decisions.listed])
+        self._state(
+            ["elicitations"], [snapshot.elicitation(decision) for decision in decisions.listed]
+        )
         shown = [card_of(decision) for decision in decisions.front]
         self._push("cards", NO_SESSION, shown, decisions.count_without_card)
 

@@ -85,7 +85,9 @@ def _members(data: dict[str, Any]) -> list[str]:
     for name, value in data.items():
         first, *rest = _lines(value) or [""]
         lines += (
-            [f"{name}:", *(f"  {it}" for it in (first, *rest))] if rest else [f"{name}: {first}"]
+            [f"{name}:", *(f"  {line}" for line in (first, *rest))]
+            if rest
+            else [f"{name}: {first}"]
         )
     return lines
 

@@ -225,11 +225,11 @@ class Peer:
             return self._read_line_by_line(block)
         events: list[Event] = []
         rows = _Rows(block)
-        for row, it in enumerate(envelopes):
-            if it.id is UNSET and it.method is not UNSET:
-                events.append(Notification(it.method, it.params))
+        for row, envelope in enumerate(envelopes):
+            if envelope.id is UNSET and envelope.method is not UNSET:
+                events.append(Notification(envelope.method, envelope.params))
             else:
-                events += self._message(it, rows, row)
+                events += self._message(envelope, rows, row)
         return events
 
     def _read_line_by_line(self, block: bytes) -> list[Event]:
@@ -251,7 +251,7 @@ class Peer:
 
             self._halves = Halves()
         lines = [line] if self._halves is None else self._halves.lines(line)
-        return [event for one in lines for event in self._json(one)]
+        return [event for line in lines for event in self._json(line)]
 
     def _json(self, line: bytes) -> list[Event]:
         text = repair_escapes(line) if b"\\u" in line else line
@@ -273,21 +273,27 @@ class Peer:
         self._incoming[envelope.id] = envelope.method
         return [Request(envelope.id, envelope.method, envelope.params)]
 
-    def _response(self, it: Envelope, raw: bytes) -> list[Event]:
-        empty = it.result is UNSET and it.error is UNSET
-        asked = it.id if it.id is not UNSET and it.id is not None else self._initialize_id(it)
-        if (it.id is UNSET and asked is None) or (empty and it.id not in self._outgoing):
+    def _response(self, envelope: Envelope, raw: bytes) -> list[Event]:
+        empty = envelope.result is UNSET and envelope.error is UNSET
+        asked = (
+            envelope.id
+            if envelope.id is not UNSET and envelope.id is not None
+            else self._initialize_id(envelope)
+        )
+        if (envelope.id is UNSET and asked is None) or (
+            empty and envelope.id not in self._outgoing
+        ):
             detail = "neither method nor result nor error" if empty else "a response without an id"
             return [_violation("message", detail, raw, reply=errors.INVALID_REQUEST)]
         if asked not in self._outgoing:
             detail = f"response to {asked!r}, which is no open request of ours"
             return [_violation("response", detail, raw)]
         method = self._outgoing.pop(asked)
-        if it.error is UNSET or bytes(it.error) == b"null":
+        if envelope.error is UNSET or bytes(envelope.error) == b"null":
             # JavaScript omits an undefined `result`.
-            result = _NULL if it.result is UNSET else it.result
+            result = _NULL if envelope.result is UNSET else envelope.result
             return [Response(asked, method, result, None)]
-        return _error_response(asked, method, it.error, raw)
+        return _error_response(asked, method, envelope.error, raw)
 
     def _initialize_id(self, envelope: Envelope) -> Id:
         """Return the id of the request to which an error without an id belongs.

@@ -89,7 +89,9 @@ def _members(data: Any) -> Iterator[tuple[str, Any]]:
             return
         name, value = waiting.pop()
         if isinstance(value, Mapping):
-            waiting += [(re.sub(r"[^a-z]", "", str(key).lower()), it) for key, it in value.items()]
+            waiting += [
+                (re.sub(r"[^a-z]", "", str(key).lower()), inner) for key, inner in value.items()
+            ]
         elif isinstance(value, list):
             waiting += [(name, item) for item in value]
         else:

@@ -108,7 +108,7 @@ def _read_union(target: Any, value: Any, where: str, notes: list[str]) -> Any:
     members = [arg for arg in get_args(target) if arg not in (UnsetType, NoneType)]
     if len(members) == 1:
         return _read(members[0], value, where, notes)
-    tags = {it.__struct_config__.tag: it for it in members if _is_tagged(it)}
+    tags = {member.__struct_config__.tag: member for member in members if _is_tagged(member)}
     if not tags:
         raise DecodeError(f"{where}: {_brief(value)} is of no type that fits")
     if (shaped := quirks.reshape_member(members, value)) is not value:

@@ -66,7 +66,7 @@ def card(
     rows = [*_title_rows(card_title, full_target, chat=chat), *_effect_rows(decision, entry, cwd)]
     rows += _without_head(content, card_title, cwd)
     rows += indent(_option_rows(decision), UNDER)
-    rows = [_mark_row(each, question_target) for each in rows]
+    rows = [_mark_row(row, question_target) for row in rows]
     rows[0] = _mark_row(rows[0], {"first": True})
     rows[-1] = _mark_row(rows[-1], {"last": True})
     return rows
@@ -171,12 +171,13 @@ def _diagnostic_rows(decision: Decision, cwd: str) -> list[Row]:
     if not checked:
         return []
     rows = [row(effects.summary(checked), SEVERITY_GROUPS[effects.worst(checked)])]
-    added = [(it.path, one) for it in checked for one in it.added]
-    for path, one in added[:MAX_DIAGNOSTICS]:
-        place = f"{display_path(path, cwd)}:{one.row + 1} "
-        words = one_line(" ".join(one.message.split()), 200)
+    added = [(proposal.path, diagnostic) for proposal in checked for diagnostic in proposal.added]
+    for path, diagnostic in added[:MAX_DIAGNOSTICS]:
+        place = f"{display_path(path, cwd)}:{diagnostic.row + 1} "
+        words = one_line(" ".join(diagnostic.message.split()), 200)
         rows += indent(
-            [row_of_pieces([(place, "AcpPath"), (words, SEVERITY_GROUPS[one.severity])])], UNDER
+            [row_of_pieces([(place, "AcpPath"), (words, SEVERITY_GROUPS[diagnostic.severity])])],
+            UNDER,
         )
     if len(added) > MAX_DIAGNOSTICS:
         rows += indent([row(lists.more(len(added) - MAX_DIAGNOSTICS), "AcpMuted")], UNDER)
@@ -225,19 +226,19 @@ def _without_head(rows: Iterable[Row], known: Title, cwd: str) -> list[Row]:
     """Return the rows of a diff without the first one if it repeats the title."""
     remaining = list(rows)
     if known.change is not None:
-        one = known.change
-        name = display_path(os.path.join(cwd, one.path), cwd)  # noqa: PTH118
-        if one.origin is not None:
-            origin = display_path(os.path.join(cwd, one.origin), cwd)  # noqa: PTH118
+        change = known.change
+        name = display_path(os.path.join(cwd, change.path), cwd)  # noqa: PTH118
+        if change.origin is not None:
+            origin = display_path(os.path.join(cwd, change.origin), cwd)  # noqa: PTH118
             name = f"{origin} → {name}"
-        heads = [at for at, each in enumerate(remaining) if _is_head(each, name)]
+        heads = [at for at, row in enumerate(remaining) if _is_head(row, name)]
         if len(heads) == 1:
             del remaining[heads[0]]
     return remaining
 
 
-def _is_head(each: Row, name: str) -> bool:
-    text, spans, _ = each
+def _is_head(head: Row, name: str) -> bool:
+    text, spans, _ = head
     text = text.strip()
     headed = text == name or text.startswith((f"{name} +", f"{name} deleted"))
     return headed and bool(spans) and spans[0][2] == "AcpPath"
@@ -264,9 +265,9 @@ def full_view_target(call: ToolCall | None, question: Decision | None) -> Target
     return mark if call is None else {"kind": "tool", "call": call.index, **mark}
 
 
-def _mark_row(each: Row, mark: Target) -> Row:
+def _mark_row(unmarked: Row, mark: Target) -> Row:
     """Add the decision to a row's target, so that its keys work on that row."""
-    text, spans, target = each
+    text, spans, target = unmarked
     if isinstance(target, int):
         target = {"kind": "tool", "call": target}
     return text, spans, {**target, **mark} if isinstance(target, dict) else mark

@@ -116,8 +116,8 @@ def cut_rows(rows: list[Row], limit: int | None, full_target: Target | int) -> l
     if limit is None or len(rows) <= limit:
         return rows
     count = 0
-    for at, each in enumerate(rows):
-        count += not _is_context(each)
+    for at, diff_row in enumerate(rows):
+        count += not _is_context(diff_row)
         if count > limit or at >= MAX_ROWS_FACTOR * limit:
             hidden_count = sum(not _is_context(other) for other in rows[at:])
             while at and _is_context(rows[at - 1]):
@@ -126,8 +126,8 @@ def cut_rows(rows: list[Row], limit: int | None, full_target: Target | int) -> l
     return rows
 
 
-def _is_context(each: Row) -> bool:
-    return each is HUNK_GAP or (bool(each[1]) and each[1][0][2] == _LINES[" "])
+def _is_context(diff_row: Row) -> bool:
+    return diff_row is HUNK_GAP or (bool(diff_row[1]) and diff_row[1][0][2] == _LINES[" "])
 
 
 def _split_lines(text: str) -> list[str]:
@@ -153,10 +153,12 @@ def patch_rows(
     There are at most `limit` rows for each file.
     """
     rows: list[Row] = []
-    for one in files:
-        rows += [_patch_head(one, cwd), *(row(visible(note), "AcpMuted") for note in one.notes)]
-        path = os.path.join(cwd, one.path)  # noqa: PTH118
-        rows += cut_rows(_patch_body(one, path, _diff_mode_target(full_target)), limit, full_target)
+    for file in files:
+        rows += [_patch_head(file, cwd), *(row(visible(note), "AcpMuted") for note in file.notes)]
+        path = os.path.join(cwd, file.path)  # noqa: PTH118
+        rows += cut_rows(
+            _patch_body(file, path, _diff_mode_target(full_target)), limit, full_target
+        )
     return rows
 
 

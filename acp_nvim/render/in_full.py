@@ -73,7 +73,7 @@ def question_in_full(decision: Decision) -> list[str]:
     for detail in decision.details:
         lines += visible(detail).split("\n")
     options = enumerate(decision.options, 1)
-    return [*lines, "", *(f"{at}. {one_line(it.name, 4000)}" for at, it in options)]
+    return [*lines, "", *(f"{at}. {one_line(option.name, 4000)}" for at, option in options)]
 
 
 def call_in_full(entry: ToolEntry) -> list[str]:

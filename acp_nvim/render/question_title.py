@@ -221,7 +221,11 @@ def _differing_title(agent_title: str, *known: str) -> str:
     while words and words[0].lower() in _VERB_WORDS and len(words) > 1:
         words = words[1:]
     bare = " ".join(words)
-    names = {name for one in known for name in (one, " ".join(one.split()), os.path.basename(one))}  # noqa: PTH119
+    names = {
+        spelling
+        for title in known
+        for spelling in (title, " ".join(title.split()), os.path.basename(title))  # noqa: PTH119
+    }
     return (
         ""
         if bare in names or agent_title in names or agent_title.strip("`") in names

@@ -156,10 +156,10 @@ def is_id_of_another(session: Session, session_id: str, routed: Session | None) 
     """
     if session_id in (SHARED_ID, session.id, session.root.id):
         return True
-    above, one = [session.root], session
-    while isinstance(one, Child):
-        above.append(one)
-        one = one.parent_session
+    above, current = [session.root], session
+    while isinstance(current, Child):
+        above.append(current)
+        current = current.parent_session
     return routed is not None and (routed in above or routed.root is not session.root)
 
 

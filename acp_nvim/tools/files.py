@@ -66,7 +66,9 @@ class Sources:
         self._buffers = buffers
         self._options = options
         self._session = session
-        self._texts: dict[str, Text | None] = {real: clean(it) for real, it in read_before.items()}
+        self._texts: dict[str, Text | None] = {
+            real: clean(value) for real, value in read_before.items()
+        }
         self._unsaved: dict[str, Text] | None = None
 
     async def unsaved(self) -> Mapping[str, Text]:

@@ -127,7 +127,7 @@ def environment(pid: int) -> list[bytes] | None:
 def _has_mark(variables: Sequence[bytes], mark: str) -> bool:
     """Return whether an environment has the mark, or one below it (`mark/turn`)."""
     marked = f"{CHILD}={mark}".encode()
-    return any(one == marked or one.startswith(marked + b"/") for one in variables)
+    return any(variable == marked or variable.startswith(marked + b"/") for variable in variables)
 
 
 async def end_marked(mark: str, kill_s: float) -> list[str]:

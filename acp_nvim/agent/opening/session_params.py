@@ -186,10 +186,10 @@ def _outcomes(
     names = {server.name for server in passed}
     reason = wording.WHY_MCP_NOT_STARTED
     return [
-        each
-        if each.left_out or each.name in names
-        else mcp.ServerOutcome(each.name, left_out=reason)
-        for each in outcomes
+        outcome
+        if outcome.left_out or outcome.name in names
+        else mcp.ServerOutcome(outcome.name, left_out=reason)
+        for outcome in outcomes
     ]
 
 

@@ -34,7 +34,7 @@ async def remind(
 ) -> None:
     """Warn the user after ``seconds``, if the prompt is still held."""
     await anyio.sleep(seconds)
-    if session.held and any(one is prompt for one in session.queue):
+    if session.held and any(queued is prompt for queued in session.queue):
         warn(wording.LIMIT_OVER.format(agent=agent))
 
 

@@ -128,4 +128,6 @@ def _waits_for_client(session: Session) -> bool:
     if any(decision.subject != "consent" for decision in session.decisions):
         return True
     family = (session, *session.children.values())
-    return any(terminal.ours and terminal.running for each in family for terminal in each.terminals)
+    return any(
+        terminal.ours and terminal.running for session in family for terminal in session.terminals
+    )

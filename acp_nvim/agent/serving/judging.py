@@ -75,7 +75,7 @@ def _complete_case(case: Case, session: Session, settings: Settings) -> Case:
     """
     paths = [*case.paths, *targets_past_links(case.dotted)]
     at = [(command, _directory(command, session)) for command in case.commands]
-    written = [path for one in at for path in rules.redirect_targets(*one)]
+    written = [path for command in at for path in rules.redirect_targets(*command)]
     return msgspec.structs.replace(
         case,
         paths=paths,
@@ -100,7 +100,7 @@ def _targets_of_words(commands: Sequence[tuple[Command, str]], session: Session)
 
     ``commands`` have their directories.
     """
-    words = dict.fromkeys(path for one in commands for path in rules.possible_paths(*one))
+    words = dict.fromkeys(path for command in commands for path in rules.possible_paths(*command))
     for path in islice(words, MAX_PATHS):
         if _real(path) != normpath(path):
             yield from _spellings(path, session.roots)

@@ -100,7 +100,11 @@ class ProposedEdits:
         diffs = {_real(session.cwd, change.path) for change in _changes(session, decision)}
         proposals = await self._patch_proposals(session, decision, diffs)
         cwd = session.cwd
-        problems = [f"{_name(cwd, it.path)}: {it.problem}" for it in proposals if it.problem]
+        problems = [
+            f"{_name(cwd, proposal.path)}: {proposal.problem}"
+            for proposal in proposals
+            if proposal.problem
+        ]
         if problems != decision.problems and decision.outcome is None:
             decision.problems = problems
             decision.redraw()
@@ -115,17 +119,19 @@ class ProposedEdits:
             PlacedPatch(patch, _real(cwd, patch.path), patch.origin and _real(cwd, patch.origin))
             for patch in _patches(session, decision)
         ]
-        placed = [one for one in placed if one.path not in others]
+        placed = [patch for patch in placed if patch.path not in others]
         live: dict[str, Text | None] = {}
         unread: list[Proposal] = []
-        for path in dict.fromkeys(path for one in placed for path in (one.path, one.origin)):
+        for path in dict.fromkeys(path for patch in placed for path in (patch.path, patch.origin)):
             if path is None:
                 continue
             try:
                 live[path] = await self._live.text(path)
             except Refusal as error:
                 unread.append(Proposal(path, EMPTY, EMPTY, whole=False, problem=str(error)))
-        readable = [one for one in placed if {one.path, one.origin or one.path} <= live.keys()]
+        readable = [
+            patch for patch in placed if {patch.path, patch.origin or patch.path} <= live.keys()
+        ]
         # In a thread, because the search for hunks takes time.
         return unread + await to_thread.run_sync(propose_patches, readable, live)
 
@@ -305,7 +311,7 @@ def _changes(session: Session, decision: Decision) -> list[Change]:
 def _patches(session: Session, decision: Decision) -> list[FilePatch]:
     call, asked = _tool_call_of(session, decision)
     patches = [] if call is None else patches_of(call, asked)
-    return [one for one in patches if "\0" not in f"{one.path}{one.origin}"]
+    return [patch for patch in patches if "\0" not in f"{patch.path}{patch.origin}"]
 
 
 def _tool_call_of(

@@ -137,7 +137,7 @@ class SessionRouter:
             yield answered
         finally:
             self._waiting_for_id.remove(session)
-            for key in [it for it, value in self.sessions.items() if value is session]:
+            for key in [id for id, known in self.sessions.items() if known is session]:
                 if key not in named:
                     del self.sessions[key]
 
@@ -355,7 +355,10 @@ def _clear_retry(
 ) -> Iterator[schema.SessionNotification]:
     """Clear the session's retry message if the agent sends more than notices and usage."""
     received = list(run)
-    if not all(isinstance(it.update, schema.Notice | schema.UsageUpdate) for it in received):
+    if not all(
+        isinstance(notification.update, schema.Notice | schema.UsageUpdate)
+        for notification in received
+    ):
         session.set_retry(None)
     return iter(received)
 

@@ -358,7 +358,7 @@ def _has_allowed(decision: Decision, command: Command, session: Session) -> bool
     option = decision.outcome and decision.outcome.option
     if option is None or decision.record is None or not option.kind.startswith("allow"):
         return False
-    return any(_is_shown_by(one, command.judged, session) for one in commands(decision.record))
+    return any(_is_shown_by(other, command.judged, session) for other in commands(decision.record))
 
 
 def _is_shown_by(shown: RequestedCommand, requested: RequestedCommand, session: Session) -> bool:

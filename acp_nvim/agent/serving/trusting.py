@@ -42,15 +42,15 @@ def trusted_option(
 
     ``calls`` are the call of the permission and the open calls that it may allow too.
     """
-    trust, found = session.root.trust, decision.first("allow_once")
-    if trust is None or found is None or decision.guarded:
+    trust, allow = session.root.trust, decision.first("allow_once")
+    if trust is None or allow is None or decision.guarded:
         return None
-    if sum(it.kind == "allow_once" for it in decision.options) > 1:
+    if sum(option.kind == "allow_once" for option in decision.options) > 1:
         return None  # only the user can choose between such options
     judged = calls[1:] or calls
     if not calls[1:] and calls[0].kind == "other" and requests.is_without_content(calls[0]):
         return None
-    return found if all(_covers(trust, call, session, settings) for call in judged) else None
+    return allow if all(_covers(trust, call, session, settings) for call in judged) else None
 
 
 def _covers(trust: str, call: ToolCall, session: Session, settings: Settings) -> bool:
@@ -110,8 +110,8 @@ def _is_plain(command: Command, session: Session) -> bool:
 
 def _words_of(command: Command) -> Iterator[str]:
     line = rules.plain_line(command)
-    for one in line.commands if line is not None else ():
-        yield from (*one.words, *one.writes)
+    for part in line.commands if line is not None else ():
+        yield from (*part.words, *part.writes)
 
 
 def _words(call: ToolCall) -> list[str]:

@@ -89,7 +89,7 @@ def expand_headers(
         filled[header] = value
         # An agent may repeat the token without the scheme before it.
         hidden |= {value, value.rpartition(" ")[2]}
-    return filled, {one for one in hidden if one}
+    return filled, {value for value in hidden if value}
 
 
 def _placeholder_value(header: str, env: Mapping[str, str], match: re.Match[str]) -> str:

@@ -342,8 +342,8 @@ class HttpTransport:
             self._agent_requests[_key(message.id)] = about
         if message.is_answer:
             asked = self._opening.pop(_key(message.id), None)
-            for one in {message.opened_session, asked} - {None}:
-                self._streams.of(one)
+            for session_id in {message.opened_session, asked} - {None}:
+                self._streams.of(session_id)
             if asked is not None:  # its history arrives on its own stream
                 await self._streams.of(asked).wait_quiet()
         (self._put if event.is_whole else self._put_too_long)(event.data)

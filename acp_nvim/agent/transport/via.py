@@ -75,7 +75,7 @@ class Via(Struct, frozen=True):
     def _without_tty(self) -> list[str]:
         kind = "ssh" if self.is_ssh else "exec" if self.program in _CONTAINERS else ""
         instead = _TTY.get(kind, {})
-        return [word for one in self.words if (word := instead.get(one, one))]
+        return [word for original in self.words if (word := instead.get(original, original))]
 
     def __str__(self) -> str:
         return shlex.join(self.words)

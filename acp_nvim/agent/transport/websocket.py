@@ -83,7 +83,7 @@ class WebSocketTransport:
         headers = self._socket.response.headers.get_all("Set-Cookie")
         _store_cookies(self._address.cookies, url, headers)
         work = (self._read(), self._write(), self._watch())
-        self._tasks = [asyncio.create_task(one) for one in work]
+        self._tasks = [asyncio.create_task(coroutine) for coroutine in work]
 
     async def _handshake(self, url: str) -> ClientConnection:
         headers = dict(self._address.headers)

@@ -413,8 +413,8 @@ class Endpoint:
         self.closed = reason
         incoming = list(self._incoming.values())
         self._incoming.clear()
-        for one in incoming:
-            self._run_guarded(one.abandon, reason)
+        for request in incoming:
+            self._run_guarded(request.abandon, reason)
         calls = self.outgoing
         self._outgoing.clear()
         for call in calls:

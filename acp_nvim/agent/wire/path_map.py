@@ -90,7 +90,7 @@ class PathMap:
         pairs = dict(self._there)
         heres = "|".join(map(re.escape, pairs))
         beginning = rf"(?m)^(\S+ )?({heres})(?=/|:|$)"
-        return re.sub(beginning, lambda found: (found[1] or "") + pairs[found[2]], text)
+        return re.sub(beginning, lambda match: (match[1] or "") + pairs[match[2]], text)
 
     def folder_to_agent(self, path: str) -> str:
         """Return the directory of a session there: without pairs, the agent's working directory."""

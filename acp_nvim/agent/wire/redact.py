@@ -262,8 +262,14 @@ def variants(secrets: Iterable[str]) -> list[str]:
     lines. The password of a URL may appear alone.
     """
     every = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-    every |= {password for it in every if (password := _password(it)) is not None}
-    every |= {line for it in every if "\n" in it for line in it.splitlines() if len(line) >= 16}
+    every |= {password for secret in every if (password := _password(secret)) is not None}
+    every |= {
+        line
+        for secret in every
+        if "\n" in secret
+        for line in secret.splitlines()
+        if len(line) >= 16
+    }
     spelled = set(every)
     for secret in every:
         spelled |= _escaped_forms(secret)

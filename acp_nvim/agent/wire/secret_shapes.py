@@ -135,7 +135,7 @@ def all_shapes() -> Shapes:
     import tomllib
 
     table: dict[str, dict[str, Any]] = tomllib.loads(RULES.read_text(encoding="utf-8"))
-    by_keyword = {keyword: list(found) for keyword, found in common_shapes().by_keyword.items()}
+    by_keyword = {keyword: list(shapes) for keyword, shapes in common_shapes().by_keyword.items()}
     for rule in table.values():
         shape = Shape(rule["regex"], rule.get("entropy", 0.0))
         for keyword in rule["keywords"]:

@@ -114,7 +114,7 @@ def redact(text: str, mark: str) -> str:
     if "://" in lowered:
         text = _mark_urls(text, mark)
     if "=" in lowered:
-        text = _QUERY.sub(lambda found: _mark_parameter(found, mark), text)
+        text = _QUERY.sub(lambda match: _mark_parameter(match, mark), text)
     text = _mark_named_values(text, mark)
     if "bearer" in lowered:
         text = _BEARER.sub(lambda m: m[1] + mark if _is_bearer(m[2]) else m[0], text)

@@ -152,7 +152,7 @@ def _trace(root: str, authors_by_path: Mapping[str, FileAuthors], revision: str 
     from acp_nvim.history.agent_trace import trace
 
     prefix = root.rstrip("/") + "/"
-    files = {path.removeprefix(prefix): found for path, found in authors_by_path.items()}
+    files = {path.removeprefix(prefix): authors for path, authors in authors_by_path.items()}
     record = trace(files, __version__, time.time(), revision)
     if not record["files"]:
         return []

@@ -51,7 +51,9 @@ def _continued_session(host: Host, session: Session, agent_id: str, key: str) ->
     """
     keys, checkpoints = host.workspace.persistence.keys, host.files.checkpoints
     same = (session.agent, agent_id)
-    candidates = {it.n for it in host.session_list.all() if agent_id and (it.agent, it.id) == same}
+    candidates = {
+        other.n for other in host.session_list.all() if agent_id and (other.agent, other.id) == same
+    }
     candidates |= set(keys.others(*same)) if agent_id else set()
     if key in keys.infos:
         candidates.add(keys.number(key))

@@ -193,7 +193,12 @@ def _last_message(entries: Sequence[Entry]) -> str | None:
     """Return the id of the agent's last message that has one."""
     messages = (entry for entry in reversed(entries) if isinstance(entry, Message))
     return next(
-        (one.message_id for one in messages if one.role == "agent" and one.message_id), None
+        (
+            message.message_id
+            for message in messages
+            if message.role == "agent" and message.message_id
+        ),
+        None,
     )
 
 

@@ -166,7 +166,9 @@ class InlineEdits:
 
         Close the sessions of edits that are over, unless a question is open.
         """
-        for edit in [it for it in self._edits.values() if not (it.has_begun or it.is_queued)]:
+        for edit in [
+            edit for edit in self._edits.values() if not (edit.has_begun or edit.is_queued)
+        ]:
             edit.cancel()
             self._end(edit)
         for conversation in list(self._ended):
@@ -219,7 +221,7 @@ class InlineEdits:
         for edit in self._running_edits(session.n):
             if edit.is_cancelled or edit.failure or not has_reason:
                 self._end(edit)
-        for edit in [it for it in self._edits.values() if it.session is session]:
+        for edit in [edit for edit in self._edits.values() if edit.session is session]:
             if edit.is_own and session.held:  # the agent is at its rate limit
                 edit.fail((session.error or "").partition(". ")[0])
             if edit.is_cancelled or edit.failure:
@@ -307,7 +309,9 @@ class InlineEdits:
 
     def _running_edits(self, session: int) -> list[InlineEdit]:
         """Return the edits of a session whose prompt is at the agent."""
-        return [it for it in self._edits.values() if it.has_begun and it.session.n == session]
+        return [
+            edit for edit in self._edits.values() if edit.has_begun and edit.session.n == session
+        ]
 
 
 def _answers(session: Session) -> Iterator[str]:

@@ -92,7 +92,7 @@ def _full_lines(host: Host, decision: Decision) -> list[str]:
 def open_form(host: Host, decision: Decision) -> None:
     """Show a form for editing, with its default values."""
     form = forms.fields(decision.request.requested_schema)
-    defaults = {it.name: it.default for it in form if it.default is not None}
+    defaults = {field.name: field.default for field in form if field.default is not None}
     about = [decision.title, *_heading_lines(decision.request.requested_schema)]
     about.append(words.FORM_HELP)
     lines = form_page.page_lines(form, defaults, about)
@@ -116,11 +116,11 @@ def form_write(host: Host, args: Args) -> None:
     form = forms.fields(decision.request.requested_schema)
     page = form_page.parse_page(form, [str(line) for line in args.get("lines") or ()])
     unread = {problem.name for problem in page.problems}
-    wrong = [it for it in forms.check(form, page.values) if it.name not in unread]
-    problems = sorted([*page.problems, *wrong], key=lambda it: page.rows.get(it.name, 0))
+    wrong = [problem for problem in forms.check(form, page.values) if problem.name not in unread]
+    problems = sorted([*page.problems, *wrong], key=lambda problem: page.rows.get(problem.name, 0))
     host.part(ReviewedForms).pop(decision.id, None)
     if problems:
-        rows = [[page.rows.get(it.name, 0), str(it)] for it in problems]
+        rows = [[page.rows.get(problem.name, 0), str(problem)] for problem in problems]
         host.screen.push("form_problems", decision.id, rows)
         host.echo("error", _problem_summary(problems))
         return

@@ -197,7 +197,7 @@ class History:
     def _own_session(self, session: AgentSession) -> Session | None:
         """Return the session if it belongs to this Neovim and the history is enabled."""
         own = self._sessions() if self.enabled else ()
-        return next((it for it in own if it.n == session.n), None)
+        return next((entry for entry in own if entry.n == session.n), None)
 
     def _flush(self) -> None:
         self._timer = None

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 def statistics(usage: Sequence[DailyUsage]) -> list[str]:
     """Return the table of tokens and cost by day and agent, newest first, then sums by agent."""
     rows = [("day", "agent", "prompts", "tokens", "cost")]
-    for day, agent in dict.fromkeys((it.day, it.agent) for it in usage):
-        of_day = [it for it in usage if (it.day, it.agent) == (day, agent)]
+    for day, agent in dict.fromkeys((record.day, record.agent) for record in usage):
+        of_day = [record for record in usage if (record.day, record.agent) == (day, agent)]
         rows += [(day, agent, *sums) for sums in _sums_by_currency(of_day)]
-    for agent in sorted({it.agent for it in usage}):
-        of_agent = [it for it in usage if it.agent == agent]
+    for agent in sorted({record.agent for record in usage}):
+        of_agent = [record for record in usage if record.agent == agent]
         rows += [("all", agent, *sums) for sums in _sums_by_currency(of_agent)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return ["  ".join(_cells(row, widths)).rstrip() for row in rows]
@@ -33,15 +33,15 @@ def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def _sums_by_currency(usage: Sequence[DailyUsage]) -> list[tuple[str, str, str]]:
     """Return the sums for each currency. Use without a cost counts with the first currency."""
-    currencies = sorted({it.currency for it in usage} - {""}) or [""]
-    parts = [[it for it in usage if it.currency == currency] for currency in currencies]
+    currencies = sorted({record.currency for record in usage} - {""}) or [""]
+    parts = [[record for record in usage if record.currency == currency] for currency in currencies]
     if currencies[0]:
-        parts[0] += [it for it in usage if not it.currency]
+        parts[0] += [record for record in usage if not record.currency]
     return [_sums(part, currency) for part, currency in zip(parts, currencies, strict=True)]
 
 
 def _sums(usage: Sequence[DailyUsage], currency: str) -> tuple[str, str, str]:
-    cost = sum(it.cost for it in usage)
+    cost = sum(record.cost for record in usage)
     price = f"{cost:.2f} {currency}" if currency else ""
-    tokens = sum(it.tokens for it in usage)
-    return f"{sum(it.prompts for it in usage):,}", f"{tokens:,}" if tokens else "", price
+    tokens = sum(record.tokens for record in usage)
+    return f"{sum(record.prompts for record in usage):,}", f"{tokens:,}" if tokens else "", price

@@ -108,7 +108,7 @@ def _configured_env(host: Host, connection: Connection) -> dict[str, str]:
     These values may be wrong.
     """
     typed = host.agents.variables.names(connection.name)
-    configured = {key: it for key, it in connection.spec.env.items() if key not in typed}
+    configured = {key: value for key, value in connection.spec.env.items() if key not in typed}
     return {**agent_environment(), **configured}
 
 

@@ -84,7 +84,11 @@ class SharedSessions:
     async def write(self, sessions: Iterable[Session]) -> None:
         """Write the open sessions, if they have changed since the last write."""
         async with self._lock:
-            listed = [describe(it) for it in sessions if it.root is it and it.status != "closed"]
+            listed = [
+                describe(session)
+                for session in sessions
+                if session.root is session and session.status != "closed"
+            ]
             data = msgspec.json.encode(_File(self._instance, os.getpid(), listed))
             if not listed:
                 await self._remove()

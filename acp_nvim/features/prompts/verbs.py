@@ -63,14 +63,14 @@ async def _ask_about_waiting(
     """
     from acp_nvim.features.prompts import untyped_mentions
 
-    for prompt in [it for it in session.queue[:count] if it.untyped is not None]:
+    for prompt in [prompt for prompt in session.queue[:count] if prompt.untyped is not None]:
         untyped = untyped_mentions.untyped_of(prompt.untyped)
         answer, answered = await untyped_mentions.ask(host, untyped, session.cwd, session.roots)
         if prompt.untyped is None or prompt not in session.queue:
             continue  # meanwhile answered elsewhere, or removed from the queue
         untyped_mentions.apply(answer, answered, prompt)
         if answer == "not":
-            waiting.replace(session, [it for it in session.queue if it is not prompt])
+            waiting.replace(session, [other for other in session.queue if other is not prompt])
             _return_to_composer(host, session.n, prompt, untyped.files)
     then()
 
@@ -127,7 +127,7 @@ def send(host: Host, args: Args) -> None:
 
     def send_first() -> None:
         if first in conversation.session.queue:
-            others = [it for it in conversation.session.queue if it is not first]
+            others = [prompt for prompt in conversation.session.queue if prompt is not first]
             waiting.replace(conversation.session, others)
             _send_now(host, conversation, first)
 
@@ -189,7 +189,9 @@ def _dismiss(host: Host, conversation: Conversation | None) -> bool:
 
 def _cancel_login(host: Host) -> bool:
     """Cancel pending logins. Return False if there are none."""
-    cancelled = [it for it in host.agents.connections.values() if it.login.cancel()]
+    cancelled = [
+        connection for connection in host.agents.connections.values() if connection.login.cancel()
+    ]
     for connection in cancelled:
         host.echo("info", words.LOGIN_CANCELLED.format(agent=connection.title))
     return bool(cancelled)
@@ -234,7 +236,7 @@ def _queue_on_hold(host: Host, args: Args) -> None:
         conversation = host.sessions.new(args["prompts"][0]["cwd"])
         if host.settings().chat.open:
             host.screen.push("open_chat", conversation.session.n)
-    prompts = [prompt_of(host, one) for one in args["prompts"]]
+    prompts = [prompt_of(host, prompt) for prompt in args["prompts"]]
     waiting.hold_first(conversation.session, prompts)
     for prompt in prompts:
         host.screen.push("taken", prompt.delivery)

@@ -26,11 +26,18 @@ async def report(host: Host, args: Args) -> None:
     connections = list(host.agents.connections.values())
     logs = {connection.name: connection.traffic.copy() for connection in connections}
     secrets = redaction.known_secrets(host.settings().agents.values(), agent_environment())
-    redactor = Redactor([*secrets, *(it for one in connections for it in one.traffic.secrets)])
+    redactor = Redactor(
+        [*secrets, *(secret for connection in connections for secret in connection.traffic.secrets)]
+    )
     parts = {
         "Host": [f"Python {platform.python_version()}", *host.notices.problems],
-        "Agents": [line for one in connections for line in _agent_lines(one, redactor)],
-        "Sessions": [_session_line(it.session) for it in host.sessions.conversations.values()],
+        "Agents": [
+            line for connection in connections for line in _agent_lines(connection, redactor)
+        ],
+        "Sessions": [
+            _session_line(conversation.session)
+            for conversation in host.sessions.conversations.values()
+        ],
     }
     for name, log in logs.items():
         sections = await to_thread.run_sync(partial(outline, log.messages(), redactor.text))

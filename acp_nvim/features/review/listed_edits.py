@@ -25,7 +25,9 @@ def quickfix(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
         text = f"deleted: {instead} is there now" if instead else "deleted"
         return [{"filename": entry.path, "lnum": 1, "text": text, "type": "I"}]
     hunks = entry.hunks[:MAX_MARKED]
-    items = [_item(entry, *each) for each in zip(hunks, titles or [""] * len(hunks), strict=False)]
+    items = [
+        _item(entry, *titled) for titled in zip(hunks, titles or [""] * len(hunks), strict=False)
+    ]
     noted = note(entry)
     if noted or not items:
         empty = f"renamed from {entry.origin}" if entry.origin else "created, empty"

@@ -167,7 +167,11 @@ class ToolPermissions:
         """Return the action of the user's rules about commands. Rules about edits do not apply."""
         case = rule_case(call, session.agent, session.cwd)
         named = [requests.editor_command(name) for name in runs.commands]
-        others = [one for one in case.commands if one.argv not in {it.argv for it in named}]
+        others = [
+            command
+            for command in case.commands
+            if command.argv not in {known.argv for known in named}
+        ]
         case = msgspec.structs.replace(case, commands=[*named, *others])
         return judge(case, session, self._settings())
 
@@ -210,7 +214,7 @@ class ToolPermissions:
             roots=case.roots,
             texts=case.texts,
         )
-        whole, bare_one = (judge(it, session, settings) for it in (case, bare))
+        whole, bare_one = (judge(judged, session, settings) for judged in (case, bare))
         if "deny" in (whole, bare_one):
             return "deny"
         if whole == "ask":
@@ -243,8 +247,8 @@ def _options(name: str) -> list[schema.PermissionOption]:
     """Return the options for a call of the user's tool."""
     always = wording.OPTION_ALLOW_TOOL.format(tool=name)
     return [
-        msgspec.structs.replace(it, name=always) if it.kind == "allow_always" else it
-        for it in OPTIONS
+        msgspec.structs.replace(option, name=always) if option.kind == "allow_always" else option
+        for option in OPTIONS
     ]
 
 
@@ -295,9 +299,13 @@ def _update(session: Session, call: ToolCall, status: Any, *errors: str) -> None
 
 
 def _diffs(changes: Sequence[FileChange]) -> Iterator[schema.Diff]:
-    for it in changes:
-        if it.after is not None and it.origin is None:
-            yield schema.Diff(it.path, str(it.after), None if it.before is None else str(it.before))
+    for change in changes:
+        if change.after is not None and change.origin is None:
+            yield schema.Diff(
+                change.path,
+                str(change.after),
+                None if change.before is None else str(change.before),
+            )
 
 
 def _locations(proposed: ProposedChanges) -> Iterator[schema.ToolCallLocation]:

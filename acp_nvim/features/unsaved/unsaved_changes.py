@@ -107,7 +107,9 @@ class UnsavedChanges:
         be part of the user's text, so it is left out until the agent is known to read files on
         disk.
         """
-        prompt.attachments = [it for it in prompt.attachments if not _is_unsaved_variable(it)]
+        prompt.attachments = [
+            attachment for attachment in prompt.attachments if not _is_unsaved_variable(attachment)
+        ]
         self._joined.pop(session.n, None)
         self._first_call[session.n] = len(session.tool_calls)
         option = self._options().unsaved
@@ -129,8 +131,8 @@ class UnsavedChanges:
                 prompt.attachments = [*prompt.attachments, added]
             self._joined[session.n] = files
 
-    async def _save(self, session: Session, found: Sequence[UnsavedFile]) -> None:
-        problems = await self._buffers.save([file.path for file in found if file.sent])
+    async def _save(self, session: Session, files: Sequence[UnsavedFile]) -> None:
+        problems = await self._buffers.save([file.path for file in files if file.sent])
         for path, why in problems.items():
             session.notice("warning", words.NOT_SAVED.format(file=path, reason=why))
 
@@ -184,7 +186,10 @@ def _has_diff(prompt: Prompt) -> bool:
 
     It is the only one that is resolved when the prompt is sent (`Prompt.late`).
     """
-    named = any(isinstance(it, Variable) and it.name == "diff" for it in prompt.attachments)
+    named = any(
+        isinstance(attachment, Variable) and attachment.name == "diff"
+        for attachment in prompt.attachments
+    )
     return named or prompt.late is not None
 
 

@@ -77,7 +77,7 @@ class Landing:
 
     def _is_working(self, worktree: Worktree) -> bool:
         sessions = [session.session for session in self._worktrees.sessions(worktree)]
-        return any(it.is_running or it.own_turn or it.queue for it in sessions)
+        return any(session.is_running or session.own_turn or session.queue for session in sessions)
 
     async def _is_quiet(self, worktree: Worktree) -> bool:
         """Return whether no session works in a worktree and all its text is saved.

@@ -87,7 +87,7 @@ async def take(host: Host, args: Args) -> None:
     try:
         result = await to_thread.run_sync(worktree_git.result, worktree, worktrees.env)
         planned = steps.steps(result.changes, worktree.tree, host.options.files())
-        step = next((it for it in planned if it.path == path), None)
+        step = next((step for step in planned if step.path == path), None)
         change = None if step is None or step.is_guarded else step.text
         if change is None:
             host.echo("info", words.NOT_BY_HUNK)
@@ -159,6 +159,8 @@ async def end(host: Host, args: Args) -> None:
 def _last(host: Host, cwd: str) -> list[Worktree]:
     """Return the worktrees of the last race in the repository of a directory."""
     tree = roots.root_of(cwd)
-    records = [it for it in parts(host)[0].records.all() if it.tree == tree and it.race]
+    records = [
+        record for record in parts(host)[0].records.all() if record.tree == tree and record.race
+    ]
     last = max((worktree.race for worktree in records), default=0)
     return [worktree for worktree in records if worktree.race == last]

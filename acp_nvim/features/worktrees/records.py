@@ -62,7 +62,7 @@ class Records:
 
     def of(self, directory: str) -> Worktree | None:
         """Return the worktree that contains a directory."""
-        return next((it for it in self.all() if it.contains(directory)), None)
+        return next((record for record in self.all() if record.contains(directory)), None)
 
     def reserve(self, name: str, place: Path) -> str:
         """Return an id that begins with a name, and that neither ``place`` nor a process uses.

@@ -278,7 +278,7 @@ def _add_all(git: PrivateGit) -> list[Change]:
         _store(git, ["add", "--all", "--ignore-errors"], fine=(0, 1))
         differ = ["diff-files", "--name-only", "-z", "--ignore-submodules=all"]
         others = ["ls-files", "-z", "--others", "--exclude-standard"]
-        names = [os.fsdecode(name) for it in (differ, others) for name in _names(git, it)]
+        names = [os.fsdecode(name) for listing in (differ, others) for name in _names(git, listing)]
         if not names:
             raise
         return [_unadded(name) for name in names]
@@ -299,8 +299,8 @@ def _names(git: PrivateGit, args: Sequence[str]) -> list[bytes]:
 def _changed_repositories(git: PrivateGit, env: Mapping[str, str]) -> list[str]:
     """Return the repositories in the worktree that have uncommitted changes."""
     staged = (entry.split(b"\t", 1) for entry in _names(git, ["ls-files", "-s", "-z"]))
-    found = [os.fsdecode(name) for meta, name in staged if meta.startswith(NESTED.encode())]
-    return [name for name in found if _is_changed(os.path.join(git.repository.top, name), env)]  # noqa: PTH118
+    nested = [os.fsdecode(name) for meta, name in staged if meta.startswith(NESTED.encode())]
+    return [name for name in nested if _is_changed(os.path.join(git.repository.top, name), env)]  # noqa: PTH118
 
 
 def _is_changed(path: str, env: Mapping[str, str]) -> bool:
@@ -343,8 +343,12 @@ def record_landed(
         _store(git, ["read-tree", base])
         none = "0" * len(base)
         rows = [
-            f"{it.after.mode} {it.after.id}\t{it.path}" if it.after else f"0 {none}\t{it.path}"
-            for it in sorted(changes, key=lambda it: it.after is not None)  # deletions first
+            f"{change.after.mode} {change.after.id}\t{change.path}"
+            if change.after
+            else f"0 {none}\t{change.path}"
+            for change in sorted(
+                changes, key=lambda change: change.after is not None
+            )  # deletions first
         ]
         stdin = "".join(f"{row}\0" for row in rows)
         update = ["update-index", "--add", "--replace", "-z", "--index-info"]

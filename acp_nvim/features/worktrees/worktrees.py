@@ -66,8 +66,12 @@ class Worktrees:
     def sessions(self, worktree: Worktree) -> list[Conversation]:
         """Return the open sessions in a worktree."""
         conversations = self._host.sessions.conversations.values()
-        here = (it for it in conversations if worktree.contains(it.session.cwd))
-        return [it for it in here if it.session.status != "closed"]
+        here = (
+            conversation
+            for conversation in conversations
+            if worktree.contains(conversation.session.cwd)
+        )
+        return [conversation for conversation in here if conversation.session.status != "closed"]
 
     # -- a new one --------------------------------------------------------------------------------
 
@@ -107,7 +111,7 @@ class Worktrees:
         except BaseException:
             self.records.forget(id)
             raise
-        left = [it for it in left if not is_below(str(Path(tree, it)), str(place))]
+        left = [name for name in left if not is_below(str(Path(tree, name)), str(place))]
         return NewWorktree(worktree, os.path.normpath(directory), left, filtered)
 
     def _folder(self, tree: str) -> Path:
@@ -133,7 +137,7 @@ class Worktrees:
         session.notice("info", words.WORKTREE_MADE.format(path=home_path(worktree.path)))
         if made.left:
             left = list_names(
-                [str(Path(worktree.tree, it)) for it in made.left], worktree.tree, NAMED
+                [str(Path(worktree.tree, name)) for name in made.left], worktree.tree, NAMED
             )
             session.notice("warning", words.WORKTREE_WITHOUT.format(files=left))
         if made.filtered:

@@ -99,8 +99,8 @@ def _why(place: Place, error: OSError) -> str:
     if isinstance(error, LinkError):
         try:
             os.stat(place.real)  # noqa: PTH116
-        except OSError as found:
-            if found.errno == errno.ELOOP:
+        except OSError as stat_error:
+            if stat_error.errno == errno.ELOOP:
                 return "its symbolic links lead in a circle"
     return error.strerror or str(error)
 

@@ -257,7 +257,7 @@ class FormatChange(msgspec.Struct, frozen=True):
 
     def in_encoding(self, name: str) -> FormatChange:
         """Return the same change of a file in another encoding."""
-        old, new = (msgspec.structs.replace(it, encoding=name) for it in (self.old, self.new))
+        old, new = (msgspec.structs.replace(side, encoding=name) for side in (self.old, self.new))
         return FormatChange(old, new)
 
     def applied_to(self, buffer: Format | None) -> tuple[Format | None, Format | None]:

@@ -187,7 +187,7 @@ def translate_glob(glob: str) -> str:
         else:
             spans[-1][1][-1] += _plain(token)
     *before, (folders, (first, *rest)) = spans
-    parts = [f"(?>{gap}{one}{_after_stars(more)})" for gap, (one, *more) in before]
+    parts = [f"(?>{gap}{first}{_after_stars(more)})" for gap, (first, *more) in before]
     parts += [folders, first, _after_stars(rest[:-1]), *(f"[^/]*?{text}" for text in rest[-1:])]
     return "".join(parts)
 

@@ -87,7 +87,7 @@ class ChangeApplier:
                 if rights or self._tracked.state(change.path).rights:
                     self._tracked[change.path].apply(Removed(rights))
             turn, at = await self._attribution.last_author(change.path)
-            if any(_is_by_git(it, change, at) for it in by_git.get(change.path, ())):
+            if any(_is_by_git(content, change, at) for content in by_git.get(change.path, ())):
                 await self._enter_git_change(change)
                 continue
             was = self._files.ledger.get(change.path)
@@ -297,11 +297,11 @@ class ChangeApplier:
         self._tracked[path].apply(ContentKnown(text, reformat.new if reformat else None))
 
 
-def _is_by_git(found: GitContent, change: FileChange, at: int) -> bool:
+def _is_by_git(content: GitContent, change: FileChange, at: int) -> bool:
     """Return whether git has made this change. The time of a deletion is unknown."""
     if change.after is None:
-        return found.data is None
-    return found.data == change.after and at <= found.until
+        return content.data is None
+    return content.data == change.after and at <= content.until
 
 
 def _why_unreviewed(name: str, change: FileChange) -> str:

@@ -337,14 +337,14 @@ class DiskChanges:
         return path not in await self.scan(roots, [path]) and is_detectable
 
     async def _undetected_changes(
-        self, paths: Sequence[str] | None, found: set[str]
+        self, paths: Sequence[str] | None, detected: set[str]
     ) -> list[FileChange]:
         """Return changes of files (None: all) that a store cannot detect.
 
         Such a file has the stored content again, but not its known text.
         """
         known = self._tracked.known(paths)
-        states = {path: state for path, state in known.items() if path not in found}
+        states = {path: state for path, state in known.items() if path not in detected}
         if not states:
             return []
         changes, signatures = await to_thread.run_sync(_compare_known, states)
@@ -391,7 +391,7 @@ class DiskChanges:
 
     def _postponed_files(self) -> list[str]:
         """Return the files with changes that could not be applied yet."""
-        return [it.path for it in self._tracked if it.state.postponed is not None]
+        return [file.path for file in self._tracked if file.state.postponed is not None]
 
 
 # -- comparison with known states, in a worker thread ----------------------------------------------

@@ -110,9 +110,9 @@ def both_texts(
     path, state = change.path, files.tracked.state(change.path)
     known = None if isinstance(state.disk, UnsetType) else state.disk
     is_known = state.disk is not UNSET
-    found = None if isinstance(change.before, Unstored) else change.before
+    text_before = None if isinstance(change.before, Unstored) else change.before
     has_format = not is_known or state.disk_format is not None
-    reformat = format_change(state.disk_format, found if has_format else after, after)
+    reformat = format_change(state.disk_format, text_before if has_format else after, after)
     entry = files.ledger.tracked_entry(path)
     shown = known or (entry.live if entry else None)
     buffer = _buffer_format(live, reformat, shown) if live else None
@@ -121,7 +121,7 @@ def both_texts(
         reformat = reformat.in_encoding(buffer.encoding)
     old_format, new_format = reformat.applied_to(buffer) if reformat else (buffer, buffer)
     new = text_of(after, new_format)
-    old = None if found is None else decode_as(found, old_format)
+    old = None if text_before is None else decode_as(text_before, old_format)
     if files.ledger.get(path) is None:
         present = live.format if live else state.disk_format
         files.tracked[path].apply(UserFormat(present if is_known or not old else old.format))

@@ -196,7 +196,9 @@ class FolderWatch:
         if mask & _IGNORED:
             self._paths.pop(descriptor, None)
         roots = [
-            it for it in self._is_unchanged if path is None or path == it or is_below(path, it)
+            root
+            for root in self._is_unchanged
+            if path is None or path == root or is_below(path, root)
         ]
         must_list = path is None or mask & (_IS_DIRECTORY | _SELF | _IGNORED | _OVERFLOW)
         for root in roots:

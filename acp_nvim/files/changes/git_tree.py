@@ -86,7 +86,7 @@ class GitTrees:
 
 def _marks(tops: Iterable[str]) -> dict[str, Mark]:
     marks = {top: mark(top) for top in tops}
-    return {top: it for top, it in marks.items() if it is not None}
+    return {top: mark for top, mark in marks.items() if mark is not None}
 
 
 def find_top(folder: str) -> str:

@@ -119,7 +119,9 @@ class Mentions:
                 paths = {
                     path for word in _folders_written_to(text) for path in _resolve_word(base, word)
                 }
-                self._folders |= paths.difference(*([one, *_parent_folders(one)] for one in bases))
+                self._folders |= paths.difference(
+                    *([base, *_parent_folders(base)] for base in bases)
+                )
 
 
 class _Lexer(shlex.shlex):

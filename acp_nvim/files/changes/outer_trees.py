@@ -49,7 +49,9 @@ class OuterTrees:
 
     def is_prepared(self, turn: Turn) -> bool:
         """Return whether `prepare` has nothing to do for a turn."""
-        return all(it in self._known_since or self._snapshots.is_given_up(it) for it in turn.outer)
+        return all(
+            root in self._known_since or self._snapshots.is_given_up(root) for root in turn.outer
+        )
 
     async def scan(self, turn: Turn, *, is_over: bool) -> None:
         """Process the changes that running turns have made.
@@ -76,7 +78,11 @@ class OuterTrees:
             if changes and starts:
                 began, roots = min(starts), self._turns.roots()
                 # Earlier changes are the user's, and changes in `roots` are found by other scans.
-                own = [it for it in changes if not any(is_below(it.path, root) for root in roots)]
+                own = [
+                    change
+                    for change in changes
+                    if not any(is_below(change.path, root) for root in roots)
+                ]
                 await self._apply(await to_thread.run_sync(_only_since, own, began))
 
     async def _changes(self, outer: str) -> Sequence[FileChange]:

@@ -154,7 +154,7 @@ class TurnStarts:
 
     def remove(self, start: TurnStart) -> None:
         """Remove a prompt whose scan is done or abandoned."""
-        self._open = [one for one in self._open if one is not start]
+        self._open = [other for other in self._open if other is not start]
 
     def on_change(self, turn: Turn, change: FileChange, at: int) -> None:
         """Record a change by the agent of a turn at a time in nanoseconds."""

@@ -346,8 +346,10 @@ class Attribution:
     def enter(self, turn: Turn) -> None:
         """Add a turn that begins or gets another prompt."""
         self._real_roots.clear()
-        waiting = (one for one in self._starting if not (one.ready.is_set() or one.over.is_set()))
-        self._starting = [one for one in waiting if one is not turn]
+        waiting = (
+            other for other in self._starting if not (other.ready.is_set() or other.over.is_set())
+        )
+        self._starting = [other for other in waiting if other is not turn]
         if not turn.ready.is_set():
             self._starting.append(turn)
 

@@ -57,8 +57,8 @@ def follows(before: str, *marks: str) -> bool:
 def combine_changes(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
     """Combine the changes of each path. ``agent_changes`` are ordered, oldest first."""
     changes: dict[str, ContentChange] = {}
-    for one in agent_changes:
-        for path, change in one.items():
+    for by_path in agent_changes:
+        for path, change in by_path.items():
             add(changes, path, change)
     return changes
 

@@ -155,14 +155,14 @@ class Checkpoints:
         """
         self._made[other] = [
             msgspec.structs.replace(
-                it,
-                touched=dict(it.touched),
-                late=dict(it.late),
-                agent_changes=dict(it.agent_changes),
-                ends=list(it.ends),
+                checkpoint,
+                touched=dict(checkpoint.touched),
+                late=dict(checkpoint.late),
+                agent_changes=dict(checkpoint.agent_changes),
+                ends=list(checkpoint.ends),
             )
-            for it in self.of(session)
-            if it.n in prompts
+            for checkpoint in self.of(session)
+            if checkpoint.n in prompts
         ]
 
     def copy_to(self, session: int, other: int, prompts: Container[int]) -> None:
@@ -250,17 +250,17 @@ class Checkpoints:
             except StoreError as error:
                 reasons.append(str(error))
         presents = {step.target.path: step.now for step in steps}
-        steps = [it for it in steps if it.target.path not in checkpoint.late]
+        steps = [step for step in steps if step.target.path not in checkpoint.late]
         steps += [
             RestoreStep(late, None, presents.get(late.path), in_trees=False)
             for late in checkpoint.late.values()
         ]
-        later = [it for it in self._made.get(session, []) if it.time >= checkpoint.time]
+        later = [made for made in self._made.get(session, []) if made.time >= checkpoint.time]
         if undo:
             return Plan(steps, dict(checkpoint.touched), reasons, checkpoint.agent_changes)
         touched = await self._first_texts(checkpoint, later, {step.target.path for step in steps})
-        agent_changes = combine_changes(each.agent_changes for each in later)
-        unnamed = {path for each in later for path in each.unnamed}
+        agent_changes = combine_changes(checkpoint.agent_changes for checkpoint in later)
+        unnamed = {path for checkpoint in later for path in checkpoint.unnamed}
         for path in (*unnamed, *await self._unattributed_files(later, now)):
             add(agent_changes, path, ContentChange(UNKNOWN, UNKNOWN))
         return Plan(steps, touched, reasons, agent_changes)
@@ -283,8 +283,8 @@ class Checkpoints:
     ) -> dict[str, Text | None]:
         """Return files in no tree, as they were when an agent first changed them."""
         touched: dict[str, Text | None] = {}
-        for one in later:
-            for path, text in one.touched.items():
+        for following in later:
+            for path, text in following.touched.items():
                 touched.setdefault(path, text)
         rest = [path for path in touched if path not in stored]
         loose = await self._snapshots.outside_stores(list(checkpoint.trees), rest)
@@ -300,17 +300,21 @@ class Checkpoints:
         """
         inner = [other for other in checkpoint.trees if is_below(other, root)]
         return [
-            it
-            for it in await self._snapshots.differences(root, now, then)
-            if not was_left_out(it.path, it.after, it.before)
-            and not any(is_below(it.path, other) for other in inner)
+            change
+            for change in await self._snapshots.differences(root, now, then)
+            if not was_left_out(change.path, change.after, change.before)
+            and not any(is_below(change.path, other) for other in inner)
         ]
 
     async def _steps(
         self, checkpoint: Checkpoint, root: str, now: str, reasons: list[str]
     ) -> list[RestoreStep]:
         changes = await self._changes(checkpoint, root, now, checkpoint.trees[root])
-        wanted = [(it.path, it.after) for it in changes if it.after and it.after.is_stored]
+        wanted = [
+            (change.path, change.after)
+            for change in changes
+            if change.after and change.after.is_stored
+        ]
         contents = await self._snapshots.contents(root, wanted)
         steps: list[RestoreStep] = []
         for change in changes:

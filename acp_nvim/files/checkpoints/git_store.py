@@ -164,14 +164,18 @@ class GitStore:
             return []
         (old, was_out), (new, is_out) = self._marks.parts(old), self._marks.parts(new)
         changes = self._raw_differences(old, new)
-        if any(os.path.basename(it.path) == _IGNORE_FILE for it in changes):  # noqa: PTH119
+        if any(os.path.basename(change.path) == _IGNORE_FILE for change in changes):  # noqa: PTH119
             changes = self._with_ignored(changes, old, new)
         return left_out.differences(changes, was_out, is_out)
 
     def _with_ignored(self, changes: Sequence[Change], old: str, new: str) -> list[Change]:
         """Mark a file as ignored in a tree whose ignore rules exclude it."""
-        ignored = self._ignored_files(old, [it.path for it in changes if it.before is None])
-        now_ignored = self._ignored_files(new, [it.path for it in changes if it.after is None])
+        ignored = self._ignored_files(
+            old, [change.path for change in changes if change.before is None]
+        )
+        now_ignored = self._ignored_files(
+            new, [change.path for change in changes if change.after is None]
+        )
         return [
             Change(
                 change.path,
@@ -427,7 +431,9 @@ def _directories(path: str) -> list[str]:
     try:
         with os.scandir(path) as entries:
             return [
-                it.path for it in entries if it.is_dir(follow_symlinks=False) and it.name != ".git"
+                entry.path
+                for entry in entries
+                if entry.is_dir(follow_symlinks=False) and entry.name != ".git"
             ]
     except OSError:
         return []

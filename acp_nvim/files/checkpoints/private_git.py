@@ -445,7 +445,7 @@ def _run_process(
         raise StoreError(f"git {name}: {error}") from error
     if done.returncode not in exit_codes:
         lines = done.stderr.decode(errors="replace").strip().split("\n")
-        words = next((it for it in lines if it.startswith(("fatal:", "error:"))), lines[0])
+        words = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0])
         raise GitError(f"git {name}: {words or done.returncode}")
     return done
 

@@ -108,7 +108,9 @@ class PromptCheckpoints:
             texts,
             pending,
             snapshots.reasons(session.roots),
-            formats={path: (it.user_format, it.agent_format) for path, it in states.items()},
+            formats={
+                path: (state.user_format, state.agent_format) for path, state in states.items()
+            },
             disk_entries=ledger.disk_entries.all(),
         )
 

@@ -92,7 +92,9 @@ def prune(home: Path) -> list[str]:
     times = {path: _time_of_last_use(path) for path in home.glob("*")}
     removed: list[str] = []
     total = 0
-    for store in sorted((it for it in times if times[it]), key=lambda it: -times[it]):
+    for store in sorted(
+        (store for store in times if times[store]), key=lambda store: -times[store]
+    ):
         total += _size(store)
         is_old = time.time() - times[store] > MAX_AGE_S
         if (is_old or total > MAX_KEPT_BYTES) and _remove(store):

@@ -239,8 +239,8 @@ class Restoring:
         """
         place = Place(target.path, target.path)
         rights = self._files.snapshots.rights(target.path)
-        found = await self._files.buffers.peek(place.real)
-        live = found if isinstance(found, BufferText) else None
+        peeked = await self._files.buffers.peek(place.real)
+        live = peeked if isinstance(peeked, BufferText) else None
         if live is not None and live.is_modified:
             if live.text != expected:
                 raise Refused(wording.WHY_CHANGED)

@@ -243,7 +243,11 @@ def _diff_rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str
         rows += _file_diff(
             display_path(path, cwd), then[path] if path in then else _read(path), now
         )
-    lost = [f"{display_path(it.target.path, cwd)}: {it.why_not}" for it in plan.steps if it.why_not]
+    lost = [
+        f"{display_path(step.target.path, cwd)}: {step.why_not}"
+        for step in plan.steps
+        if step.why_not
+    ]
     return [*(f"# {visible(reason)}" for reason in (*plan.reasons, *lost)), *rows]
 
 

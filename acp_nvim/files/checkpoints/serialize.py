@@ -40,27 +40,30 @@ def record(writer: Writer, sessions: SessionKeys, made: Checkpoint) -> Record:
         made.time,
         [(to_bytes(root), tree) for root, tree in made.trees.items()],
         [(to_bytes(path), writer.text(path, text)) for path, text in made.unsaved.items()],
-        [entry(writer, sessions, one) for one in made.pending.values()],
+        [entry(writer, sessions, edit) for edit in made.pending.values()],
         made.reasons,
         [(to_bytes(path), writer.text(path, text)) for path, text in made.touched.items()],
-        [(to_bytes(it.path), writer.data(it.data), it.mode) for it in made.late.values()],
         [
-            (to_bytes(path), it.before, it.after, it.agent, it.gap)
-            for path, it in made.agent_changes.items()
+            (to_bytes(target.path), writer.data(target.data), target.mode)
+            for target in made.late.values()
+        ],
+        [
+            (to_bytes(path), value.before, value.after, value.agent, value.gap)
+            for path, value in made.agent_changes.items()
         ],
         made.ends,
         [(to_bytes(path), *formats) for path, formats in made.formats.items()],
         [to_bytes(path) for path in sorted(made.unnamed)],
         [
-            (to_bytes(path), entry(writer, sessions, one) if one else None)
-            for path, one in made.disk_entries.items()
+            (to_bytes(path), entry(writer, sessions, value) if value else None)
+            for path, value in made.disk_entries.items()
         ],
     )
 
 
 def checkpoint(reader: Reader, sessions: SessionKeys, record: Record) -> Checkpoint:
     """Return the checkpoint of a record. Raise `LostValueError`."""
-    entries = [pending(reader, sessions, one) for one in record.pending]
+    entries = [pending(reader, sessions, stored) for stored in record.pending]
     unsaved = {from_bytes(path): reader.text(name) for path, name in record.unsaved}
     late = [Target(from_bytes(path), reader.data(name), mode) for path, name, mode in record.late]
     return Checkpoint(
@@ -69,7 +72,7 @@ def checkpoint(reader: Reader, sessions: SessionKeys, record: Record) -> Checkpo
         record.time,
         {from_bytes(root): tree for root, tree in record.trees},
         {path: text for path, text in unsaved.items() if text is not None},
-        {one.path: one for one in entries},
+        {entry.path: entry for entry in entries},
         record.reasons,
         {from_bytes(path): reader.text(name) for path, name in record.touched},
         {target.path: target for target in late},
@@ -81,7 +84,7 @@ def checkpoint(reader: Reader, sessions: SessionKeys, record: Record) -> Checkpo
         {from_bytes(path): (user, agent) for path, user, agent in record.formats},
         {from_bytes(path) for path in record.unnamed},
         {
-            from_bytes(path): pending(reader, sessions, one) if one else None
-            for path, one in record.disk_entries
+            from_bytes(path): pending(reader, sessions, disk_entry) if disk_entry else None
+            for path, disk_entry in record.disk_entries
         },
     )

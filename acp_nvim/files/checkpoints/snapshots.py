@@ -371,12 +371,12 @@ class Snapshots:
         self, store: GitStore, changes: Sequence[Change]
     ) -> tuple[list[FileChange], list[Change]]:
         """Return the changes to review, and the others."""
-        files = [it for it in changes if _is_file(it.before) or _is_file(it.after)]
+        files = [change for change in changes if _is_file(change.before) or _is_file(change.after)]
         if len(files) > limits.MAX_CHANGES:
             self._warn(wording.MANY_CHANGES.format(count=len(files), reviewed=limits.MAX_CHANGES))
         loaded = list(map(self._with_rights, _load_contents(store, files[: limits.MAX_CHANGES])))
         reviewed = {change.path for change in loaded}
-        return loaded, [it for it in changes if it.path not in reviewed]
+        return loaded, [change for change in changes if change.path not in reviewed]
 
     def _warn_limits(self, root: str, scan: Scan) -> None:
         if root in self._quiet:
@@ -489,7 +489,11 @@ def _is_file(blob: Blob | None) -> bool:
 
 def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
     """Load the contents of both sides of changes. Leave out contents that are lost."""
-    wanted = [(it.path, it.before) for it in changes if it.before and it.before.is_stored]
+    wanted = [
+        (change.path, change.before)
+        for change in changes
+        if change.before and change.before.is_stored
+    ]
     contents = store.contents(wanted)
     loaded: list[FileChange] = []
     for change in changes:

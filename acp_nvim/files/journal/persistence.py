@@ -392,7 +392,7 @@ class Persistence:
             for key in in_order(keys):
                 self._state.apply(replica, key)
             fresh = [level for level in self._files.ledger.rejects if level not in rejects]
-            self._keep_unsaved(seen, {one.before.path for level in fresh for one in level})
+            self._keep_unsaved(seen, {reject.before.path for level in fresh for reject in level})
             with self._files.pending_view.together():
                 for path in paths if not self._is_closing else ():
                     await self._apply_change(replica, path)

@@ -238,21 +238,21 @@ class Replica:
         text = self._reader.text(record.text)
         return TitledText(text.lines if text else (), tuple(Span(*span) for span in record.spans))
 
-    def _file(self, path: str, found: FileRecord | None) -> FileValue | None:
-        if found is None:
+    def _file(self, path: str, record: FileRecord | None) -> FileValue | None:
+        if record is None:
             return None
-        edits = serialize.file_edits(self._reader, self._sessions, path, found.edits)
-        names = found.conflict_base
+        edits = serialize.file_edits(self._reader, self._sessions, path, record.edits)
+        names = record.conflict_base
         return FileValue(
             edits.entry,
             edits.undo_entry,
             edits.history,
             edits.parked,
-            found.user_format,
-            found.agent_format,
+            record.user_format,
+            record.agent_format,
             self._reader.text(names[0]) if names else UNSET,
-            found.rights,
-            found.displaced,
+            record.rights,
+            record.displaced,
         )
 
     # -- to the file ------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ class Replica:
             text = writer.text(name, Text(value.lines) if value.lines else None)
             made = TitlesRecord(text, [(span.start, span.end, span.title) for span in value.spans])
         elif kind == BUFFER:
-            made = [it and serialize.entry(writer, self._sessions, it) for it in value]
+            made = [edit and serialize.entry(writer, self._sessions, edit) for edit in value]
         writer.set(kind, to_bytes(name), made)
 
     def _file_record(self, writer: Writer, path: str, value: FileValue) -> FileRecord:
@@ -384,7 +384,7 @@ def is_pending(values: Iterable[Any]) -> bool:
 
 
 def _checkpoints(values: Mapping[Key, Any]) -> dict[Key, Checkpoint]:
-    return {key: it for key, it in values.items() if isinstance(it, Checkpoint)}
+    return {key: value for key, value in values.items() if isinstance(value, Checkpoint)}
 
 
 def _outdated_checkpoints(values: Mapping[Key, Any]) -> list[Key]:
@@ -394,11 +394,11 @@ def _outdated_checkpoints(values: Mapping[Key, Any]) -> list[Key]:
     """
     now = time.time()
     since, keys, younger = now - MAX_AGE_S, list[Key](), set[str]()
-    for key, it in sorted(_checkpoints(values).items(), key=lambda pair: pair[1].n):
+    for key, checkpoint in sorted(_checkpoints(values).items(), key=lambda pair: pair[1].n):
         session = key[1].partition(":")[0]
-        if since <= it.time <= now:
+        if since <= checkpoint.time <= now:
             younger.add(session)
-        elif it.time < since and session not in younger:
+        elif checkpoint.time < since and session not in younger:
             keys.append(key)
     return keys
 

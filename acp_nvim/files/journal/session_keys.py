@@ -58,7 +58,7 @@ class SessionKeys:
         self, numbers: Iterable[int], sessions: Iterable[AgentSession]
     ) -> dict[str, SessionInfo]:
         """Return the descriptions of these sessions for other Neovims, by key."""
-        ours = {it.n: it for it in sessions}
+        ours = {session.n: session for session in sessions}
         descriptions: dict[str, SessionInfo] = {}
         for n in numbers:
             key, session = self.key(n), ours.get(n)

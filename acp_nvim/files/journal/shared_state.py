@@ -118,7 +118,7 @@ class SharedState:
                 if value != NOTHING:
                     values[FILE, path] = value
         titles = self._files.titles.items()
-        values |= {(TITLES, it): titled for it, titled in titles if (FILE, it) in values}
+        values |= {(TITLES, path): titled for path, titled in titles if (FILE, path) in values}
         for path in ledger.disk_entries:
             if self.root_of(path) == root:
                 values[BUFFER, self._buffer_name(path)] = BufferValue(
@@ -135,7 +135,7 @@ class SharedState:
         trees = self._files.trees.known.items()
         values |= {(TREE, top): mark for top, mark in trees if _overlaps(top, root)}
         heads = self._commits.heads.items()
-        values |= {(HEAD, it): head for it, head in heads if _overlaps(it, root)}
+        values |= {(HEAD, top): head for top, head in heads if _overlaps(top, root)}
         numbers = set(_numbers(values.values())) | {
             self._keys.number(name.partition(":")[0])
             for kind, name in values
@@ -181,10 +181,12 @@ class SharedState:
         cwd = match.cwd if match else self._keys.infos.get(self._keys.key(n), _NO_INFO).cwd
         return self.root(cwd) if cwd else ""
 
-    def _freeze(self, found: list[Checkpoint], frozen: dict[int, Frozen]) -> Iterator[Checkpoint]:
+    def _freeze(
+        self, checkpoints: list[Checkpoint], frozen: dict[int, Frozen]
+    ) -> Iterator[Checkpoint]:
         """Yield copies of checkpoints. A checkpoint has the same copy until it changes."""
-        settled = len(found) - MOVING
-        for at, checkpoint in enumerate(found):
+        settled = len(checkpoints) - MOVING
+        for at, checkpoint in enumerate(checkpoints):
             known = self._frozen.get(id(checkpoint))
             if (
                 known is None
@@ -318,9 +320,16 @@ class SharedState:
         session_key, _, checkpoint_name = name.partition(":")
         lists = self._files.checkpoints.lists()[kind == UNDO]
         checkpoints = lists.setdefault(self._keys.number(session_key), [])
-        known = next((it for it in checkpoints if self._value_name(it) == checkpoint_name), None)
+        known = next(
+            (
+                checkpoint
+                for checkpoint in checkpoints
+                if self._value_name(checkpoint) == checkpoint_name
+            ),
+            None,
+        )
         if made is None:
-            checkpoints[:] = [it for it in checkpoints if it is not known]
+            checkpoints[:] = [checkpoint for checkpoint in checkpoints if checkpoint is not known]
         elif known is None:
             self._value_name(made, checkpoint_name)
             checkpoints.append(made)
@@ -368,7 +377,7 @@ def _merge_checkpoint(checkpoint: Checkpoint, other: Checkpoint, before: Checkpo
     processes would keep overwriting each other's values.
     """
     for name in ("trees", "touched", "late", "agent_changes"):
-        mine, theirs, known = (getattr(it, name) for it in (checkpoint, other, before))
+        mine, theirs, known = (getattr(version, name) for version in (checkpoint, other, before))
         for key, value in theirs.items():
             if key not in mine or (key in known and mine[key] == known[key]):
                 mine[key] = value
@@ -401,12 +410,12 @@ def _numbers(values: Iterable[Any]) -> Iterator[int]:
     for value in values:
         entries: list[Pending] = []
         if isinstance(value, FileValue):
-            entries = [*value.history, *(it.entry for it in value.parked)]
+            entries = [*value.history, *(edit.entry for edit in value.parked)]
             entries += [value.entry] if value.entry else []
         elif isinstance(value, BufferValue):
-            entries = [it for it in value if it is not None]
+            entries = [entry for entry in value if entry is not None]
         elif isinstance(value, list):
-            entries = [it.before for it in value]
+            entries = [reject.before for reject in value]
         for entry in entries:
             yield from entry.writers
 

@@ -209,13 +209,13 @@ class LiveTexts:
             return None
 
     async def _buffer_text(
-        self, path: str, found: BufferText, *, is_deleted: bool = False
+        self, path: str, buffer: BufferText, *, is_deleted: bool = False
     ) -> Text | None:
         """Return the text of a buffer; None for a clean one whose file is deleted."""
-        there = found.is_modified or await to_thread.run_sync(Path(path).exists)
-        if there and (is_deleted or self._is_deleted(path)) and not found.is_modified:
+        there = buffer.is_modified or await to_thread.run_sync(Path(path).exists)
+        if there and (is_deleted or self._is_deleted(path)) and not buffer.is_modified:
             there = await to_thread.run_sync(obstacles.is_file, path)
-        now = self._buffers.get(path) or found  # the user may have typed in the meantime
+        now = self._buffers.get(path) or buffer  # the user may have typed in the meantime
         return now.text if there else None
 
     def _is_deleted(self, path: str) -> bool:

@@ -248,7 +248,7 @@ class Review:
     def in_scope(self, n: int | None) -> list[Pending]:
         """Return the entries in scope of `all`: those of session ``n`` and of ended sessions."""
         over = {session.n for session in self._files.sessions() if session.is_over}
-        live = {it.n for it in self._files.sessions()} - over
+        live = {session.n for session in self._files.sessions()} - over
         return [
             entry
             for entry in self._ledger.files()

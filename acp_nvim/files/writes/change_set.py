@@ -79,7 +79,9 @@ class ChangeSets(Generic[S]):
 
     async def check(self, changes: Sequence[FileChange]) -> None:
         """Raise Refusal if a change cannot be made now. Nothing is changed."""
-        places = [path for it in changes for path in (it.path, it.origin) if path is not None]
+        places = [
+            path for change in changes for path in (change.path, change.origin) if path is not None
+        ]
         for path in places:
             if place(path).real != path:
                 raise Refusal("failed", path, "leads elsewhere now")
@@ -134,7 +136,9 @@ class ChangeSets(Generic[S]):
     ) -> list[WrittenFile]:
         check_cancelled = cancel_check(session)
         await self.check(changes)
-        places = [path for it in changes for path in (it.path, it.origin) if path is not None]
+        places = [
+            path for change in changes for path in (change.path, change.origin) if path is not None
+        ]
         pending = {path: self._files.ledger.get(path) for path in places}
         done: list[FileChange] = []
         written: list[WrittenFile] = []
@@ -247,7 +251,7 @@ class ChangeSets(Generic[S]):
 
 def _in_order(changes: Sequence[FileChange]) -> list[FileChange]:
     """Sort the steps: moves, then writes, then deletions, which are the least likely to fail."""
-    order = sorted(changes, key=lambda it: (it.origin is None, it.after is None))
+    order = sorted(changes, key=lambda change: (change.origin is None, change.after is None))
     return [step for change in order for step in _steps(change)]
 
 

@@ -153,7 +153,9 @@ class Dialect:
             return [event]
         translated = self._updates(event.params)
         return (
-            [event] if translated is None else [Notification(event.method, it) for it in translated]
+            [event]
+            if translated is None
+            else [Notification(event.method, params) for params in translated]
         )
 
     def _updates(self, params: Raw) -> list[Raw] | None:
@@ -166,7 +168,7 @@ class Dialect:
         if translated is None:
             return None
         self.traits.setdefault(trait)
-        return [_raw({"sessionId": session_id, "update": it}) for it in translated]
+        return [_raw({"sessionId": session_id, "update": update}) for update in translated]
 
     # -- answers ----------------------------------------------------------------------------------
 

@@ -93,32 +93,32 @@ def session_and_update(message: JSON) -> tuple[str, JSON]:
     return str(session_id or ""), update if isinstance(update, dict) else message
 
 
-def update(found: JSON, session_id: str, progress: Progress) -> tuple[list[JSON] | None, str]:
+def update(wire: JSON, session_id: str, progress: Progress) -> tuple[list[JSON] | None, str]:
     """Return the v1 updates for an update, and the name of its deviation.
 
     The updates are None if it already is a v1 update.
     """
-    tag = found.get("sessionUpdate", found.get("type"))
+    tag = wire.get("sessionUpdate", wire.get("type"))
     match tag:
         case "message":
-            whole = {"messageId": progress.next_message(), **found}
-            return _message(whole, found.get("content")), 'updates "message"'
+            whole = {"messageId": progress.next_message(), **wire}
+            return _message(whole, wire.get("content")), 'updates "message"'
         case "messageChunk":
-            chunk = found.get("chunk", found.get("content"))
-            return _message(found, chunk), 'updates "messageChunk"'
+            chunk = wire.get("chunk", wire.get("content"))
+            return _message(wire, chunk), 'updates "messageChunk"'
         case "toolCall":
-            call = found.get("toolCall")
-            call = call if isinstance(call, dict) else found
+            call = wire.get("toolCall")
+            call = call if isinstance(call, dict) else wire
             return _tool(call, session_id, progress), _line_for_tag(tag)
         case "planUpdate":
-            return _plan(found, session_id, progress), _line_for_tag(tag)
+            return _plan(wire, session_id, progress), _line_for_tag(tag)
         case _:
             return None, ""
 
 
-def commands(found: JSON) -> frozenset[str]:
+def commands(wire: JSON) -> frozenset[str]:
     """Return the names of the slash commands in an update."""
-    listed = found.get("availableCommands")
+    listed = wire.get("availableCommands")
     items = listed if isinstance(listed, list) else ()
     return frozenset(
         str(item["name"]) for item in items if isinstance(item, dict) and "name" in item
@@ -129,9 +129,9 @@ def _line_for_tag(tag: str) -> str:
     return f'updates "{tag}"'
 
 
-def _message(found: JSON, content: Any) -> list[JSON]:
-    kind = _ROLES.get(str(found.get("role")), "agent_message_chunk")
-    message_id = found.get("messageId", found.get("id"))
+def _message(wire: JSON, content: Any) -> list[JSON]:
+    kind = _ROLES.get(str(wire.get("role")), "agent_message_chunk")
+    message_id = wire.get("messageId", wire.get("id"))
     known = {"messageId": message_id} if isinstance(message_id, str) else {}
     return [{"sessionUpdate": kind, "content": block, **known} for block in blocks(content)]
 
@@ -178,7 +178,9 @@ def _tool(call: JSON, session_id: str, progress: Progress) -> list[JSON]:
         "locations": call.get("locations"),
     }
     kind = "tool_call" if new else "tool_call_update"
-    return [{"sessionUpdate": kind} | {key: it for key, it in fields.items() if it is not None}]
+    return [
+        {"sessionUpdate": kind} | {key: value for key, value in fields.items() if value is not None}
+    ]
 
 
 def _tool_content(call: JSON) -> list[JSON] | None:
@@ -187,15 +189,15 @@ def _tool_content(call: JSON) -> list[JSON] | None:
     return [{"type": "content", "content": block} for block in given] or None
 
 
-def _plan(found: JSON, session_id: str, progress: Progress) -> list[JSON]:
+def _plan(wire: JSON, session_id: str, progress: Progress) -> list[JSON]:
     """Return a plan update with entries, or with the text so far if it has a chunk of text."""
-    chunk = found.get("chunk")
+    chunk = wire.get("chunk")
     if isinstance(chunk, str) or (isinstance(chunk, dict) and isinstance(chunk.get("text"), str)):
         more = chunk if isinstance(chunk, str) else chunk["text"]
         text = progress.plans[session_id] = progress.plans.get(session_id, "") + more
         document = {"type": "markdown", "planId": "plan", "content": text}
         return [{"sessionUpdate": "plan_update", "plan": document}]
-    plan = found.get("plan", found if chunk is None else chunk)
+    plan = wire.get("plan", wire if chunk is None else chunk)
     steps = plan
     if isinstance(plan, dict):
         steps = next((plan[key] for key in ("entries", "steps", "items") if key in plan), [])
@@ -262,7 +264,7 @@ def answer_to_new(result: JSON) -> tuple[JSON, list[str]]:
     changed = dict(result)
     session = changed.get("session")
     if "sessionId" not in changed and isinstance(session, dict) and "id" in session:
-        changed = {**{key: it for key, it in session.items() if key != "id"}, **changed}
+        changed = {**{key: value for key, value in session.items() if key != "id"}, **changed}
         changed["sessionId"] = str(session["id"])
         traits.append("session.id")
     modes = changed.get("modes")
@@ -287,8 +289,12 @@ def answer_to_prompt(result: JSON) -> End:
         traits.append("token usage elsewhere")
     if "content" in result and (given := blocks(result["content"])):
         traits.append("content beside stopReason")
-        end.updates = [{"sessionUpdate": "agent_message_chunk", "content": it} for it in given]
-        end.text = "".join(str(it.get("text") or "") for it in given if it.get("type") == "text")
+        end.updates = [
+            {"sessionUpdate": "agent_message_chunk", "content": block} for block in given
+        ]
+        end.text = "".join(
+            str(block.get("text") or "") for block in given if block.get("type") == "text"
+        )
     if reason == "error":
         traits.append("stop reason error")
         end.error = _reason(result)

@@ -112,14 +112,14 @@ def _tool_call(value: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(given, int | str):
         return value
     others = {"title": value.get("name"), "rawInput": value.get("input")}
-    known = {name: it for name, it in others.items() if it is not None}
+    known = {name: value for name, value in others.items() if value is not None}
     return {**known, **value, "toolCallId": str(given)}
 
 
 def _option(value: dict[str, Any]) -> dict[str, Any]:
     """Accept `id` and `label`, which are the usual names in other choices."""
     known = {"optionId": value.get("id"), "name": value.get("label") or value.get("title")}
-    return {**{name: it for name, it in known.items() if isinstance(it, str)}, **value}
+    return {**{name: value for name, value in known.items() if isinstance(value, str)}, **value}
 
 
 RESHAPE: Final[dict[type[Any], Callable[[dict[str, Any]], dict[str, Any]]]] = {

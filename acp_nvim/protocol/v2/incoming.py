@@ -74,7 +74,9 @@ def call(update: s.ToolCallUpdate) -> updates.CallPatch:
         name=_empty(update.name, ""),
         kind=_empty(update.kind, "other"),
         status=_empty(update.status, "pending"),
-        content=UNSET if content is UNSET else [it for one in content or () for it in item(one)],
+        content=UNSET
+        if content is UNSET
+        else [content_item for part in content or () for content_item in item(part)],
         locations=_empty(update.locations, []),
         raw_input=_empty(update.raw_input, {}),
         raw_output=_empty(update.raw_output, {}),
@@ -300,7 +302,7 @@ def logins(response: s.InitializeResponse) -> list[s.AuthMethodTerminal | s.Auth
 
 def _method(method: s.AuthMethodTerminal | s.AuthMethodAgent) -> v1.AuthMethod:
     if isinstance(method, s.AuthMethodTerminal):
-        env = {one.name: one.value for one in method.env or ()}
+        env = {variable.name: variable.value for variable in method.env or ()}
         args = list(method.args or ())
         return v1.AuthMethodTerminal(
             method.method_id, method.name, method.description, args, env, meta=method.meta
@@ -351,7 +353,7 @@ def _value(wire: Any) -> Any:
 
 def commands(wire: Sequence[Any]) -> list[v1.AvailableCommand]:
     """Return the commands, without those of unknown kinds."""
-    return [_command(one) for one in wire if isinstance(one, s.Command)]
+    return [_command(command) for command in wire if isinstance(command, s.Command)]
 
 
 def _command(command: s.Command) -> v1.AvailableCommand:

@@ -34,7 +34,7 @@ def initialize(params: v1.InitializeRequest) -> s.InitializeRequest:
     capabilities = s.ClientCapabilities(
         auth=s.ClientAuthCapabilities(terminal=s.TerminalAuthCapabilities()) if terminal else UNSET,
         elicitation=ours.elicitation,
-        meta={key: it for key, it in (ours.meta or {}).items() if key not in _OLDER} or UNSET,
+        meta={key: value for key, value in (ours.meta or {}).items() if key not in _OLDER} or UNSET,
     )
     info = params.client_info or v1.Implementation(name="acp.nvim", version="")
     return s.InitializeRequest(2, info, capabilities)
@@ -73,7 +73,10 @@ def _setup(params: Any) -> dict[str, Any]:
 def _initial(given: Any) -> list[s.InitialSessionConfigOption] | UnsetType:
     if not given:
         return UNSET
-    return [s.InitialSessionConfigOption(it.config_id, _kind(it.value), it.value) for it in given]
+    return [
+        s.InitialSessionConfigOption(option.config_id, _kind(option.value), option.value)
+        for option in given
+    ]
 
 
 def _kind(value: str | bool) -> str:

@@ -107,9 +107,9 @@ class Version2:
         answer = Response(response.id, response.method, _raw(incoming.result(result)), None)
         if wire not in _OPENING or not result.available_commands:
             return [answer]
-        found = v1.AvailableCommandsUpdate(incoming.commands(result.available_commands))
+        update = v1.AvailableCommandsUpdate(incoming.commands(result.available_commands))
         opened = getattr(result, "session_id", session_id)
-        return [answer, _updates([updates.Notification(opened, found)], 0)]
+        return [answer, _updates([updates.Notification(opened, update)], 0)]
 
     def _initialize_response(self, response: Response) -> Response:
         """Decode the answer by its shape, since some agents repeat any requested version."""
@@ -186,7 +186,7 @@ class Version2:
         notes: list[str] = []
         try:
             notification = codec.decode(s.UpdateSessionNotification, params, notes, "params")
-            found = updates.Notification(
+            translated = updates.Notification(
                 notification.session_id, incoming.update(notification.update)
             )
         except (DecodeError, msgspec.ValidationError) as error:
@@ -194,7 +194,7 @@ class Version2:
             return None
         for note in notes:
             self._count("forgiven", f"session/update: {note}")
-        return found
+        return translated
 
     def _ends(self, notification: updates.Notification) -> list[Event]:
         """Return the answers to the prompts whose turn an update ends."""

@@ -36,11 +36,13 @@ def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
     """
     calls = [entry.call for entry in entries]
     verb, noun = _NOUNS[calls[0].kind]
-    subjects = list(dict.fromkeys(it for entry in entries for it in _subjects(entry, cwd)))
+    subjects = list(
+        dict.fromkeys(subject for entry in entries for subject in _subjects(entry, cwd))
+    )
     names_found, counts = [subject for subject in subjects if subject], _edit_counts(calls)
     if noun != "file":
         return _title(
-            verb, noun, len(calls), counts, [one_line(it, _MAX_NAME) for it in names_found]
+            verb, noun, len(calls), counts, [one_line(name, _MAX_NAME) for name in names_found]
         )
     names = _short_names(names_found, cwd)
     if len(subjects) == len(names) == 1:
@@ -58,8 +60,10 @@ def _title(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) 
 
 def _edit_counts(calls: Sequence[ToolCall]) -> str:
     """Return the numbers of lines that all edits add and remove."""
-    counts = [it[1] for call in calls if call.kind == "edit" and (it := edit_counts(call))]
-    added, removed = sum(it[0] for it in counts), sum(it[1] for it in counts)
+    counts = [
+        counted[1] for call in calls if call.kind == "edit" and (counted := edit_counts(call))
+    ]
+    added, removed = sum(count[0] for count in counts), sum(count[1] for count in counts)
     return f" +{added} -{removed}" if added or removed else ""
 
 

@@ -61,17 +61,17 @@ def subject(entry: ToolEntry, title: str, cwd: str) -> str:
     return _join_first(names)
 
 
-def _join_first(found: Sequence[str]) -> str:
+def _join_first(texts: Sequence[str]) -> str:
     """Return the first texts on one line, and the number of the others."""
-    more = f", {lists.more(len(found) - _MAX_SHOWN)}" if len(found) > _MAX_SHOWN else ""
-    return ", ".join(one_line(text) for text in found[:_MAX_SHOWN]) + more
+    more = f", {lists.more(len(texts) - _MAX_SHOWN)}" if len(texts) > _MAX_SHOWN else ""
+    return ", ".join(one_line(text) for text in texts[:_MAX_SHOWN]) + more
 
 
 def patched_files(call: ToolCall, title: str, cwd: str) -> str:
     """Return the files of patches in the raw input that the title omits, on one line."""
     if not may_hold_patch(call.raw_input):
         return ""
-    paths = [one.path for one in islice(patches_of(call), lists.ITEMS)]
+    paths = [patch.path for patch in islice(patches_of(call), lists.ITEMS)]
     missing = [path for path in paths if os.path.basename(path) not in title]  # noqa: PTH119
     return _join_first([_display(path, cwd) for path in dict.fromkeys(missing)])
 

@@ -105,8 +105,8 @@ def _commands_in_meta(call: ToolCall) -> list[tool_input.Command]:
     if not call.meta:
         return []
     all_commands = commands(call)
-    shown = {one.line for one in all_commands if not one.found.startswith("_meta")}
-    hidden = dict.fromkeys(one.line for one in all_commands if one.line not in shown)
+    shown = {command.line for command in all_commands if not command.found.startswith("_meta")}
+    hidden = dict.fromkeys(command.line for command in all_commands if command.line not in shown)
     return [tool_input.Command(line) for line in hidden]
 
 
@@ -180,7 +180,7 @@ def _is_shown(part: tool_input.Patch, on_screen: OnScreen) -> bool:
     if _is_in_diffs(part.text, on_screen.diffs):
         return True
     shown = split_diffs(on_screen.texts, part.path)
-    return any(isinstance(it, tool_input.Patch) and it.files == part.files for it in shown)
+    return any(isinstance(other, tool_input.Patch) and other.files == part.files for other in shown)
 
 
 def _is_in_diffs(patch: str, diffs: list[schema.Diff]) -> bool:

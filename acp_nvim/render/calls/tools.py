@@ -203,8 +203,8 @@ def _question_rows(entry: ToolEntry, style: Style, drawn: Decision | None = None
 def _merge_equal_answers(rows: Sequence[Row]) -> list[Row]:
     """Merge equal consecutive answers into one row with their number."""
     answers: list[Row] = []
-    for each, alike in groupby(rows):
-        text, _, target = each
+    for first, alike in groupby(rows):
+        text, _, target = first
         same = list(alike)
         if len(same) > 1 and text.startswith(ANSWER):
             same = [row(f"{text} · {len(same)} times", "AcpMuted", target)]
@@ -246,7 +246,9 @@ def differs_from_answer(decision: Decision, call: ToolCall, cwd: str = "") -> bo
 
 
 def _edits(call: ToolCall) -> set[tuple[str, str]]:
-    return {(it.path, it.new_text) for it in call.content if isinstance(it, schema.Diff)}
+    return {
+        (block.path, block.new_text) for block in call.content if isinstance(block, schema.Diff)
+    }
 
 
 def _parts_to_draw(
@@ -281,7 +283,7 @@ def float_rows(entry: ToolEntry | None, decision: Decision, cwd: str = "") -> li
 def content_rows(entry: ToolEntry | None, decision: Decision, cwd: str) -> list[Row]:
     """Return the content of a tool call for its question, or the calls that it may allow."""
     if decision.covers:
-        rows = [each for call in decision.covers for each in _covered_rows(decision, call, cwd)]
+        rows = [row for call in decision.covers for row in _covered_rows(decision, call, cwd)]
         return indent(
             fold_rows(
                 rows, full_view_target(entry.call if entry else None, decision), MAX_QUESTION_ROWS

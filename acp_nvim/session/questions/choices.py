@@ -154,7 +154,10 @@ def _answers(
     """Return the answers by the number of the question, or None if the user refused."""
     if outcome.kind == "accept":
         content = outcome.content or {}
-        return {key: it if isinstance(it, str) else ", ".join(it) for key, it in content.items()}
+        return {
+            key: value if isinstance(value, str) else ", ".join(value)
+            for key, value in content.items()
+        }
     if outcome.option is None or outcome.option.kind != CHOICE:
         return None
     chosen = decision.options.index(outcome.option)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import Struct, field
+import msgspec
 
 from acp_nvim.patterns import late
 from acp_nvim.render.text import one_line, visible
@@ -25,19 +25,24 @@ _ESCAPED: Final = late(r"\\*[━│]")
 _BOX: Final = late(r"\s*[\[(]([^\])]?)[\])]\s?(.*)")
 
 
-class Page(Struct):
+class Page(msgspec.Struct):
     """Contents of a page: values by name, problems, the row of each field's head."""
 
-    values: dict[str, Any] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
+    values: dict[str, Any] = msgspec.field(default_factory=dict)
+    problems: list[Problem] = msgspec.field(default_factory=list)
+    rows: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 def page_lines(form: Sequence[Field], values: Mapping[str, Any], above: Sequence[str]) -> list[str]:
     """Return the page with these values. `above` are its first lines."""
     page = [HELP + line for text in above for line in visible(text).split("\n")]
-    for number, it in enumerate(form):
-        page += ["", field_head(number, it), *_help(it), *_value(it, values.get(it.name))]
+    for number, field in enumerate(form):
+        page += [
+            "",
+            field_head(number, field),
+            *_help(field),
+            *_value(field, values.get(field.name)),
+        ]
     return page
 
 
@@ -48,29 +53,35 @@ def first_value(page: Sequence[str]) -> int:
     return next((row for row in below if not page[row].startswith(HELP)), 0)
 
 
-def field_head(number: int, it: Field) -> str:
+def field_head(number: int, field: Field) -> str:
     """Return a field's head. It begins with the field's number, because two labels may be equal."""
-    accepts = describe_accepted(it)
-    words = f"{HEAD}{number + 1}. {one_line(it.label, 120)}"
+    accepts = describe_accepted(field)
+    words = f"{HEAD}{number + 1}. {one_line(field.label, 120)}"
     return f"{words} · {one_line(accepts, 200)}" if accepts else words
 
 
-def _help(it: Field) -> list[str]:
-    described = [HELP + line for line in visible(it.description or "").split("\n") if line]
-    if it.kind == "unknown":
+def _help(field: Field) -> list[str]:
+    described = [HELP + line for line in visible(field.description or "").split("\n") if line]
+    if field.kind == "unknown":
         described.append(f"{HELP}It is left out; decline if the agent needs it.")
     return described
 
 
-def _value(it: Field, value: Any) -> list[str]:
-    match it.kind:
+def _value(field: Field, value: Any) -> list[str]:
+    match field.kind:
         case "boolean":
             return [f"[{_checkbox(value is True)}] yes"]
         case "choice":
-            return [f"({_checkbox(one.value == value)}) {_choice_text(one)}" for one in it.choices]
+            return [
+                f"({_checkbox(choice.value == value)}) {_choice_text(choice)}"
+                for choice in field.choices
+            ]
         case "choices":
             chosen = value if isinstance(value, list | tuple) else ()
-            return [f"[{_checkbox(one.value in chosen)}] {_choice_text(one)}" for one in it.choices]
+            return [
+                f"[{_checkbox(choice.value in chosen)}] {_choice_text(choice)}"
+                for choice in field.choices
+            ]
         case "unknown":
             return []
         case "text":
@@ -83,11 +94,13 @@ def _checkbox(chosen: bool) -> str:
     return "x" if chosen else " "
 
 
-def _choice_text(one: Choice) -> str:
+def _choice_text(choice: Choice) -> str:
     """Return a choice on one line: its title, and its value if that differs."""
-    named = one.title if one.title in ("", one.value) else f"{one.title} · {one.value}"
-    named = named or one.value
-    return one_line(f"{named} — {one.description}" if one.description else named, 400)
+    named = (
+        choice.title if choice.title in ("", choice.value) else f"{choice.title} · {choice.value}"
+    )
+    named = named or choice.value
+    return one_line(f"{named} — {choice.description}" if choice.description else named, 400)
 
 
 def _escape(line: str) -> str:
@@ -102,15 +115,15 @@ def parse_page(form: Sequence[Field], page: Sequence[str]) -> Page:
     """Parse a page that the user has edited."""
     result = Page()
     blocks = _blocks(form, page, result.rows)
-    for it in form:
-        body = blocks.get(it.name)
+    for field in form:
+        body = blocks.get(field.name)
         if body is None:
-            if it.kind != "unknown":
+            if field.kind != "unknown":
                 result.problems.append(
-                    Problem(it.name, "its block is gone from the form (u undoes)")
+                    Problem(field.name, "its block is gone from the form (u undoes)")
                 )
             continue
-        _parse_value(it, body, result)
+        _parse_value(field, body, result)
     return result
 
 
@@ -118,7 +131,7 @@ def _blocks(
     form: Sequence[Field], page: Sequence[str], rows: dict[str, int]
 ) -> dict[str, list[str]]:
     """Return the lines below each head, by name of the field."""
-    heads = {field_head(number, it): it.name for number, it in enumerate(form)}
+    heads = {field_head(number, field): field.name for number, field in enumerate(form)}
     blocks: dict[str, list[str]] = {}
     body: list[str] = []
     for row, line in enumerate(page):
@@ -131,19 +144,19 @@ def _blocks(
     return blocks
 
 
-def _parse_value(it: Field, body: list[str], page: Page) -> None:
+def _parse_value(field: Field, body: list[str], page: Page) -> None:
     """Parse one value out of its block. An empty block has no value."""
-    match it.kind:
+    match field.kind:
         case "boolean":
-            page.values[it.name] = any(_ticks(body))
+            page.values[field.name] = any(_ticks(body))
         case "choice" | "choices":
-            _parse_choices(it, body, page)
+            _parse_choices(field, body, page)
         case "text":
             text = "\n".join(_unescape(line) for line in _trim_blank(body))
             if text:
-                page.values[it.name] = text
+                page.values[field.name] = text
         case "integer" | "number":
-            _parse_number(it, " ".join(body).strip(), page)
+            _parse_number(field, " ".join(body).strip(), page)
         case _:
             return
 
@@ -162,43 +175,43 @@ def _ticks(body: list[str]) -> list[bool]:
     return [box[1].strip() != "" for box in boxes if box is not None]
 
 
-def _parse_choices(it: Field, body: list[str], page: Page) -> None:
+def _parse_choices(field: Field, body: list[str], page: Page) -> None:
     ticks = _ticks(body)
-    if len(ticks) != len(it.choices):
-        page.problems.append(Problem(it.name, "its choices were changed (u undoes)"))
+    if len(ticks) != len(field.choices):
+        page.problems.append(Problem(field.name, "its choices were changed (u undoes)"))
         return
-    chosen = [one.value for one, ticked in zip(it.choices, ticks, strict=True) if ticked]
-    if it.kind == "choices":
-        if chosen or it.required or it.default is not None:
-            page.values[it.name] = chosen
+    chosen = [choice.value for choice, ticked in zip(field.choices, ticks, strict=True) if ticked]
+    if field.kind == "choices":
+        if chosen or field.required or field.default is not None:
+            page.values[field.name] = chosen
     elif len(chosen) > 1:
-        page.problems.append(Problem(it.name, f"one of them, not {len(chosen)}"))
+        page.problems.append(Problem(field.name, f"one of them, not {len(chosen)}"))
     elif chosen:
-        page.values[it.name] = chosen[0]
+        page.values[field.name] = chosen[0]
 
 
-def _parse_number(it: Field, text: str, page: Page) -> None:
+def _parse_number(field: Field, text: str, page: Page) -> None:
     if not text:
         return
     try:
-        page.values[it.name] = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+        page.values[field.name] = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
     except ValueError:
-        kind = "whole number" if it.kind == "integer" else "number"
-        page.problems.append(Problem(it.name, f"{text!r} is no {kind}"))
+        kind = "whole number" if field.kind == "integer" else "number"
+        page.problems.append(Problem(field.name, f"{text!r} is no {kind}"))
 
 
 def summary(form: Sequence[Field], values: Mapping[str, Any]) -> list[str]:
     """Return the values to send, one line per field."""
     return [
-        f"{one_line(it.title or it.name, 120)}: "
-        + (_value_text(values[it.name]) if it.name in values else "not given")
-        for it in form
+        f"{one_line(field.title or field.name, 120)}: "
+        + (_value_text(values[field.name]) if field.name in values else "not given")
+        for field in form
     ]
 
 
 def _value_text(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return one_line(", ".join(str(one) for one in value), 300) or "none of them"
+        return one_line(", ".join(str(chosen) for chosen in value), 300) or "none of them"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return one_line(str(value), 300)

@@ -122,7 +122,9 @@ def _choices(
 
 def with_defaults(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values, with defaults for the required fields without a value."""
-    missing = {it.name: it.default for it in form if it.required and it.default is not None}
+    missing = {
+        field.name: field.default for field in form if field.required and field.default is not None
+    }
     return missing | {name: _plain(value) for name, value in values.items() if value is not None}
 
 
@@ -139,15 +141,17 @@ def check(form: Sequence[Field], values: Mapping[str, Any]) -> list[Problem]:
         for name in values
         if name not in names
     ]
-    return [*(problem for it in form for problem in _check(it, values)), *unknown]
+    return [*(problem for field in form for problem in _check(field, values)), *unknown]
 
 
-def _check(it: Field, values: Mapping[str, Any]) -> Iterator[Problem]:
-    if it.name not in values:
-        if it.required:
-            yield Problem(it.name, "is required")
+def _check(field: Field, values: Mapping[str, Any]) -> Iterator[Problem]:
+    if field.name not in values:
+        if field.required:
+            yield Problem(field.name, "is required")
         return
-    yield from (Problem(it.name, text) for text in _CHECKS[it.kind](it, values[it.name]))
+    yield from (
+        Problem(field.name, text) for text in _CHECKS[field.kind](field, values[field.name])
+    )
 
 
 def _text_problems(field: Field, value: Any) -> Iterator[str]:
@@ -196,7 +200,9 @@ def _list_problems(field: Field, value: Any) -> Iterator[str]:
         yield "a list is wanted"
         return
     offered = [choice.value for choice in field.choices]
-    yield from (f"{one!r} is none of {', '.join(offered)}" for one in value if one not in offered)
+    yield from (
+        f"{chosen!r} is none of {', '.join(offered)}" for chosen in value if chosen not in offered
+    )
     minimum, maximum = given(field.schema.min_items), given(field.schema.max_items)
     if minimum is not None and len(value) < minimum:
         yield f"at least {minimum} of them"
@@ -206,7 +212,7 @@ def _list_problems(field: Field, value: Any) -> Iterator[str]:
 
 def _unknown_problems(_: Field, value: Any) -> Iterator[str]:
     is_simple = isinstance(value, str | bool | int | float)
-    is_list = isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+    is_list = isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
     if not is_simple and not is_list:
         yield "no value that a form can hold"
 
@@ -230,10 +236,10 @@ def to_wire(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def describe_accepted(it: Field) -> str:
+def describe_accepted(field: Field) -> str:
     """Return a short description of the accepted values, or an empty string for any text."""
-    kind = () if it.kind == "text" else (_WORDS[it.kind],)
-    return ", ".join([*kind, *_bounds(it)])
+    kind = () if field.kind == "text" else (_WORDS[field.kind],)
+    return ", ".join([*kind, *_bounds(field)])
 
 
 _WORDS: Final = {

@@ -180,7 +180,7 @@ def _apply_change(text: Text | None, change: Change, known: Sequence[Text]) -> T
     content = str(text)
     if old == content:
         return parse(new)
-    if change.whole or any(str(one) == old for one in known):
+    if change.whole or any(str(text) == old for text in known):
         merged = merge(parse(old), text, parse(new))
         return merged.text if isinstance(merged, Merged) else None
     replaced = _replace_piece(content, old, new, change)

@@ -92,7 +92,9 @@ def decide(rules: Sequence[Rule], case: Case) -> Action | None:
     """
     if not rules:
         return None
-    return strictest(_Judgement(case, one).verdict(rules) for one in case.commands or (None,))
+    return strictest(
+        _Judgement(case, command).verdict(rules) for command in case.commands or (None,)
+    )
 
 
 def strictest(verdicts: Iterable[Action | None]) -> Action | None:
@@ -106,7 +108,7 @@ def redirect_targets(command: Command, cwd: str) -> list[str]:
     `cwd` is its directory.
     """
     line = plain_line(command)
-    paths = (path for one in line.commands for path in one.writes) if line else ()
+    paths = (path for command in line.commands for path in command.writes) if line else ()
     return [posixpath.join(cwd, path) for path in paths]
 
 
@@ -120,11 +122,11 @@ def possible_paths(command: Command, cwd: str) -> Iterator[str]:
         yield from (_possible_path(word, cwd) for word in suspicion.words(command.line))
         return
     entered, changes = cwd, 0
-    for one in line.commands:
+    for part in line.commands:
         for directory in {cwd, entered}:
-            yield from (_possible_path(word, directory) for word in (*one.words, *one.writes))
-        if one.words[0] == "cd" and len(one.words) == 2 and changes < MAX_CHANGES:
-            entered, changes = posixpath.join(entered, one.words[1]), changes + 1
+            yield from (_possible_path(word, directory) for word in (*part.words, *part.writes))
+        if part.words[0] == "cd" and len(part.words) == 2 and changes < MAX_CHANGES:
+            entered, changes = posixpath.join(entered, part.words[1]), changes + 1
 
 
 def _possible_path(word: str, cwd: str) -> str:
@@ -141,7 +143,9 @@ def entered_directories(command: Command) -> list[str | None]:
     An entry is None if only the shell knows the directory.
     """
     line = plain_line(command)
-    changes = [one.words[1:] for one in line.commands if one.words[0] == "cd"] if line else []
+    changes = (
+        [command.words[1:] for command in line.commands if command.words[0] == "cd"] if line else []
+    )
     return [
         words[0] if len(words) == 1 and words[0] and not words[0].startswith("-") else None
         for words in changes
@@ -229,11 +233,11 @@ class _Judgement:
         if self._line is None:
             return False
         if any(_glob_allows_line(glob, self._line) for glob in globs):
-            self._open = [one for one in self._open if not self._may_write(one)]
+            self._open = [command for command in self._open if not self._may_write(command)]
         self._open = [
-            one
-            for one in self._open
-            if not (any(_glob_allows(glob, one) for glob in globs) and self._may_write(one))
+            command
+            for command in self._open
+            if not (any(_glob_allows(glob, command) for glob in globs) and self._may_write(command))
         ]
         return not self._open
 
@@ -276,7 +280,7 @@ class _Judgement:
         if (
             self._line is not None
             and self._is_context_harmless()
-            and not any(one.writes for one in self._open)
+            and not any(command.writes for command in self._open)
         ):
             return None
         named = (rule for rule in rules if rule.action == "allow" and self._applies(rule))
@@ -302,7 +306,9 @@ class _Judgement:
 
     def _remove_decided(self, rule: Rule) -> None:
         globs = _list(rule.command or "*")
-        rest = [one for one in self._open if not suspicion.judge_words(globs, one.words)]
+        rest = [
+            command for command in self._open if not suspicion.judge_words(globs, command.words)
+        ]
         self._open = rest if len(rest) < len(self._open) else []
 
     def _touches(self, patterns: str | list[str]) -> bool:
@@ -311,7 +317,7 @@ class _Judgement:
         if self._command is not None:
             named += map(posixpath.normpath, possible_paths(self._command, self._cwd))
             named += case.linked
-        spellings = (one for path in named for one in (path, *case.real.get(path, ())))
+        spellings = (spelling for path in named for spelling in (path, *case.real.get(path, ())))
         if any(_matches_path(patterns, path, fold=True) for path in spellings):
             return True
         if not self._shows_all_paths() and case.kind not in TOUCHES_NOTHING:
@@ -329,18 +335,22 @@ class _Judgement:
         if command is None:
             return self._judge_text(globs)
         if self._line is not None and self._open:
-            found = suspicion.judge_words(globs, [w for one in self._open for w in one.words])
-            found = found or suspicion.judge_line(globs, " | ".join(one.text for one in self._open))
-            found = found or (
+            suspected = suspicion.judge_words(
+                globs, [w for command in self._open for w in command.words]
+            )
+            suspected = suspected or suspicion.judge_line(
+                globs, " | ".join(command.text for command in self._open)
+            )
+            suspected = suspected or (
                 suspicion.judge_line(globs, command.line)
                 if len(self._open) == len(self._line.commands)
                 else None
             )
         else:
-            found = suspicion.judge_line(globs, command.line)
-        if found is None and self._is_unclear():
+            suspected = suspicion.judge_line(globs, command.line)
+        if suspected is None and self._is_unclear():
             self._hidden.add("command")
-        return found
+        return suspected
 
     def _judge_text(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
         """Judge the text of a request that names no command."""
@@ -393,7 +403,8 @@ def _glob_allows_line(glob: str, line: Line) -> bool:
         len(parts) > 1
         and tuple(parts[1::2]) == line.joins
         and all(
-            _glob_allows(part, one) for part, one in zip(parts[::2], line.commands, strict=True)
+            _glob_allows(part, command)
+            for part, command in zip(parts[::2], line.commands, strict=True)
         )
     )
 

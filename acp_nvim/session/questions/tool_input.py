@@ -257,7 +257,7 @@ def _read_commands(rest: _Table) -> Iterator[Part]:
             yield from _command(_words(rest, key))
     several = rest.get("commands")
     if isinstance(several, list) and _are_all(
-        several, lambda it: isinstance(it, (str, list, dict))
+        several, lambda member: isinstance(member, (str, list, dict))
     ):
         yield from _parts_of_ends(rest.pop("commands"), len(several), _parts_of_item)
     for key in _FOLDERS:
@@ -305,15 +305,15 @@ def _parts_of_item(item: Any) -> Iterator[Part]:
 
 def _variables(rest: _Table, key: str) -> Iterator[Part]:
     value = rest.get(key)
-    if isinstance(value, dict) and _are_all(value.items(), lambda it: _is_plain(it[1])):
+    if isinstance(value, dict) and _are_all(value.items(), lambda member: _is_plain(member[1])):
         del rest[key]
         yield from _parts_of_ends(
-            value.items(), len(value), lambda it: [Note("with", f"{it[0]}={it[1]}")]
+            value.items(), len(value), lambda member: [Note("with", f"{member[0]}={member[1]}")]
         )
     elif isinstance(value, list) and _are_all(value, _is_variable):
         del rest[key]
         yield from _parts_of_ends(
-            value, len(value), lambda it: [Note("with", f"{it['name']}={it['value']}")]
+            value, len(value), lambda member: [Note("with", f"{member['name']}={member['value']}")]
         )
 
 
@@ -349,7 +349,9 @@ def _read_changes(rest: _Table) -> Iterator[Part]:
 
 def is_changes(value: Any) -> TypeGuard[_Table]:
     """Return whether a value maps paths to changes, as in Codex."""
-    return isinstance(value, dict) and _are_all(value.values(), lambda it: isinstance(it, dict))
+    return isinstance(value, dict) and _are_all(
+        value.values(), lambda member: isinstance(member, dict)
+    )
 
 
 def change_parts(item: tuple[str, _Table]) -> Iterator[Part]:
@@ -392,7 +394,7 @@ def _edits(rest: _Table) -> Iterator[Part]:
         path = None
     if listed:
         yield from _parts_of_ends(
-            rest.pop("edits"), len(several or ()), lambda it: _parts_of_edit_item(it, path)
+            rest.pop("edits"), len(several or ()), lambda edit: _parts_of_edit_item(edit, path)
         )
 
 
@@ -469,7 +471,10 @@ def _question(rest: _Table) -> Choice:
         or not _are_all(options, _is_answer)
     ):
         return Choice(rest.pop("question"), ())
-    answers = ((it, "") if isinstance(it, str) else _answer(it) for it in rest.pop("options"))
+    answers = (
+        (option, "") if isinstance(option, str) else _answer(option)
+        for option in rest.pop("options")
+    )
     return Choice(rest.pop("question"), tuple(answers))
 
 
@@ -486,8 +491,10 @@ def _answer(option: _Table) -> tuple[str, str]:
 def _read_tasks(rest: _Table) -> Iterator[Part]:
     for key in _TASKS:
         value = rest.get(key)
-        if isinstance(value, list) and _are_all(value, lambda it: _task(it) is not None):
-            yield from _parts_of_ends(rest.pop(key), len(value), lambda it: [_task(it) or Data(it)])
+        if isinstance(value, list) and _are_all(value, lambda task: _task(task) is not None):
+            yield from _parts_of_ends(
+                rest.pop(key), len(value), lambda task: [_task(task) or Data(task)]
+            )
 
 
 def _task(item: Any) -> Task | None:

@@ -74,7 +74,7 @@ class Navigation:
         """Return the uses of a name."""
         context = {"context": {"includeDeclaration": True}}
         subject, answers = await self._ask(call.session, args, "textDocument/references", context)
-        spots = sorted(locations(answers), key=lambda one: (one.path, one.row, one.character))
+        spots = sorted(locations(answers), key=lambda spot: (spot.path, spot.row, spot.character))
         return await self._places(call.session, subject, args, spots, "reference")
 
     async def hover(self, call: Call, args: PositionArguments) -> ToolResult:
@@ -106,11 +106,11 @@ class Navigation:
         )
         spots: list[Spot] = []
         with checked_answer(answer.name):
-            for one in calls or ():
-                other = one["from" if direction == "in" else "to"]
+            for call in calls or ():
+                other = call["from" if direction == "in" else "to"]
                 uri, name = (other if direction == "in" else item)["uri"], other["name"]
                 note = f"{'in' if direction == 'in' else 'calls'} {name}:"
-                spans = one["fromRanges"]
+                spans = call["fromRanges"]
                 spots += [spot(uri, span, answer.encoding, note, name=name) for span in spans]
         return spots
 

@@ -62,7 +62,7 @@ def _symbol_column(text: Text, name: str, line: int, symbol: str) -> int:
     column = _find_symbol(text.lines[line - 1], symbol)
     if column is not None:
         return column
-    rows = [row for row, one in enumerate(text.lines) if _find_symbol(one, symbol) is not None]
+    rows = [row for row, line in enumerate(text.lines) if _find_symbol(line, symbol) is not None]
     nearest = min(rows, key=lambda row: abs(row - line + 1), default=None)
     other = "" if nearest is None else f" ({symbol!r} is on line {nearest + 1})"
     raise ToolError(
@@ -106,10 +106,14 @@ def locations(answers: Sequence[Answer]) -> list[Spot]:
     spots: dict[Spot, None] = {}
     for answer in answers:
         results = answer.result if isinstance(answer.result, list) else [answer.result]
-        for one in filter(None, results):
+        for location in filter(None, results):
             with checked_answer(answer.name):
-                span = one.get("targetSelectionRange") or one.get("targetRange") or one["range"]
-                uri = one.get("targetUri") or one["uri"]
+                span = (
+                    location.get("targetSelectionRange")
+                    or location.get("targetRange")
+                    or location["range"]
+                )
+                uri = location.get("targetUri") or location["uri"]
                 spots[spot(uri, span, answer.encoding)] = None
     return list(spots)
 
@@ -139,30 +143,30 @@ async def listing(session: Session, sources: Sources, spots: Iterable[Spot], lim
     lines: list[str] = []
     places: list[dict[str, Any]] = []
     seen, more = set(), 0
-    for one in spots:
+    for spot in spots:
         if len(places) >= limit:
             more += 1
             continue
-        place = await _place_table(session, sources, one)
-        key = place["path"], place["line"], place["column"], one.note
+        place = await _place_table(session, sources, spot)
+        key = place["path"], place["line"], place["column"], spot.note
         if key not in seen:
             seen.add(key)
             places.append(place)
-            content = " ".join(filter(None, (one.note, place["text"])))
+            content = " ".join(filter(None, (spot.note, place["text"])))
             lines.append(f"{place['path']}:{place['line']}:{place['column']} {content}".rstrip())
     return Listing(lines, places, more)
 
 
-async def _place_table(session: Session, sources: Sources, one: Spot) -> dict[str, Any]:
-    local = os.path.isabs(one.path)  # noqa: PTH117
-    line = await sources.line(one.path, one.row) if local else None
-    column = one.character if line is None else to_column(line, one.character, one.encoding)
+async def _place_table(session: Session, sources: Sources, spot: Spot) -> dict[str, Any]:
+    local = os.path.isabs(spot.path)  # noqa: PTH117
+    line = await sources.line(spot.path, spot.row) if local else None
+    column = spot.character if line is None else to_column(line, spot.character, spot.encoding)
     return {
-        "path": files.display_path(session, one.path) if local else one.path,
-        "line": one.row + 1,
+        "path": files.display_path(session, spot.path) if local else spot.path,
+        "line": spot.row + 1,
         "column": column + 1,
         "text": "" if line is None else files.cut_line(line),
-        **dict(one.extra),
+        **dict(spot.extra),
     }
 
 
@@ -171,9 +175,9 @@ def more_line(more: int) -> list[str]:
     return [f"… {more} more"] if more else []
 
 
-def count_with_noun(count: int, one: str, many: str = "") -> str:
+def count_with_noun(count: int, noun: str, many: str = "") -> str:
     """Return a count with its noun: "1 place", "3 places"."""
-    return f"{count} {one}" if count == 1 else f"{count} {many or one + 's'}"
+    return f"{count} {noun}" if count == 1 else f"{count} {many or noun + 's'}"
 
 
 def result(

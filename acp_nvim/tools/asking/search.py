@@ -129,7 +129,9 @@ class SearchTool:
             if await sources.text(match.path) is not None:
                 places.append(_place_table(session, match))
         more = len(result.matches) - examined
-        lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}" for it in places]
+        lines = [
+            f"{place['path']}:{place['line']}:{place['column']} {place['text']}" for place in places
+        ]
         lines += _last_lines(args, len(places), more, result.complete)
         structured = {"places": places, "more": more, "complete": result.complete}
         return ToolResult("\n".join(lines), structured, count_with_noun(len(places) + more, "line"))

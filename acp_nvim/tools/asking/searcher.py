@@ -101,11 +101,11 @@ def _ripgrep(program: str, query: Query) -> list[str]:
 
 def _parse_own(line: bytes, result: SearchResult, query: Query) -> None:
     """Parse a line of `search_program`."""
-    one = msgspec.json.decode(line, type=Match | None)
-    if one is None:
+    match = msgspec.json.decode(line, type=Match | None)
+    if match is None:
         result.end()
     else:
-        result.matches.append(one)
+        result.matches.append(match)
 
 
 def _parse_ripgrep(line: bytes, result: SearchResult, query: Query) -> None:

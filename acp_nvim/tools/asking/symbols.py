@@ -61,7 +61,7 @@ class SymbolTools:
         best = max(answers, key=lambda answer: len(answer.result or ()))
         with checked_answer(best.name):
             walked = list(_walk(best.result or (), where.real, best.encoding))
-        spots = [one for kind, one in walked if kind in kinds]
+        spots = [spot for kind, spot in walked if kind in kinds]
         return await self._list_symbols(
             session, args, spots, f"{path} has no such symbols", where.real
         )
@@ -73,7 +73,7 @@ class SymbolTools:
         real = None if where is None else where.real
         query = {"query": args.query}
         answers = await self._servers.ask(session, real, "workspace/symbol", query)
-        spots = [one for kind, one in _workspace_symbols(answers) if kind in kinds]
+        spots = [spot for kind, spot in _workspace_symbols(answers) if kind in kinds]
         empty_text = f"no symbol with {args.query!r} in its name"
         return await self._list_symbols(session, args, spots, empty_text, real)
 
@@ -120,8 +120,8 @@ def _walk(
             span, inside = symbol["location"]["range"], symbol.get("containerName") or ""
         else:
             span, inside = symbol.get("selectionRange") or symbol["range"], container
-        kind, one = _spot(symbol, "", span, encoding, inside)
-        yield kind, msgspec.structs.replace(one, path=real)
+        kind, spot = _spot(symbol, "", span, encoding, inside)
+        yield kind, msgspec.structs.replace(spot, path=real)
         yield from _walk(symbol.get("children") or (), real, encoding, symbol["name"])
 
 

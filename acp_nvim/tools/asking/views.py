@@ -66,12 +66,14 @@ class ViewTools:
         """Return the open files of the session's directories."""
         session = call.session
         every = await self._editor.buffers()
-        listed = [one for one in every if self._files.may_list(session, one.path)]
-        lines = [_buffer_line(session, one) for one in listed[: args.limit]]
+        listed = [buffer for buffer in every if self._files.may_list(session, buffer.path)]
+        lines = [_buffer_line(session, buffer) for buffer in listed[: args.limit]]
         lines += more_line(len(listed) - len(lines))
         if len(listed) < len(every):
             lines.append(f"({len(every) - len(listed)} outside of the session's directories)")
-        structured = {"buffers": [_buffer_table(session, one) for one in listed[: args.limit]]}
+        structured = {
+            "buffers": [_buffer_table(session, buffer) for buffer in listed[: args.limit]]
+        }
         text = "\n".join(lines) or "no file is open"
         return ToolResult(text, structured, count_with_noun(len(listed), "file"))
 
@@ -83,8 +85,11 @@ class ViewTools:
             )
         session, current = call.session, await self._editor.quickfix()
         items = [item for item in current.items if self._files.may_list(session, item.path)]
-        places = [_place_table(session, one) for one in items[: args.limit]]
-        lines = [f"{it['path']}:{it['line']}:{it['column']} {it['text']}".rstrip() for it in places]
+        places = [_place_table(session, item) for item in items[: args.limit]]
+        lines = [
+            f"{place['path']}:{place['line']}:{place['column']} {place['text']}".rstrip()
+            for place in places
+        ]
         more = len(items) - len(places)
         text = "\n".join([*lines, *more_line(more)]) or "the quickfix list is empty"
         structured = {"title": current.title, "places": places, "more": more}
@@ -104,7 +109,7 @@ class ViewTools:
         count = count_with_noun(len(given), "place")
         structured = {
             "title": files.cut_line(title),
-            "places": [_place_table(session, it) for it in given],
+            "places": [_place_table(session, place) for place in given],
         }
         return ToolResult(f"the user has {count} in the quickfix list now", structured, count)
 
@@ -158,9 +163,9 @@ def _buffer_line(session: Session, buffer: OpenBuffer) -> str:
     return parts[0] + (f" ({', '.join(parts[1:])})" if len(parts) > 1 else "")
 
 
-def _range_text(one: Range) -> str:
-    first = f"{one.line}:{one.column}" if one.column else str(one.line)
-    last = f"{one.end_line}:{one.end_column}" if one.end_column else str(one.end_line)
+def _range_text(lines: Range) -> str:
+    first = f"{lines.line}:{lines.column}" if lines.column else str(lines.line)
+    last = f"{lines.end_line}:{lines.end_column}" if lines.end_column else str(lines.end_line)
     return f"{first}-{last}"
 
 

@@ -222,7 +222,10 @@ def _list_offers(path: str, offers: Sequence[tuple[str, Offer]]) -> ToolResult:
         }
         for id, offer in offers[:MAX_LISTED]
     ]
-    lines = [" ".join(filter(None, (it["id"], it["kind"], it["title"]))) for it in actions]
+    lines = [
+        " ".join(filter(None, (action["id"], action["kind"], action["title"])))
+        for action in actions
+    ]
     if len(offers) > MAX_LISTED:
         lines.append(f"... and {len(offers) - MAX_LISTED} more: name a kind by `only`")
     text = "\n".join(lines) or "no code actions there"

@@ -70,7 +70,11 @@ class Changes:
         ``knows`` is true if the agent itself wrote the new texts. Raise ToolError if the user
         refuses, Refusal if a file may not or cannot be changed.
         """
-        wanted = [it for it in changes if it.before != it.after or it.origin is not None]
+        wanted = [
+            change
+            for change in changes
+            if change.before != change.after or change.origin is not None
+        ]
         if not wanted:
             return ToolResult("nothing to change", {"files": []}, summary="nothing to change")
         session = call.session
@@ -120,7 +124,9 @@ class Changes:
     ) -> Mapping[str, str]:
         """Return the files that always require a question. Raise Refusal for a forbidden file."""
         files: dict[str, str] = {}
-        for path in {path: None for it in changes for path in (it.path, it.origin) if path}:
+        for path in {
+            path: None for change in changes for path in (change.path, change.origin) if path
+        }:
             _, why = await self._files.guard.reason_to_ask(session, "write", path)
             if why is not None:
                 files[path] = why
@@ -140,8 +146,8 @@ def _result(
 ) -> ToolResult:
     origins = {change.path: change.origin for change in wanted if change.origin is not None}
     written_by_path: dict[str, list[WrittenFile]] = {}
-    for one in written:
-        written_by_path.setdefault(one.path, []).append(one)
+    for change in written:
+        written_by_path.setdefault(change.path, []).append(change)
     files = [
         _file_table(session, path, parts, origins.get(path))
         for path, parts in written_by_path.items()
@@ -172,11 +178,11 @@ def _file_table(
     return table
 
 
-def _file_line(one: Mapping[str, Any]) -> str:
-    origin = f" from {one['from']}" if "from" in one else ""
-    counts = f": +{one['added']} -{one['removed']}" if one["added"] or one["removed"] else ""
-    amended = f"; {AMENDED}" if "amended" in one else ""
-    return f"{one['kind']} {one['path']}{origin}{counts}, pending review{amended}"
+def _file_line(file: Mapping[str, Any]) -> str:
+    origin = f" from {file['from']}" if "from" in file else ""
+    counts = f": +{file['added']} -{file['removed']}" if file["added"] or file["removed"] else ""
+    amended = f"; {AMENDED}" if "amended" in file else ""
+    return f"{file['kind']} {file['path']}{origin}{counts}, pending review{amended}"
 
 
 def _summary(files: Sequence[Mapping[str, Any]]) -> str:

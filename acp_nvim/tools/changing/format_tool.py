@@ -70,7 +70,7 @@ class FormatTool:
         title = f"Format {name}"
         formatters = await self._documents.formatters(session, path)
         if formatters.conform:
-            runs = Run([f"conform:{it}" for it in formatters.conform])
+            runs = Run([f"conform:{formatter}" for formatter in formatters.conform])
             return await self._ask_and_format(call, title, path, runs, rows, self._documents.format)
         try:
             after = await self._format_with_server(call, path, text, rows, formatters.options)

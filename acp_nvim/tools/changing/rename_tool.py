@@ -62,7 +62,9 @@ class RenameTool:
         changes = await self._edits.changes(session, ask)
         if arguments.dry_run:
             guarded = [
-                it.path for it in changes if not await self._changes.may_quote(session, it.path)
+                change.path
+                for change in changes
+                if not await self._changes.may_quote(session, change.path)
             ]
             return _list_changed_lines(call, changes, guarded)
         title = f"Rename {arguments.symbol} to {arguments.new_name}"
@@ -102,7 +104,9 @@ def _list_changed_lines(
 ) -> ToolResult:
     """Return the changed lines. Lines of guarded files have no text."""
     listed = places(call.session, changes, guarded)
-    lines = [f"{it['path']}:{it['line']} {it['text'].strip()}" for it in listed[:MAX_LISTED]]
+    lines = [
+        f"{place['path']}:{place['line']} {place['text'].strip()}" for place in listed[:MAX_LISTED]
+    ]
     if len(listed) > MAX_LISTED:
         lines.append(f"... and {len(listed) - MAX_LISTED} lines more")
     files = len({change.path for change in changes})

@@ -72,8 +72,8 @@ class ServerEdits:
         after = await self._documents.loaded()
         if any(_has_changed(before.get(path), after.get(path)) for path in paths):
             return None
-        found = {path: after[path].version for path in paths if path in after}
-        versions = {path: version for path, version in found.items() if version is not None}
+        all_versions = {path: after[path].version for path in paths if path in after}
+        versions = {path: version for path, version in all_versions.items() if version is not None}
         return _file_changes(files, carry_out(steps, files, versions, given.encoding))
 
 

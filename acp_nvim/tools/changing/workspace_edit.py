@@ -115,9 +115,9 @@ def operations(edit: Any, resolve: Resolve) -> list[Operation]:
 def text_edits(value: Any) -> list[TextEdit]:
     """Parse a list of TextEdits from `textDocument/formatting`. Raise ToolError."""
     listed = value if isinstance(value, list) else []
-    if not all(isinstance(it, Mapping) for it in listed):
+    if not all(isinstance(edit, Mapping) for edit in listed):
         raise ToolError(_NO_EDIT)
-    if any("snippet" in it or it.get("insertTextFormat") == 2 for it in listed):
+    if any("snippet" in edit or edit.get("insertTextFormat") == 2 for edit in listed):
         raise ToolError(_SNIPPET)
     found_edits: list[TextEdit] = _convert(listed, list[TextEdit])
     return found_edits

@@ -49,11 +49,11 @@ def _plain(schema: Any, defs: Json) -> Any:
         return _plain({**bare, **beside}, defs)
     reduced = {k: v for k, v in schema.items() if k not in ("$defs", "default")}
     if "properties" in reduced:
-        members = {name: _member(it, defs) for name, it in reduced["properties"].items()}
+        members = {name: _member(value, defs) for name, value in reduced["properties"].items()}
         needed = {"required": reduced["required"]} if reduced.get("required") else {}
         closed = {"properties": members, "additionalProperties": False}
         return {k: v for k, v in reduced.items() if k != "required"} | closed | needed
-    if all(isinstance(it, str) for it in reduced.get("enum", [0])):
+    if all(isinstance(value, str) for value in reduced.get("enum", [0])):
         reduced = {"type": "string", **reduced}
     return _without_null({key: _plain(value, defs) for key, value in reduced.items()})
 
@@ -85,7 +85,7 @@ def read(arguments: type[A], raw: msgspec.Raw | bytes | None) -> A:
         return cast("A", AnyArguments(given))
     schema = input_schema(arguments)
     needed = schema.get("required", ())
-    given = {name: it for name, it in given.items() if it is not None or name in needed}
+    given = {name: value for name, value in given.items() if value is not None or name in needed}
     for problem in _unknown(schema, given, ""):
         raise ToolError(problem)
     try:
@@ -107,8 +107,10 @@ def _object(raw: msgspec.Raw | bytes | None) -> Json:
 def _unknown(schema: Json, value: Any, where: str) -> list[str]:
     """Return an error line for each argument that the schema does not have."""
     if isinstance(value, list) and "items" in schema:
-        each = enumerate(value)
-        return [it for at, v in each for it in _unknown(schema["items"], v, f"{where}[{at}]")]
+        indexed = enumerate(value)
+        return [
+            name for at, v in indexed for name in _unknown(schema["items"], v, f"{where}[{at}]")
+        ]
     known = schema.get("properties")
     if not isinstance(value, dict) or known is None:
         return []
@@ -117,7 +119,11 @@ def _unknown(schema: Json, value: Any, where: str) -> list[str]:
     wrong = [
         f"{inner}{name}: unknown argument; known: {names}" for name in value if name not in known
     ]
-    parts = (_unknown(known[name], it, inner + name) for name, it in value.items() if name in known)
+    parts = (
+        _unknown(known[name], inner_value, inner + name)
+        for name, inner_value in value.items()
+        if name in known
+    )
     return wrong + [line for lines in parts for line in lines]
 
 

@@ -62,4 +62,7 @@ class SessionTools:
 
 def _listing(tools: Sequence[Tool[Any]]) -> _Listing:
     """Return the parts of the tools that clients see, to compare two listings."""
-    return [(it.name, it.title, it.description, it.arguments, it.writes, it.schema) for it in tools]
+    return [
+        (tool.name, tool.title, tool.description, tool.arguments, tool.writes, tool.schema)
+        for tool in tools
+    ]

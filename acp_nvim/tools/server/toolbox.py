@@ -25,7 +25,7 @@ MAX_RUNNING: Final = 64
 """Maximum number of running calls of one session."""
 
 _CONTROL: Final = dict.fromkeys(
-    it for it in (*range(0x20), *range(0x7F, 0xA0)) if chr(it) not in "\n\t"
+    code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"
 )
 
 
@@ -88,7 +88,7 @@ class Toolbox:
     def offered(self, enabled: Enabled) -> Offered:
         """Return the names of the tools for a session with that option, without loading them."""
         late = () if self._is_loaded else self._late
-        writes = {name: it for tools in late for name, it in tools.writes.items()}
+        writes = {name: value for tools in late for name, value in tools.writes.items()}
         writes |= {tool.name: tool.writes for tool in self._tools.values()}
         names = [name for name in writes if enabled is True or (enabled and name in enabled)]
         return Offered(names, {name for name in names if writes[name]})

@@ -109,8 +109,8 @@ class UserTools:
         """Replace the user's tools. Raise ValueError if a schema is not a JSON object."""
         if tools == self._known:
             return
-        built = [self._tool(it) for it in tools]
-        for name in {it.name for it in self._known} - {it.name for it in tools}:
+        built = [self._tool(tool) for tool in tools]
+        for name in {tool.name for tool in self._known} - {tool.name for tool in tools}:
             self._toolbox.drop(name)
         for tool in built:
             self._toolbox.add(tool)
@@ -175,8 +175,8 @@ def is_deep(value: Any) -> bool:
     """Return whether a JSON value is nested more deeply than `DEPTH`."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEPTH):
-        nested = [it.values() if isinstance(it, dict) else it for it in level]
-        level = [it for inner in nested for it in inner if isinstance(it, dict | list)]
+        nested = [node.values() if isinstance(node, dict) else node for node in level]
+        level = [node for inner in nested for node in inner if isinstance(node, dict | list)]
         if not level:
             return False
     return True
@@ -229,7 +229,7 @@ def _member(key: str, value: Any) -> Any:
         return _mend_schema(value)
     if key in _TABLES:
         named = _mend_schema(value)
-        return {it: _mend_schema(inner) for it, inner in named.items()} if named else named
+        return {name: _mend_schema(inner) for name, inner in named.items()} if named else named
     if key in {"anyOf", "oneOf", "allOf"} and isinstance(value, list):
-        return [_mend_schema(it) for it in value]
+        return [_mend_schema(part) for part in value]
     return value
