@@ -119,8 +119,8 @@ end
 local function flush()
   local list = waiting
   waiting = {}
-  for _, one in ipairs(list) do
-    show_now(one.level, one.message)
+  for _, message in ipairs(list) do
+    show_now(message.level, message.message)
   end
 end
 

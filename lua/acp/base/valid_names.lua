@@ -6,7 +6,7 @@ local sorted_keys = require('acp.base.sorted_keys')
 
 ---@param list { id: string }[]|nil
 local function ids(list)
-  return vim.tbl_map(function(one) return one.id end, list or {})
+  return vim.tbl_map(function(entry) return entry.id end, list or {})
 end
 
 --- Return the number of the session that commands act on: the current one, or its topmost ancestor
@@ -132,8 +132,8 @@ function M.option_values(id)
   local option = M.config_option(id) or {}
   if option.type == 'boolean' then return { 'true', 'false' } end
   for _, item in ipairs(option.options or {}) do
-    for _, one in ipairs(item.options or { item }) do
-      values[#values + 1] = one.value
+    for _, choice in ipairs(item.options or { item }) do
+      values[#values + 1] = choice.value
     end
   end
   return values
@@ -163,7 +163,7 @@ end
 function M.checkpoints()
   local session = M.session()
   local checkpoints = vim.iter(session and session.checkpoints or {}):rev()
-  return checkpoints:map(function(one) return tostring(one.n) end):totable()
+  return checkpoints:map(function(checkpoint) return tostring(checkpoint.n) end):totable()
 end
 
 --- Return completions of a typed path.

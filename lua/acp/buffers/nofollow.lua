@@ -41,9 +41,9 @@ function M.why_not_shown(real)
 end
 
 local function is_same(name, real)
-  local one, other = uv.fs_stat(name), uv.fs_stat(real)
-  if one and other then return one.ino == other.ino and one.dev == other.dev end
-  return not one and not other and vim.fn.resolve(name) == real
+  local listed, other = uv.fs_stat(name), uv.fs_stat(real)
+  if listed and other then return listed.ino == other.ino and listed.dev == other.dev end
+  return not listed and not other and vim.fn.resolve(name) == real
 end
 
 --- Return why Neovim would open another file by the name of a buffer, or nil if it would not. It

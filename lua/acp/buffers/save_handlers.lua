@@ -10,11 +10,13 @@ local MAX_BYTES = 4 * 1024 * 1024 -- of a file to compare; of larger ones only t
 ---@param event string
 function M.any(bufnr, event)
   local name = api.nvim_buf_get_name(bufnr)
-  for _, one in ipairs(api.nvim_get_autocmds({ event = event })) do
-    local is_own = one.group_name and vim.startswith(one.group_name, 'acp.')
-    local what = one.pattern:find('/', 1, true) and name or vim.fs.basename(name)
-    local matches = not one.buflocal and fn.match(what, fn.glob2regpat(one.pattern)) >= 0
-    if not is_own and (matches or (one.buflocal and one.buffer == bufnr)) then return true end
+  for _, autocmd in ipairs(api.nvim_get_autocmds({ event = event })) do
+    local is_own = autocmd.group_name and vim.startswith(autocmd.group_name, 'acp.')
+    local what = autocmd.pattern:find('/', 1, true) and name or vim.fs.basename(name)
+    local matches = not autocmd.buflocal and fn.match(what, fn.glob2regpat(autocmd.pattern)) >= 0
+    if not is_own and (matches or (autocmd.buflocal and autocmd.buffer == bufnr)) then
+      return true
+    end
   end
   return false
 end

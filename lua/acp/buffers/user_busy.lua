@@ -76,8 +76,8 @@ end
 --- Return why the selection blocks these hunks.
 ---@param hunks any[][]
 local function why_selection_blocks(hunks)
-  local one, other = fn.line('v'), fn.line('.')
-  local first, last = math.min(one, other) - 1, math.max(one, other)
+  local start, other = fn.line('v'), fn.line('.')
+  local first, last = math.min(start, other) - 1, math.max(start, other)
   local is_touched = vim.iter(hunks):any(function(hunk)
     local changes = hunk[2] > first or hunk[2] - hunk[1] ~= #hunk[3]
     return hunk[1] < last and changes

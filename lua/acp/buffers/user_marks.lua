@@ -24,11 +24,11 @@ local function save_marks(bufnr)
 end
 
 local function restore_marks(bufnr, found)
-  for mark, it in pairs(found) do
-    local row = api.nvim_buf_get_extmark_by_id(bufnr, ns, it[1], {})[1]
-    api.nvim_buf_del_extmark(bufnr, ns, it[1])
+  for mark, position in pairs(found) do
+    local row = api.nvim_buf_get_extmark_by_id(bufnr, ns, position[1], {})[1]
+    api.nvim_buf_del_extmark(bufnr, ns, position[1])
     local last = api.nvim_buf_line_count(bufnr)
-    if row then api.nvim_buf_set_mark(bufnr, mark, math.min(row + 1, last), it[2], {}) end
+    if row then api.nvim_buf_set_mark(bufnr, mark, math.min(row + 1, last), position[2], {}) end
   end
 end
 

@@ -305,7 +305,7 @@ end
 ---@return boolean any
 function M.set_turns(list, acknowledged)
   running = list
-  expected = vim.tbl_filter(function(one) return one[1] > (acknowledged or 0) end, expected)
+  expected = vim.tbl_filter(function(change) return change[1] > (acknowledged or 0) end, expected)
   update_roots()
   silent_saves.come_last()
   return #roots > 0

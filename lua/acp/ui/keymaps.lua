@@ -131,12 +131,12 @@ end
 ---@param is_active? fun(bufnr: integer): boolean|nil see `attach_over`
 function M.attach(kind, bufnr, n, on_card, is_active)
   M.detach(kind, bufnr)
-  local it = { n = n, on_card = on_card, is_active = is_active, keys = {} }
+  local window = { n = n, on_card = on_card, is_active = is_active, keys = {} }
   attached[bufnr] = attached[bufnr] or {}
-  attached[bufnr][kind] = it
+  attached[bufnr][kind] = window
   local function record(key)
     for _, mode in ipairs(key.modes) do
-      table.insert(it.keys, { mode = mode, key = key.key, desc = 'acp: ' .. key.desc })
+      table.insert(window.keys, { mode = mode, key = key.key, desc = 'acp: ' .. key.desc })
     end
   end
   for _, key in ipairs(M.list(kind)) do
@@ -169,8 +169,8 @@ end
 ---@param is_active? fun(bufnr: integer): boolean|nil whether the keys act at the cursor; if false,
 ---  they keep their usual meaning; nil removes them
 function M.attach_over(kind, bufnr, is_active)
-  local it = (attached[bufnr] or {})[kind]
-  if it and it.keys[1] and not buffer_mapping(bufnr, it.keys[1]) then
+  local window = (attached[bufnr] or {})[kind]
+  if window and window.keys[1] and not buffer_mapping(bufnr, window.keys[1]) then
     attached[bufnr][kind] = nil -- `:bdelete` has removed all mappings
   end
   M.detach(kind, bufnr)
@@ -190,15 +190,15 @@ end
 --- Remove the keys of a kind of window from a buffer and restore the user's mappings. A key that
 --- the user has mapped in the meantime keeps that mapping.
 function M.detach(kind, bufnr)
-  local it = (attached[bufnr] or {})[kind]
-  if not it then return end
+  local window = (attached[bufnr] or {})[kind]
+  if not window then return end
   attached[bufnr][kind] = nil
-  if it.kept and not vim.api.nvim_buf_is_loaded(bufnr) then return end
-  for _, key in ipairs(it.keys) do
+  if window.kept and not vim.api.nvim_buf_is_loaded(bufnr) then return end
+  for _, key in ipairs(window.keys) do
     local map = buffer_mapping(bufnr, key)
     if map and map.desc == key.desc then vim.keymap.del(key.mode, key.key, { buffer = bufnr }) end
   end
-  for _, old in ipairs(it.kept or {}) do
+  for _, old in ipairs(window.kept or {}) do
     if not buffer_mapping(bufnr, old) then
       vim.api.nvim_buf_call(bufnr, function() vim.fn.mapset(old.mode, false, old.map) end)
     end
@@ -211,11 +211,11 @@ function M.refresh()
     if not vim.api.nvim_buf_is_valid(bufnr) then
       attached[bufnr] = nil
     else
-      for kind, it in pairs(windows_of) do
-        if it.kept then
-          M.attach_over(kind, bufnr, it.is_active)
+      for kind, window in pairs(windows_of) do
+        if window.kept then
+          M.attach_over(kind, bufnr, window.is_active)
         else
-          M.attach(kind, bufnr, it.n, it.on_card)
+          M.attach(kind, bufnr, window.n, window.on_card)
         end
       end
     end

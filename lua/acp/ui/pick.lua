@@ -133,7 +133,9 @@ local function select(prompt, kind, items, on_index, done)
   end
   vim.ui.select(items, opts, function(item, index)
     if item ~= nil and not index then
-      index = vim.iter(ipairs(items)):find(function(_, one) return rawequal(one, item) end)
+      index = vim
+        .iter(ipairs(items))
+        :find(function(_, candidate) return rawequal(candidate, item) end)
     end
     on_index(index)
     done()

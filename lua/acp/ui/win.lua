@@ -145,9 +145,9 @@ local function overlaps(win, part)
     local config = api.nvim_win_get_config(other)
     local is_above = other ~= win and config.relative ~= '' and config.zindex >= level
     if is_above and not config.hide then
-      local it = rectangle(other)
-      local rows = math.min(part.bottom, it.bottom) - math.max(part.top, it.top) + 1
-      local columns = math.min(part.right, it.right) - math.max(part.left, it.left) + 1
+      local area = rectangle(other)
+      local rows = math.min(part.bottom, area.bottom) - math.max(part.top, area.top) + 1
+      local columns = math.min(part.right, area.right) - math.max(part.left, area.left) + 1
       if rows > 0 and columns > 0 then
         found[#found + 1] = { win = other, rows = rows, columns = columns }
       end
@@ -179,8 +179,8 @@ end
 ---@return boolean
 function M.is_covered(win)
   local own, hidden = rectangle(win), 0
-  for _, one in ipairs(overlaps(win, own)) do
-    hidden = hidden + one.rows * one.columns
+  for _, overlap in ipairs(overlaps(win, own)) do
+    hidden = hidden + overlap.rows * overlap.columns
   end
   return 2 * hidden >= (own.bottom - own.top + 1) * (own.right - own.left + 1)
 end

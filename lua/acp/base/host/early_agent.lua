@@ -16,7 +16,7 @@ local STARTS = { prompt = true, begin = true, edit = true }
 ---@param verbs { [1]: string, [2]: table|nil }[]
 ---@return table?
 local function first_args(verbs)
-  local verb = vim.iter(verbs):find(function(one) return STARTS[one[1]] end)
+  local verb = vim.iter(verbs):find(function(queued) return STARTS[queued[1]] end)
   return verb and verb[2]
 end
 

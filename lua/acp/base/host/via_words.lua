@@ -6,10 +6,10 @@ local M = {}
 ---@return string[]
 function M.words(name)
   local session ---@type table?
-  for n, one in pairs(require('acp.base.state').get().sessions) do
+  for n, other in pairs(require('acp.base.state').get().sessions) do
     local is_newer = session == nil or n > session.n
-    if one.agent == name and is_newer then
-      session = vim.tbl_extend('force', vim.deepcopy(one), { n = n })
+    if other.agent == name and is_newer then
+      session = vim.tbl_extend('force', vim.deepcopy(other), { n = n })
     end
   end
   session = session or { agent = name, cwd = vim.fn.getcwd() }

@@ -123,17 +123,17 @@ end
 
 local function python()
   health.start('acp: Python')
-  local it, wanted = require('acp.base.host.python'), needed_packages()
-  local path, source = it.find()
-  local advice = { it.advice() }
-  if it.is_broken() then
+  local interpreter, wanted = require('acp.base.host.python'), needed_packages()
+  local path, source = interpreter.find()
+  local advice = { interpreter.advice() }
+  if interpreter.is_broken() then
     health.warn(
       'The .venv is broken: its interpreter is gone',
       { require('acp.base.messages').run_install }
     )
   end
   if vim.fn.executable(path) == 0 then
-    health.error(('%s cannot be run (from %s)'):format(path, it.name(source)), advice)
+    health.error(('%s cannot be run (from %s)'):format(path, interpreter.name(source)), advice)
     return
   end
   local versions, problem = probe(path, vim.tbl_keys(wanted))
@@ -141,7 +141,7 @@ local function python()
     health.error(('%s does not answer: %s'):format(path, problem), advice)
     return
   end
-  local line = ('%s: Python %s (from %s)'):format(path, versions.python, it.name(source))
+  local line = ('%s: Python %s (from %s)'):format(path, versions.python, interpreter.name(source))
   if vim.version.lt(versions.python, OLDEST) then
     health.error(('%s, but %s is needed'):format(line, OLDEST), advice)
     return

@@ -66,8 +66,8 @@ function M.run(health)
     return
   end
   for _, name in ipairs(require('acp.base.sorted_keys')(found)) do
-    local one = found[name]
-    health[one.ok and 'ok' or 'warn'](('%s: %s'):format(name, one.text))
+    local program = found[name]
+    health[program.ok and 'ok' or 'warn'](('%s: %s'):format(name, program.text))
   end
 end
 

@@ -198,7 +198,10 @@ local function each_field(value, fields, required, path, report)
     local at = path .. '.' .. tostring(name)
     local should = fields[name] and fields[name](item)
     if not fields[name] then
-      local valid = vim.tbl_map(function(one) return path .. '.' .. one end, sorted_keys(fields))
+      local valid = vim.tbl_map(
+        function(field) return path .. '.' .. field end,
+        sorted_keys(fields)
+      )
       report(nearest().message('option', at, valid))
       is_good, has_unknown = false, true
     elseif should then

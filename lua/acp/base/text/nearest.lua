@@ -54,9 +54,9 @@ end
 local function find(word, names)
   local best, best_cost = nil, math.huge
   for _, name in ipairs(names) do
-    local one = cost(word, name)
-    if one and one < best_cost then
-      best, best_cost = name, one
+    local own_cost = cost(word, name)
+    if own_cost and own_cost < best_cost then
+      best, best_cost = name, own_cost
     end
   end
   return best

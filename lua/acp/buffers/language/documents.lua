@@ -29,9 +29,15 @@ end
 function M.diagnostics(path, first, last)
   local bufnr = hidden.buffer(path)
   local found = {}
-  for _, it in ipairs(bufnr and require('acp.buffers.language.raw_diagnostics').get(bufnr) or {}) do
-    local original = vim.tbl_get(it, 'user_data', 'lsp')
-    if original and it.lnum <= last and (it.end_lnum or it.lnum) >= first then
+  for _, diagnostic in
+    ipairs(bufnr and require('acp.buffers.language.raw_diagnostics').get(bufnr) or {})
+  do
+    local original = vim.tbl_get(diagnostic, 'user_data', 'lsp')
+    if
+      original
+      and diagnostic.lnum <= last
+      and (diagnostic.end_lnum or diagnostic.lnum) >= first
+    then
       found[#found + 1] = original
     end
   end
@@ -59,7 +65,7 @@ function M.formatters(reply, question)
   if not bufnr then return reply(nil, why) end
   reply({
     options = options(bufnr),
-    conform = vim.tbl_map(function(one) return one.name end, formatters(bufnr)),
+    conform = vim.tbl_map(function(formatter) return formatter.name end, formatters(bufnr)),
     option = require('acp.buffers.language.formatting').option(bufnr),
   })
 end

@@ -26,8 +26,8 @@ end
 ---@param list vim.Diagnostic[]
 ---@param each fun(one: vim.Diagnostic)
 function M.each(list, each)
-  for i, one in ipairs(list) do
-    each(one)
+  for i, diagnostic in ipairs(list) do
+    each(diagnostic)
     if i % CHUNK == 0 then slices.check() end
   end
 end
@@ -41,13 +41,13 @@ local function is_before(a, b) return a.lnum < b.lnum or a.lnum == b.lnum and a.
 ---@return vim.Diagnostic[]
 function M.first(list, most)
   local found = {}
-  M.each(list, function(one)
-    if #found >= most and not (most > 0 and is_before(one, found[most])) then return end
+  M.each(list, function(diagnostic)
+    if #found >= most and not (most > 0 and is_before(diagnostic, found[most])) then return end
     local at = #found + 1
-    while at > 1 and is_before(one, found[at - 1]) do
+    while at > 1 and is_before(diagnostic, found[at - 1]) do
       at = at - 1
     end
-    table.insert(found, at, one)
+    table.insert(found, at, diagnostic)
     found[most + 1] = nil
   end)
   return found

@@ -178,8 +178,8 @@ local function mark_words(found, rows)
       for i, spans in pairs(words) do
         local row = rows[places[which][i]]
         local marks = {}
-        for _, one in ipairs(spans) do
-          vim.list_extend(marks, { one[1] + row.col, one[2] + row.col, id })
+        for _, span in ipairs(spans) do
+          vim.list_extend(marks, { span[1] + row.col, span[2] + row.col, id })
         end
         local own = places[which][i]
         found[own] = vim.list_extend(marks, found[own] or {})

@@ -144,7 +144,7 @@ function M.remove(chat, id)
   if not fold then return end
   table.remove(
     chat.folds,
-    vim.iter(ipairs(chat.folds)):find(function(_, one) return one == fold end)
+    vim.iter(ipairs(chat.folds)):find(function(_, known) return known == fold end)
   )
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     api.nvim_win_call(win, function()

@@ -15,11 +15,11 @@ local last = 0
 ---@param result any
 ---@param err acp.ExtensionError|nil
 local function finish(id, result, err)
-  local it = waiting[id]
+  local request = waiting[id]
   waiting[id] = nil
-  if not it then return end
-  local ok, why = pcall(it.answer, result, err)
-  if not ok then require('acp.base.notify').show('error', 'handler_failed', it.method, why) end
+  if not request then return end
+  local ok, why = pcall(request.answer, result, err)
+  if not ok then require('acp.base.notify').show('error', 'handler_failed', request.method, why) end
 end
 
 --- Fail a request because the host does not run.

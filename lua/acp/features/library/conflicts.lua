@@ -43,15 +43,15 @@ return function(prompt, ctx, on_text)
   if #conflicts == 0 then return require('acp.base.notify').show('info', 'no_conflicts') end
   local name = ctx.path ~= '' and require('acp.base.paths').display(ctx.path) or 'the buffer'
   local parts = { prompt.text }
-  for i, one in ipairs(conflicts) do
+  for i, conflict in ipairs(conflicts) do
     local head = ('Conflict %d of %d, lines %d to %d of %s:'):format(
       i,
       #conflicts,
-      one.first,
-      one.last,
+      conflict.first,
+      conflict.last,
       name
     )
-    parts[#parts + 1] = head .. '\n' .. block(one.text)
+    parts[#parts + 1] = head .. '\n' .. block(conflict.text)
   end
   local function finish(bases)
     if type(bases) == 'string' and bases ~= '' then

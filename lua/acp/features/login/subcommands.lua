@@ -23,9 +23,9 @@ local function log_in(method)
     return notify('login', { agent = name, method = method or (methods[1] or {}).id })
   end
   local choices = require('acp.ui.choices')
-  local list = vim.tbl_map(function(one)
-    local text = choices.label(one.name or one.id, one.description)
-    return { label = text, value = one.id }
+  local list = vim.tbl_map(function(offered)
+    local text = choices.label(offered.name or offered.id, offered.description)
+    return { label = text, value = offered.id }
   end, methods)
   local prompt = require('acp.base.messages').log_in_to:format(name)
   local function on_method(id) notify('login', { agent = name, method = id }) end

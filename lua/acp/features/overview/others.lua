@@ -53,22 +53,22 @@ end
 ---@return acp.OtherSession[]
 local function sessions_of(file, pid)
   local found = {}
-  for _, it in ipairs(type(file.sessions) == 'table' and file.sessions or {}) do
-    local is_whole = type(it.n) == 'number'
-      and type(it.agent) == 'string'
-      and type(it.cwd) == 'string'
-      and type(it.status) == 'string'
-      and type(it.since) == 'number'
+  for _, session in ipairs(type(file.sessions) == 'table' and file.sessions or {}) do
+    local is_whole = type(session.n) == 'number'
+      and type(session.agent) == 'string'
+      and type(session.cwd) == 'string'
+      and type(session.status) == 'string'
+      and type(session.since) == 'number'
     if is_whole then
-      it.key, it.pid = ('%s.%d'):format(file.instance, it.n), pid
+      session.key, session.pid = ('%s.%d'):format(file.instance, session.n), pid
       for _, name in ipairs({ 'questions', 'asked', 'queued', 'hunks', 'files' }) do
-        it[name] = tonumber(it[name]) or 0
+        session[name] = tonumber(session[name]) or 0
       end
-      it.title = tostring(it.title or '')
-      it.preset = type(it.preset) == 'string' and it.preset or nil
-      local has_cost = type(it.cost) == 'table' and type(it.cost.amount) == 'number'
-      it.cost = has_cost and it.cost or nil
-      found[#found + 1] = it
+      session.title = tostring(session.title or '')
+      session.preset = type(session.preset) == 'string' and session.preset or nil
+      local has_cost = type(session.cost) == 'table' and type(session.cost.amount) == 'number'
+      session.cost = has_cost and session.cost or nil
+      found[#found + 1] = session
     end
   end
   return found
@@ -108,10 +108,10 @@ function M.sessions()
   local found, running = {}, {}
   for _, known in ipairs(neovims) do
     -- A new host of that Neovim may have replaced the file.
-    local it = is_running(known) and known or read(known.path)
-    if it and is_running(it) then
-      running[#running + 1] = it
-      vim.list_extend(found, it.sessions)
+    local instance = is_running(known) and known or read(known.path)
+    if instance and is_running(instance) then
+      running[#running + 1] = instance
+      vim.list_extend(found, instance.sessions)
     else
       uv.fs_unlink(known.path)
     end

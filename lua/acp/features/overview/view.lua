@@ -78,9 +78,9 @@ end
 ---@param most integer
 local function keys_up_to(most)
   local parts, has_question = {}, asks()
-  for _, it in ipairs(KEYS) do
-    local wanted = it[4] <= most and (it[1] ~= 'permission' or has_question)
-    local part = wanted and require('acp.ui.keymaps').words(it[1], { [it[2]] = it[3] }) or ''
+  for _, key in ipairs(KEYS) do
+    local wanted = key[4] <= most and (key[1] ~= 'permission' or has_question)
+    local part = wanted and require('acp.ui.keymaps').words(key[1], { [key[2]] = key[3] }) or ''
     parts[#parts + 1] = part ~= '' and part or nil
   end
   return table.concat(parts, ' · ')

@@ -65,9 +65,9 @@ function M.sort()
     return { RANKS[card.subject] or 1, card.session == current and 0 or 1, card.order }
   end
   table.sort(cards, function(a, b)
-    local one, other = rank(a), rank(b)
-    for i = 1, #one do
-      if one[i] ~= other[i] then return one[i] < other[i] end
+    local first, other = rank(a), rank(b)
+    for i = 1, #first do
+      if first[i] ~= other[i] then return first[i] < other[i] end
     end
     return false
   end)

@@ -57,9 +57,9 @@ local function largest_free_part(win)
   local whole = { top = first, bottom = last, left = 1, right = vim.o.columns }
   if vim.api.nvim_get_current_win() == win then return whole end
   local chats ---@type acp.Rect|nil smallest rectangle around all chats
-  for _, one in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-    if shows_cards(one) then
-      local info = vim.fn.getwininfo(one)[1]
+  for _, other in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+    if shows_cards(other) then
+      local info = vim.fn.getwininfo(other)[1]
       local right, bottom = info.wincol + info.width - 1, info.winrow + info.height - 1
       chats = chats or { top = last, bottom = first, left = vim.o.columns, right = 1 }
       chats.top, chats.bottom = math.min(chats.top, info.winrow), math.max(chats.bottom, bottom)

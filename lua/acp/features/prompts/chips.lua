@@ -49,7 +49,7 @@ function M.without_mentioned(ranges, text)
   local function is_mentioned(range)
     return vim
       .iter(mentioned)
-      :any(function(one) return one.path == range.path and one.first == range.first end)
+      :any(function(other) return other.path == range.path and other.first == range.first end)
   end
   return vim.tbl_filter(function(range) return not is_mentioned(range) end, ranges)
 end

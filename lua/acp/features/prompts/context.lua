@@ -40,8 +40,12 @@ local function find_untyped(mentions, variables, foreign, cwd)
     ranges = vim.tbl_filter(function(range) return in_foreign[range.path] end, mentions.ranges),
     variables = vim
       .iter(variables)
-      :filter(function(one) return named[one.name] end)
-      :map(function(one) return { name = one.name, files = variables_of.files(one.name) } end)
+      :filter(function(variable) return named[variable.name] end)
+      :map(
+        function(variable)
+          return { name = variable.name, files = variables_of.files(variable.name) }
+        end
+      )
       :totable(),
   }
   local any = not_typed.files[1] or not_typed.ranges[1] or not_typed.variables[1]
@@ -59,15 +63,16 @@ end
 ---@param ranges acp.Range[] changed in place
 ---@param mentions acp.MentionedFiles changed in place
 local function add_mentioned(ranges, mentions)
-  for _, one in ipairs(mentions.ranges) do
-    local range = require('acp.features.prompts.chips').range(one.path, one.first, one.last)
+  for _, mentioned in ipairs(mentions.ranges) do
+    local range =
+      require('acp.features.prompts.chips').range(mentioned.path, mentioned.first, mentioned.last)
     local function is_same(other)
       return other.path == range.path and other.first == range.first and other.last == range.last
     end
     if not range then
-      table.insert(mentions.missing, '@' .. places.label(one))
+      table.insert(mentions.missing, '@' .. places.label(mentioned))
     else
-      one.last = range.last
+      mentioned.last = range.last
       if not vim.iter(ranges):any(is_same) then table.insert(ranges, range) end
     end
   end

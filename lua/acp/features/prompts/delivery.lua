@@ -34,9 +34,9 @@ end
 --- Frame operation: the host has confirmed a prompt. The snapshot reports its further state.
 ---@param id integer
 function M.on_confirmed(id)
-  unconfirmed = vim.tbl_filter(function(one)
-    if one.id == id then confirmed[#confirmed + 1] = one end
-    return one.id ~= id
+  unconfirmed = vim.tbl_filter(function(prompt)
+    if prompt.id == id then confirmed[#confirmed + 1] = prompt end
+    return prompt.id ~= id
   end, unconfirmed)
   while #confirmed > MAX_CONFIRMED do
     table.remove(confirmed, 1)
@@ -52,8 +52,8 @@ end
 ---@param id integer
 function M.on_sent(id)
   for _, list in ipairs({ confirmed, unconfirmed }) do
-    for _, one in ipairs(list) do
-      if one.id == id then one.sent = true end
+    for _, prompt in ipairs(list) do
+      if prompt.id == id then prompt.sent = true end
     end
   end
 end
@@ -64,10 +64,10 @@ end
 ---@return acp.StoredPrompt|nil
 local function find_record(n, text, used)
   for _, sent in ipairs({ false, true }) do
-    for _, one in ipairs(confirmed) do
-      if one.text == text and (one.sent or false) == sent and not used[one.id] then
-        used[one.id] = true
-        return one
+    for _, prompt in ipairs(confirmed) do
+      if prompt.text == text and (prompt.sent or false) == sent and not used[prompt.id] then
+        used[prompt.id] = true
+        return prompt
       end
     end
   end

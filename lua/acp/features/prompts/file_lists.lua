@@ -76,7 +76,9 @@ end
 --- Handle pickers and the explorer of snacks.nvim.
 function lists.snacks_picker_list(first, last)
   local bufnr, pickers = vim.api.nvim_get_current_buf(), require('snacks.picker')
-  local picker = vim.iter(pickers.get()):find(function(one) return one.list.win.buf == bufnr end)
+  local picker = vim
+    .iter(pickers.get())
+    :find(function(known) return known.list.win.buf == bufnr end)
   if not picker then return {} end
   local items = picker:selected()
   if not items[1] then

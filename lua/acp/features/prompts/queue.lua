@@ -54,7 +54,7 @@ local function drop_sent(texts, before, now)
     if (left[text] or 0) > 0 then
       left[text] = left[text] - 1
     else
-      local at = vim.iter(ipairs(texts)):find(function(_, one) return one == text end)
+      local at = vim.iter(ipairs(texts)):find(function(_, known) return known == text end)
       table.remove(texts, at or #texts + 1)
     end
   end

@@ -60,8 +60,8 @@ local function health()
   local function line(mark)
     return function(text, advice)
       lines[#lines + 1] = mark .. text
-      for _, one in ipairs(type(advice) == 'table' and advice or { advice }) do
-        lines[#lines + 1] = '  advice: ' .. one
+      for _, hint in ipairs(type(advice) == 'table' and advice or { advice }) do
+        lines[#lines + 1] = '  advice: ' .. hint
       end
     end
   end

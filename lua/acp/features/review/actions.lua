@@ -13,7 +13,7 @@ local refreshes = false -- whether the host has been asked for the bases of the 
 local function key(action)
   local found = vim
     .iter(require('acp.ui.keymaps').list('review'))
-    :find(function(one) return one.action == action end)
+    :find(function(entry) return entry.action == action end)
   return found and found.key or ''
 end
 

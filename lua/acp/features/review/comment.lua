@@ -90,9 +90,9 @@ local function add_at(here, text)
   last_id = last_id + 1
   local remark = vim.tbl_extend('force', here, { id = last_id, text = text, context = context })
   if not require('acp.base.host').notify('comment', remark) then return end
-  local one = { remark = remark, cwd = require('acp.base.places').cwd() }
-  show(one, bufnr, row)
-  waiting[#waiting + 1] = one
+  local comment = { remark = remark, cwd = require('acp.base.places').cwd() }
+  show(comment, bufnr, row)
+  waiting[#waiting + 1] = comment
   require('acp.base.signals').emit('unsent_changed')
 end
 
@@ -112,9 +112,9 @@ end
 --- Frame operation: set the lines that a remark refers to. They do not follow later edits.
 ---@param id integer
 function M.set_lines(id, first, last, lines)
-  for _, one in ipairs(waiting) do
-    if one.remark.id == id then
-      one.remark.first, one.remark.last, one.remark.lines = first, last, lines
+  for _, comment in ipairs(waiting) do
+    if comment.remark.id == id then
+      comment.remark.first, comment.remark.last, comment.remark.lines = first, last, lines
       require('acp.base.signals').emit('unsent_changed')
     end
   end
@@ -127,10 +127,10 @@ function M.add_note(n, text) notes[#notes + 1] = { n = n, text = text } end
 ---@param ids integer[]
 function M.on_remarks_sent(n, ids)
   notes = vim.tbl_filter(function(note) return note.n ~= n end, notes)
-  waiting = vim.tbl_filter(function(one)
-    local is_sent = vim.tbl_contains(ids, one.remark.id)
-    if is_sent and one.bufnr and api.nvim_buf_is_valid(one.bufnr) then
-      api.nvim_buf_del_extmark(one.bufnr, ns, one.mark)
+  waiting = vim.tbl_filter(function(comment)
+    local is_sent = vim.tbl_contains(ids, comment.remark.id)
+    if is_sent and comment.bufnr and api.nvim_buf_is_valid(comment.bufnr) then
+      api.nvim_buf_del_extmark(comment.bufnr, ns, comment.mark)
     end
     return not is_sent
   end, waiting)
@@ -140,26 +140,26 @@ end
 --- Return the remarks that were not sent yet, oldest first.
 ---@return acp.Remark[]
 function M.remarks()
-  return vim.tbl_map(function(one) return one.remark end, waiting)
+  return vim.tbl_map(function(comment) return comment.remark end, waiting)
 end
 
 --- Return the remarks that were not sent yet, by directory.
 ---@return table<string, acp.Remark[]>
 function M.by_directory()
   local found = {}
-  for _, one in ipairs(waiting) do
-    found[one.cwd] = found[one.cwd] or {}
-    table.insert(found[one.cwd], one.remark)
+  for _, comment in ipairs(waiting) do
+    found[comment.cwd] = found[comment.cwd] or {}
+    table.insert(found[comment.cwd], comment.remark)
   end
   return found
 end
 
 --- Show remarks on files that have been opened since then.
 local function show_missing()
-  for _, one in ipairs(waiting) do
-    local bufnr = not one.mark and loaded(one.remark.path)
+  for _, comment in ipairs(waiting) do
+    local bufnr = not comment.mark and loaded(comment.remark.path)
     if bufnr then
-      show(one, bufnr, math.min(one.remark.line, api.nvim_buf_line_count(bufnr)) - 1)
+      show(comment, bufnr, math.min(comment.remark.line, api.nvim_buf_line_count(bufnr)) - 1)
     end
   end
 end

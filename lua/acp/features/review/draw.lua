@@ -155,8 +155,8 @@ function M.positions(bufnr, from, to)
   local found = {}
   local filter = { details = true, overlap = true }
   local first, last = from and { from, 0 } or 0, to and { to, -1 } or -1
-  for _, one in ipairs(api.nvim_buf_get_extmarks(bufnr, M.ns, first, last, filter)) do
-    found[one[1]] = { one[2], one[4].end_row or one[2] }
+  for _, extmark in ipairs(api.nvim_buf_get_extmarks(bufnr, M.ns, first, last, filter)) do
+    found[extmark[1]] = { extmark[2], extmark[4].end_row or extmark[2] }
   end
   return found
 end

@@ -71,9 +71,9 @@ local function show_diagnostics(file)
   if not bufnr or not api.nvim_buf_is_loaded(bufnr) then return end
   api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
   local last = api.nvim_buf_line_count(bufnr) - 1
-  for _, one in ipairs(file.marks or {}) do
-    api.nvim_buf_set_extmark(bufnr, namespace, math.min(one[1], last), 0, {
-      virt_text = { { '■ ' .. one[3], GROUPS[one[2]] } },
+  for _, mark in ipairs(file.marks or {}) do
+    api.nvim_buf_set_extmark(bufnr, namespace, math.min(mark[1], last), 0, {
+      virt_text = { { '■ ' .. mark[3], GROUPS[mark[2]] } },
       virt_text_pos = 'eol',
     })
   end
@@ -99,7 +99,7 @@ end
 local function option(kind)
   local found = vim
     .iter(open and open.options or {})
-    :find(function(one) return one.kind == kind end)
+    :find(function(candidate) return candidate.kind == kind end)
   return found and found.id
 end
 
@@ -179,7 +179,7 @@ end
 function M.set_marks(id, files)
   if not open or open.id ~= id then return end
   for _, file in ipairs(open.files) do
-    local found = vim.iter(files):find(function(one) return one.path == file.path end)
+    local found = vim.iter(files):find(function(known) return known.path == file.path end)
     file.marks = found and found.marks or {}
     show_diagnostics(file)
   end

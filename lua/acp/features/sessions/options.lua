@@ -34,12 +34,12 @@ local function values(option)
   end
   local list = {}
   for _, item in ipairs(option.options or {}) do
-    for _, one in ipairs(item.options or { item }) do
-      local name = item.options and ('%s / %s'):format(item.name, one.name) or one.name
+    for _, choice in ipairs(item.options or { item }) do
+      local name = item.options and ('%s / %s'):format(item.name, choice.name) or choice.name
       list[#list + 1] = {
-        label = choices.label(name or one.value, one.description),
-        value = one.value,
-        current = one.value == option.currentValue,
+        label = choices.label(name or choice.value, choice.description),
+        value = choice.value,
+        current = choice.value == option.currentValue,
       }
     end
   end

@@ -58,8 +58,8 @@ end
 ---@return any[][] events
 local function end_events(n, session, message)
   local list = {}
-  for _, one in ipairs(session.permissions or {}) do
-    local data = { session = n, id = one.id, outcome = 'cancelled' }
+  for _, permission in ipairs(session.permissions or {}) do
+    local data = { session = n, id = permission.id, outcome = 'cancelled' }
     list[#list + 1] = { 'AcpPermissionDone', data }
   end
   if cut[n] then list[#list + 1] = { 'AcpTurnEnd', { session = n, error = message } } end
@@ -82,8 +82,8 @@ function M.on_host_exit(message)
   for _, name in ipairs({ 'acp.buffers.disk_changes', 'acp.buffers.watch' }) do
     if package.loaded[name] then package.loaded[name].on_host_exit() end
   end
-  for _, one in ipairs(events) do
-    require('acp.base.events').fire(one[1], one[2])
+  for _, event in ipairs(events) do
+    require('acp.base.events').fire(event[1], event[2])
   end
 end
 

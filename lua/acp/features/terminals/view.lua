@@ -97,7 +97,7 @@ local function bar(terminal, takes_input)
   local session = require('acp.base.state').get().sessions[terminal.n] or {}
   local known = vim
     .iter(session.terminals or {})
-    :find(function(one) return one.id == terminal.id end)
+    :find(function(known) return known.id == terminal.id end)
   local notify_of = require('acp.base.notify')
   local command = notify_of.cut(notify_of.one_line(known and known.command or terminal.id), 80)
   local is_running = takes_input and not (known and known.running == false)

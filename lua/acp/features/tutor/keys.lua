@@ -44,9 +44,9 @@ end
 --- Return the spelling of a key of a window.
 ---@param key { [1]: string, [2]: string, [3]: string }
 local function window_key(key)
-  for _, one in ipairs(require('acp.ui.keymaps').list(key[1])) do
-    if one.action == key[2] and vim.tbl_contains(one.modes, key[3]) then
-      return require('acp.ui.key_names').expanded(one.key)
+  for _, mapping in ipairs(require('acp.ui.keymaps').list(key[1])) do
+    if mapping.action == key[2] and vim.tbl_contains(mapping.modes, key[3]) then
+      return require('acp.ui.key_names').expanded(mapping.key)
     end
   end
 end

@@ -17,10 +17,10 @@ end
 ---@param by integer steps
 ---@return boolean found
 local function walk(by, n)
-  local it = composers.get(n) --[[@as acp.Composer]]
-  local present = table.concat(composers.lines(it.bufnr), '\n')
-  local text = earlier_prompts.step(it.walk, by, present)
-  if text then insert_entry(n, it, text) end
+  local composer = composers.get(n) --[[@as acp.Composer]]
+  local present = table.concat(composers.lines(composer.bufnr), '\n')
+  local text = earlier_prompts.step(composer.walk, by, present)
+  if text then insert_entry(n, composer, text) end
   return text ~= nil
 end
 

@@ -126,18 +126,18 @@ end
 
 ---@param base string from its `{` or `@{`
 local function variables(base)
-  local found = require('acp.features.prompts.composer.variables').completions(base)
+  local listed = require('acp.features.prompts.composer.variables').completions(base)
   return vim.tbl_map(
-    function(one)
+    function(variable)
       return {
         kind = 'variable',
-        name = one.name,
-        word = one.word,
-        label = one.word,
-        about = one.about,
+        name = variable.name,
+        word = variable.word,
+        label = variable.word,
+        about = variable.about,
       }
     end,
-    found
+    listed
   )
 end
 

@@ -39,8 +39,8 @@ end
 --- Return the composer's buffer, nil if it was never opened.
 ---@return integer|nil
 function M.bufnr(n)
-  local it = composers[n]
-  return it and vim.api.nvim_buf_is_valid(it.bufnr) and it.bufnr or nil
+  local composer = composers[n]
+  return composer and vim.api.nvim_buf_is_valid(composer.bufnr) and composer.bufnr or nil
 end
 
 ---@return string[]
@@ -71,9 +71,9 @@ end
 --- Return the text of composer `n`, also if its buffer is not loaded.
 ---@return string
 function M.text(n)
-  local it = composers[n]
-  local is_loaded = it and vim.api.nvim_buf_is_loaded(it.bufnr)
-  return table.concat(is_loaded and M.lines(it.bufnr) or unloaded[n] or {}, '\n')
+  local composer = composers[n]
+  local is_loaded = composer and vim.api.nvim_buf_is_loaded(composer.bufnr)
+  return table.concat(is_loaded and M.lines(composer.bufnr) or unloaded[n] or {}, '\n')
 end
 
 --- Keep the text of a buffer that is being unloaded.
@@ -92,8 +92,8 @@ end
 --- Return the lines attached to the next prompt of composer `n`.
 ---@return acp.Chip[]
 function M.chips(n)
-  local it = composers[n]
-  return vim.list_extend(attachments.chips(n), it and it.chips or {})
+  local composer = composers[n]
+  return vim.list_extend(attachments.chips(n), composer and composer.chips or {})
 end
 
 --- Return the delivery id of the unsent prompt of composer `n`, nil if it has none.

@@ -37,8 +37,8 @@ end
 --- ranges.
 ---@return string[]
 local function context_labels(n)
-  local it = composers.get(n) --[[@as acp.Composer]]
-  local text = table.concat(composers.lines(it.bufnr), '\n')
+  local composer = composers.get(n) --[[@as acp.Composer]]
+  local text = table.concat(composers.lines(composer.bufnr), '\n')
   local mentioned = text:find('@', 1, true)
       and require('acp.base.text.mentions').all(text, places.cwd())
     or { paths = {}, ranges = {} }
@@ -50,29 +50,34 @@ end
 
 --- Update the winbar of composer `n`.
 function M.update_bar(n)
-  local it = composers.get(n) --[[@as acp.Composer]]
-  require('acp.features.prompts.composer.bar').update(n, it.bufnr, it.begun, context_labels(n))
+  local composer = composers.get(n) --[[@as acp.Composer]]
+  require('acp.features.prompts.composer.bar').update(
+    n,
+    composer.bufnr,
+    composer.begun,
+    context_labels(n)
+  )
 end
 
 --- Draw the attachments below the text, the placeholder of an empty composer, and the winbar.
 function M.draw(n)
-  local it = composers.get(n)
-  if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
+  local composer = composers.get(n)
+  if not composer or not vim.api.nvim_buf_is_loaded(composer.bufnr) then return end
   M.update_bar(n)
-  vim.api.nvim_buf_clear_namespace(it.bufnr, ns, 0, -1)
+  vim.api.nvim_buf_clear_namespace(composer.bufnr, ns, 0, -1)
   local below = {}
   local function add(label) below[#below + 1] = { { '  + ' .. label, 'AcpAttachment' } } end
   vim.iter(chips_of.labels(composers.chips(n))):each(add)
   vim.iter(attachments.list(n)):map(attachments.label):each(add)
-  local count = vim.api.nvim_buf_line_count(it.bufnr)
+  local count = vim.api.nvim_buf_line_count(composer.bufnr)
   if #below > 0 then
-    vim.api.nvim_buf_set_extmark(it.bufnr, ns, count - 1, 0, { virt_lines = below })
+    vim.api.nvim_buf_set_extmark(composer.bufnr, ns, count - 1, 0, { virt_lines = below })
   end
-  suggestions.bind(n, it.bufnr, table.concat(composers.lines(it.bufnr), '\n'))
-  if count == 1 and composers.lines(it.bufnr)[1] == '' then
-    local width = width_of(it.bufnr)
+  suggestions.bind(n, composer.bufnr, table.concat(composers.lines(composer.bufnr), '\n'))
+  if count == 1 and composers.lines(composer.bufnr)[1] == '' then
+    local width = width_of(composer.bufnr)
     local words = suggestions.ghost_text(n, width) or placeholder(width)
-    vim.api.nvim_buf_set_extmark(it.bufnr, ns, 0, 0, {
+    vim.api.nvim_buf_set_extmark(composer.bufnr, ns, 0, 0, {
       virt_text = { { words, 'AcpPlaceholder' } },
       virt_text_pos = 'overlay',
     })

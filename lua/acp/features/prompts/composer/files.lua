@@ -124,10 +124,10 @@ end
 ---@return vim.fn.getbufinfo.ret.item[]
 local function buffers()
   local found = vim.fn.getbufinfo({ buflisted = 1 })
-  table.sort(found, function(one, other)
-    if one.changed ~= other.changed then return one.changed > other.changed end
-    if one.lastused ~= other.lastused then return one.lastused > other.lastused end
-    return one.bufnr < other.bufnr
+  table.sort(found, function(first, other)
+    if first.changed ~= other.changed then return first.changed > other.changed end
+    if first.lastused ~= other.lastused then return first.lastused > other.lastused end
+    return first.bufnr < other.bufnr
   end)
   return found
 end
@@ -188,9 +188,9 @@ local function recent(list, cwd)
   for i, name in ipairs(paths) do
     place[name] = i
   end
-  table.sort(paths, function(one, other)
-    if score[one] ~= score[other] then return score[one] > score[other] end
-    return place[one] < place[other]
+  table.sort(paths, function(first, other)
+    if score[first] ~= score[other] then return score[first] > score[other] end
+    return place[first] < place[other]
   end)
   return paths
 end

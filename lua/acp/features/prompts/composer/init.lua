@@ -61,11 +61,11 @@ end
 
 --- Record the composer's buffer in new sessions, and update the winbars and suggestions.
 local function on_state()
-  for n, it in pairs(composers.all()) do
+  for n, composer in pairs(composers.all()) do
     local session = state.get().sessions[n]
-    if vim.api.nvim_buf_is_valid(it.bufnr) then
-      if session and session.composer_bufnr ~= it.bufnr then
-        state.set_buffer(n, 'composer_bufnr', it.bufnr)
+    if vim.api.nvim_buf_is_valid(composer.bufnr) then
+      if session and session.composer_bufnr ~= composer.bufnr then
+        state.set_buffer(n, 'composer_bufnr', composer.bufnr)
       end
       decoration.update_bar(n)
       if suggestions.changed(n) then decoration.draw(n) end
@@ -104,8 +104,8 @@ end
 ---@return integer bufnr
 function M.ensure(n)
   require('acp.ui.highlights').define()
-  local it = composers.get(n)
-  if it and vim.api.nvim_buf_is_loaded(it.bufnr) then return it.bufnr end
+  local composer = composers.get(n)
+  if composer and vim.api.nvim_buf_is_loaded(composer.bufnr) then return composer.bufnr end
   if next(composers.all()) == nil then register() end
   local bufnr = vim.fn.bufadd(name_of(n))
   composers.set_buffer(n, bufnr)
@@ -123,9 +123,9 @@ end
 --- Return the session arguments of the verb `prompt`: this session, or a new one if it does not
 --- exist.
 local function target(n)
-  local it, sessions = composers.get(n), state.get().sessions
-  if it.begun or sessions[n] and not it.new then return { session = n } end
-  return { new = (it.new or next(sessions) ~= nil) or nil }
+  local composer, sessions = composers.get(n), state.get().sessions
+  if composer.begun or sessions[n] and not composer.new then return { session = n } end
+  return { new = (composer.new or next(sessions) ~= nil) or nil }
 end
 
 --- Send lines `first` to `last` (all by default) of composer `n` and remove them from it.
@@ -133,29 +133,33 @@ end
 ---@param last? integer 1-based, inclusive
 ---@param now? boolean whether to send it before all queued prompts
 function M.send(n, first, last, now)
-  local it = composers.get(n)
-  local lines = vim.api.nvim_buf_get_lines(it.bufnr, (first or 1) - 1, last or -1, false)
+  local composer = composers.get(n)
+  local lines = vim.api.nvim_buf_get_lines(composer.bufnr, (first or 1) - 1, last or -1, false)
   if composers.is_blank(lines) then
     return require('acp.base.notify').show('info', 'nothing_to_send')
   end
   local text = table.concat(lines, '\n')
-  local args =
-    vim.tbl_extend('error', context.prompt(text, it.chips, n, nil, it.foreign), target(n))
+  local args = vim.tbl_extend(
+    'error',
+    context.prompt(text, composer.chips, n, nil, composer.foreign),
+    target(n)
+  )
   args.composer = n
   args.now = now
-  local whole = (first or 1) <= 1 and (last or #lines) >= vim.api.nvim_buf_line_count(it.bufnr)
+  local whole = (first or 1) <= 1
+    and (last or #lines) >= vim.api.nvim_buf_line_count(composer.bufnr)
   args.delivery = whole and composers.draft_id(n) or nil
   if not require('acp.features.prompts.delivery').send(n, args) then return end
   composers.forget_draft_id(n)
   require('acp.base.signals').emit('prompt_written', n, text)
   require('acp.features.prompts.earlier_prompts').add(text)
-  local draft = it.walk.at > 0 and it.walk.written[0] or ''
-  it.walk, it.new = require('acp.features.prompts.earlier_prompts').walk(), false
-  it.chips = {}
-  if whole then it.foreign = {} end
-  require('acp.features.prompts.composer.popup').leave(it.bufnr)
-  vim.api.nvim_buf_set_lines(it.bufnr, (first or 1) - 1, last or -1, false, {})
-  vim.bo[it.bufnr].modified = false
+  local draft = composer.walk.at > 0 and composer.walk.written[0] or ''
+  composer.walk, composer.new = require('acp.features.prompts.earlier_prompts').walk(), false
+  composer.chips = {}
+  if whole then composer.foreign = {} end
+  require('acp.features.prompts.composer.popup').leave(composer.bufnr)
+  vim.api.nvim_buf_set_lines(composer.bufnr, (first or 1) - 1, last or -1, false, {})
+  vim.bo[composer.bufnr].modified = false
   if draft:match('%S') then M.return_prompt(n, draft) end
 end
 
@@ -235,26 +239,26 @@ end
 
 --- Start the agent and its session when the composer opens, so that commands and modes are known
 --- before the first prompt. The winbar shows an error.
-local function begin(n, it)
+local function begin(n, composer)
   local cwd, host = places.cwd(), require('acp.base.host')
-  if it.begun or state.get().sessions[n] or cwd == '' or not host.is_usable() then return end
-  it.begun = host.notify('begin', { n = n, cwd = cwd })
-  it.new = it.new and not it.begun
+  if composer.begun or state.get().sessions[n] or cwd == '' or not host.is_usable() then return end
+  composer.begun = host.notify('begin', { n = n, cwd = cwd })
+  composer.new = composer.new and not composer.begun
 end
 
 --- Frame operation: move the text of composer `n`, whose session has ended, to composer `m`.
 ---@param n integer
 ---@param m integer
 function M.move(n, m)
-  local it, window = composers.get(n), require('acp.ui.window')
-  if not it or not vim.api.nvim_buf_is_loaded(it.bufnr) then return end
+  local composer, window = composers.get(n), require('acp.ui.window')
+  if not composer or not vim.api.nvim_buf_is_loaded(composer.bufnr) then return end
   local bufnr, current = M.ensure(m), vim.api.nvim_get_current_win()
   composers.set_text(bufnr, composers.text(n), composers.is_empty(bufnr) and -1 or 0)
-  vim.list_extend(composers.get(m).chips, it.chips)
-  it.chips = {}
+  vim.list_extend(composers.get(m).chips, composer.chips)
+  composer.chips = {}
   attachments.restore(m, attachments.list(n), attachments.chips(n))
   composers.get(m).begun = true
-  for _, win in ipairs(vim.fn.win_findbuf(it.bufnr)) do
+  for _, win in ipairs(vim.fn.win_findbuf(composer.bufnr)) do
     local cursor = vim.api.nvim_win_get_cursor(win)
     window.replace(
       win,
@@ -263,9 +267,9 @@ function M.move(n, m)
     )
     vim.api.nvim_win_set_cursor(win, cursor)
   end
-  it.begun = nil
+  composer.begun = nil
   attachments.clear(n)
-  composers.set_text(it.bufnr, '')
+  composers.set_text(composer.bufnr, '')
 end
 
 ---@class acp.ComposeOpts
@@ -281,11 +285,11 @@ function M.open(opts)
   opts = opts or {}
   local n = opts.session or (opts.new and state.next()) or state.default_session()
   local bufnr = M.ensure(n)
-  local it = composers.get(n)
-  it.new = it.new or opts.new or false
+  local composer = composers.get(n)
+  composer.new = composer.new or opts.new or false
   if opts.range then
     local range = opts.range
-    table.insert(it.chips, chips_of.create(range.bufnr, range.first, range.last))
+    table.insert(composer.chips, chips_of.create(range.bufnr, range.first, range.last))
     require('acp.base.signals').emit('draft_changed')
   end
   local emit = require('acp.base.signals').emit
@@ -293,7 +297,7 @@ function M.open(opts)
   local cwd = places.cwd()
   -- The start of git takes longer than everything else here: do it when the window is drawn.
   vim.defer_fn(function() require('acp.features.prompts.composer.files').warm(cwd) end, 0)
-  begin(n, it)
+  begin(n, composer)
   require('acp.ui.window').when_free(function()
     emit('composer_shown', n)
     local win = windows.enter(n, bufnr)

@@ -64,8 +64,8 @@ end
 ---@return integer|nil kind
 local function kind_of(node)
   if not node:named() then return nil end
-  for _, one in ipairs(NODES) do
-    if node:type():find(one[1], 1, true) then return one[2] end
+  for _, known_node in ipairs(NODES) do
+    if node:type():find(known_node[1], 1, true) then return known_node[2] end
   end
 end
 

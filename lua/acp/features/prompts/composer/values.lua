@@ -141,7 +141,7 @@ local function last_terminal()
     end,
     vim.fn.getbufinfo({ bufloaded = 1 })
   )
-  table.sort(terminals, function(one, other) return one.lastused > other.lastused end)
+  table.sort(terminals, function(first, other) return first.lastused > other.lastused end)
   return terminals[1] and terminals[1].bufnr
 end
 

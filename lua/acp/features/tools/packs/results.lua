@@ -8,8 +8,8 @@ M.LIMIT = 100
 ---@param required? string[]
 function M.schema(properties, required)
   local found = {}
-  for name, one in pairs(properties) do
-    found[name] = { type = one[1], description = one[2] }
+  for name, property in pairs(properties) do
+    found[name] = { type = property[1], description = property[2] }
   end
   return { type = 'object', properties = found, required = required, additionalProperties = false }
 end
