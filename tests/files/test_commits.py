@@ -117,7 +117,7 @@ async def test_a_commit_during_a_check_counts(
         await workspace.begin()
         await workspace.write(path, "one\nTWO\n")
         await workspace.end()
-        name = "acp_nvim.files.checkpoints.git_store.moves_after"
+        name = "acp_nvim.files.checkpoints.git_history.moves_after"
 
         def read(log: Path, commit: str) -> list[HeadMove] | None:
             found = moves_after(log, commit)

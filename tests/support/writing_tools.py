@@ -27,7 +27,7 @@ from acp_nvim.tools.changing.change_ports import (
     ProposedChanges,
 )
 from acp_nvim.tools.changing.changes import Changes
-from acp_nvim.tools.changing.writing import writing_tools as all_tools
+from acp_nvim.tools.own_tools import writing_tools as all_tools
 from acp_nvim.tools.ports import Answer
 from acp_nvim.tools.server.tool import Call, ToolError, ToolResult
 from tests.support.fake_neovim import FakeNeovim

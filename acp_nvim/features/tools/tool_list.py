@@ -8,12 +8,11 @@ from acp_nvim.app import Host
 from acp_nvim.nvim.language_servers import NvimDocuments, NvimLanguageServers
 from acp_nvim.nvim.tool_editor import ToolEditor
 from acp_nvim.tools.asking.read_file import read_tool
-from acp_nvim.tools.asking.reading import reading_tools
 from acp_nvim.tools.asking.searcher import ProgramSearcher
 from acp_nvim.tools.changing.change_ports import Permissions
 from acp_nvim.tools.changing.changes import Changes
-from acp_nvim.tools.changing.writing import writing_tools
 from acp_nvim.tools.files import ToolFiles
+from acp_nvim.tools.own_tools import reading_tools, writing_tools
 from acp_nvim.tools.server.tool import Tool
 
 

@@ -75,21 +75,21 @@ class Landing:
         self._busy.discard(worktree.id)
         self._worktrees.claims.end_alone(worktree.id)
 
-    def _is_working(self, worktree: Worktree) -> bool:
-        sessions = [session.session for session in self._worktrees.sessions(worktree)]
-        return any(session.is_running or session.own_turn or session.queue for session in sessions)
+    def _busy_session(self, worktree: Worktree) -> Session | None:
+        """Return a session that works in a worktree or has prompts for it."""
+        sessions = (conversation.session for conversation in self._worktrees.sessions(worktree))
+        busy = (s for s in sessions if s.is_running or s.own_turn or s.queue)
+        return next(busy, None)
 
     async def _is_quiet(self, worktree: Worktree) -> bool:
         """Return whether no session works in a worktree and all its text is saved.
 
         Otherwise tell the user why it cannot land.
         """
-        host = self._host
-        for conversation in self._worktrees.sessions(worktree):
-            session = conversation.session
-            if session.is_running or session.own_turn or session.queue:
-                host.echo("warn", words.NOT_LANDED_BUSY.format(session=session.n))
-                return False
+        host, session = self._host, self._busy_session(worktree)
+        if session is not None:
+            host.echo("warn", words.NOT_LANDED_BUSY.format(session=session.n))
+            return False
         unsaved = [path for path in await host.buffers.unsaved() if worktree.contains(path)]
         if unsaved:
             files = list_names(sorted(unsaved), worktree.path, NAMED)
@@ -222,7 +222,7 @@ class Landing:
     def on_frame(self) -> None:
         """Remove the worktrees whose landed files are decided."""
         for worktree in list(self._undecided.values()):
-            is_idle = worktree.id not in self._busy and not self._is_working(worktree)
+            is_idle = worktree.id not in self._busy and self._busy_session(worktree) is None
             if is_idle and not self._pending(worktree):
                 self._unwatch(worktree)
                 self._host.tasks.start_soon(self._remove_if_done, worktree.id)
@@ -230,7 +230,7 @@ class Landing:
     async def _remove_if_done(self, id: str) -> None:
         """Remove a worktree if no changes are left in it."""
         worktree = self._worktrees.records.get(id)
-        if worktree is None or id in self._busy or self._is_working(worktree):
+        if worktree is None or id in self._busy or self._busy_session(worktree) is not None:
             return
         if self._pending(worktree):
             return

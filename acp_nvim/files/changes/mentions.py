@@ -124,15 +124,6 @@ class Mentions:
                 )
 
 
-class _Lexer(shlex.shlex):
-    """Lexer for words and operators of a shell, without comments."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text, posix=True, punctuation_chars=True)
-        self.whitespace_split = True
-        self.commenters = ""
-
-
 def words(text: str, nested: int = MAX_NESTED) -> set[str]:
     """Return the words of a command, including those of quoted commands in it."""
     parsed = {_unescape(word) for word in _WORD.findall(text)}

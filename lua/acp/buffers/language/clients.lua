@@ -15,6 +15,26 @@ local function error_text(err)
   return (vim.trim(tostring(text)):gsub('%s+', ' '):sub(1, 300))
 end
 
+--- Call functions at events of a client in a buffer.
+---@param client vim.lsp.Client
+---@param bufnr integer
+---@param callbacks table<string, fun(data: table)> by event
+---@return fun() stop
+local function watch(client, bufnr, callbacks)
+  local autocmds = {} ---@type integer[]
+  for event, callback in pairs(callbacks) do
+    local function handle(args)
+      if args.data.client_id == client.id then callback(args.data) end
+    end
+    table.insert(autocmds, require('acp.base.autocmds').in_buffer(bufnr, event, handle))
+  end
+  return function()
+    for _, autocmd in ipairs(autocmds) do
+      pcall(api.nvim_del_autocmd, autocmd)
+    end
+  end
+end
+
 --- Send a request to one server. `done(err, result)` is called once, unless the returned function
 --- cancels the request first. When Neovim sends a request of the same method itself, it cancels all
 --- others and drops the answer. Then the request is sent again.
@@ -26,15 +46,12 @@ end
 ---@param done fun(err?: string, result?: any)
 ---@return fun() cancel
 function M.ask(client, method, params, bufnr, limit_ms, done)
-  local id, is_over, timer
-  local autocmds = {} ---@type integer[]
+  local id, is_over, timer, stop_watching
 
   local function stop()
     is_over = true
     if not timer:is_closing() then timer:close() end
-    for _, autocmd in ipairs(autocmds) do
-      pcall(api.nvim_del_autocmd, autocmd)
-    end
+    stop_watching()
   end
   local function finish(err, result)
     if is_over then return end
@@ -57,19 +74,15 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
     if id then compat.lsp_cancel(client, id) end
     finish(('gave no answer within %g s'):format(limit_ms / 1000))
   end, limit_ms)
-  local function on(event, callback)
-    local function handle(args)
-      if args.data.client_id == client.id then callback(args.data) end
-    end
-    table.insert(autocmds, require('acp.base.autocmds').in_buffer(bufnr, event, handle))
-  end
-  on('LspDetach', function() finish('has stopped') end)
-  on('LspRequest', function(data)
-    if data.request_id ~= id or data.request.type ~= 'complete' then return end
-    vim.schedule(function()
-      if id == data.request_id then vim.defer_fn(send, RETRY_MS) end
-    end)
-  end)
+  stop_watching = watch(client, bufnr, {
+    LspDetach = function() finish('has stopped') end,
+    LspRequest = function(data)
+      if data.request_id ~= id or data.request.type ~= 'complete' then return end
+      vim.schedule(function()
+        if id == data.request_id then vim.defer_fn(send, RETRY_MS) end
+      end)
+    end,
+  })
   send()
   return function()
     if is_over then return end

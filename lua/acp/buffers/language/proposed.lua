@@ -121,19 +121,23 @@ end
 
 local run
 
---- Wait for the server's diagnostics of the document's present text, then call `done(diagnostics)`,
---- with nil if there was no answer.
+--- Request the diagnostics of the document's present text.
 ---@param check acp.ProposalCheck
-local function await_diagnostics(check, done)
-  local document = check.document --[[@as acp.HiddenDocument]]
-  if require('acp.base.compat').lsp_supports(check.client, PULL, check.near) then
-    local params = { textDocument = { uri = document.uri } }
-    local function answered(err, result)
-      done(not err and type(result) == 'table' and result.items or nil)
-    end
-    check.cancel = clients.ask(check.client, PULL, params, check.near, LIMIT_MS, answered)
-    return
+---@param done fun(diagnostics?: table[])
+local function request_diagnostics(check, done)
+  local params = { textDocument = { uri = check.document.uri } }
+  local function answered(err, result)
+    done(not err and type(result) == 'table' and result.items or nil)
   end
+  check.cancel = clients.ask(check.client, PULL, params, check.near, LIMIT_MS, answered)
+end
+
+--- Wait until the server has published the diagnostics of the document's present text, and no more
+--- follow.
+---@param check acp.ProposalCheck
+---@param done fun(diagnostics?: table[])
+local function await_publication(check, done)
+  local document = check.document --[[@as acp.HiddenDocument]]
   local latest, quiet, limit
   local function stop()
     document.on_diagnostics = function() end
@@ -155,6 +159,15 @@ local function await_diagnostics(check, done)
   check.cancel = stop
 end
 
+--- Get the diagnostics of the document's present text: nil if there was no answer.
+---@param check acp.ProposalCheck
+---@param done fun(diagnostics?: table[])
+local function get_diagnostics(check, done)
+  local can_pull = require('acp.base.compat').lsp_supports(check.client, PULL, check.near)
+  local get = can_pull and request_diagnostics or await_publication
+  get(check, done)
+end
+
 --- Get the diagnostics of both texts, the proposed one last.
 ---@param check acp.ProposalCheck
 ---@param done fun(base?: table[], proposed?: table[])
@@ -164,10 +177,10 @@ local function compare_texts(check, done)
     hidden.close(check.document)
     done(base, proposed)
   end
-  await_diagnostics(check, function(first)
+  get_diagnostics(check, function(first)
     if not file.base then return finish({}, first) end
     hidden.change(check.document, file.text)
-    await_diagnostics(check, function(second) finish(first, second) end)
+    get_diagnostics(check, function(second) finish(first, second) end)
   end)
 end
 

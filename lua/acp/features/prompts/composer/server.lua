@@ -208,6 +208,33 @@ local function encoding_of_client()
   return client and client.offset_encoding or CAPABILITIES.positionEncoding
 end
 
+--- Run a request. Nothing is called back before this function has returned.
+---@param cancels table<integer, fun()> of the requests without an answer, by id
+---@param id integer
+local function start_request(cancels, id, method, params, callback, notify_reply)
+  local cancel
+  local function answer(fn)
+    if not cancels[id] then return end
+    cancels[id] = nil
+    vim.schedule(function()
+      if notify_reply then notify_reply(id) end
+      fn()
+    end)
+  end
+  local function respond(err, result)
+    answer(function() callback(err, result) end)
+  end
+  cancels[id] = function()
+    if cancel then cancel() end
+    answer(function() end) -- as for a server in a process, a cancelled request has no result
+  end
+  if methods[method] then
+    cancel = methods[method](params, respond, encoding_of_client())
+  else
+    respond({ code = UNKNOWN_METHOD, message = 'acp does not know ' .. method })
+  end
+end
+
 --- Start the server for a client, in place of a process.
 ---@param dispatchers vim.lsp.rpc.Dispatchers
 ---@return vim.lsp.rpc.PublicClient
@@ -221,31 +248,6 @@ local function connect(dispatchers)
     dispatchers.on_exit(0, 0)
   end
 
-  --- Run a request. Nothing is called back before this function has returned.
-  local function start(id, method, params, callback, notify_reply)
-    local cancel
-    local function answer(fn)
-      if not cancels[id] then return end
-      cancels[id] = nil
-      vim.schedule(function()
-        if notify_reply then notify_reply(id) end
-        fn()
-      end)
-    end
-    local function respond(err, result)
-      answer(function() callback(err, result) end)
-    end
-    cancels[id] = function()
-      if cancel then cancel() end
-      answer(function() end) -- as for a server in a process, a cancelled request has no result
-    end
-    if methods[method] then
-      cancel = methods[method](params, respond, encoding_of_client())
-    else
-      respond({ code = UNKNOWN_METHOD, message = 'acp does not know ' .. method })
-    end
-  end
-
   local function request(method, params, callback, notify_reply)
     if is_closing then return false end
     last_id = last_id + 1
@@ -255,7 +257,7 @@ local function connect(dispatchers)
     elseif method == 'shutdown' then
       callback()
     else
-      start(last_id, method, params, callback, notify_reply)
+      start_request(cancels, last_id, method, params, callback, notify_reply)
     end
     return true, last_id
   end
