@@ -69,11 +69,8 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
         raise AgentStartError(wording.NO_COMMAND)
     name = argv[0]
     if not os.path.isdir(cwd):  # noqa: PTH112 - raises nothing
-        raise AgentStartError(
-            wording.CANNOT_START.format(
-                program=name, reason=wording.WHY_NO_DIRECTORY.format(folder=cwd)
-            )
-        )
+        reason = wording.WHY_NO_DIRECTORY.format(folder=cwd)
+        raise AgentStartError(wording.CANNOT_START.format(program=name, reason=reason))
     if name != Path(name).name:
         return _program_at(name, Path(cwd))
     path = shutil.which(name, path=env.get("PATH", os.defpath))
@@ -81,11 +78,8 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
         return str(Path(path).absolute())
     blocked = shutil.which(name, os.F_OK, env.get("PATH", os.defpath))
     if blocked is not None:
-        raise AgentStartError(
-            wording.CANNOT_START.format(
-                program=name, reason=wording.WHY_NOT_EXECUTABLE.format(file=blocked)
-            )
-        )
+        reason = wording.WHY_NOT_EXECUTABLE.format(file=blocked)
+        raise AgentStartError(wording.CANNOT_START.format(program=name, reason=reason))
     raise ProgramMissing(wording.CANNOT_START.format(program=name, reason=wording.WHY_NOT_ON_PATH))
 
 
@@ -112,9 +106,6 @@ def _program_at(name: str, cwd: Path) -> str:
             wording.CANNOT_START.format(program=name, reason=wording.WHY_DIRECTORY)
         )
     if os.path.exists(path):  # noqa: PTH110
-        raise AgentStartError(
-            wording.CANNOT_START.format(
-                program=name, reason=wording.WHY_NOT_EXECUTABLE.format(file=path)
-            )
-        )
+        reason = wording.WHY_NOT_EXECUTABLE.format(file=path)
+        raise AgentStartError(wording.CANNOT_START.format(program=name, reason=reason))
     raise ProgramMissing(wording.CANNOT_START.format(program=name, reason=wording.WHY_NO_FILE))

@@ -495,21 +495,26 @@ def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChang
         if change.before and change.before.is_stored
     ]
     contents = store.contents(wanted)
-    loaded: list[FileChange] = []
-    for change in changes:
-        before = _side_before(change.before, contents.get(change.path))
-        if change.before is not None and before is None:
-            continue
-        after = present(change.path)
-        if isinstance(after, bytes) and (
-            link := _replaced_link(change.before, contents.get(change.path))
-        ):
-            loaded.append(FileChange(change.path, None, after, link=link))
-            continue
-        if before != after or not change.has_same_bytes:  # otherwise it has changed back
-            executable = change.before is not None and bool(change.before.mode & 0o100)
-            loaded.append(FileChange(change.path, before, after, executable))
-    return loaded
+    loaded = (_file_change(change, contents.get(change.path)) for change in changes)
+    return [change for change in loaded if change is not None]
+
+
+def _file_change(change: Change, data: bytes | None) -> FileChange | None:
+    """Return a change with the contents of both sides; None if the old one is lost.
+
+    Return None also for a file that has changed back. ``data`` are the stored bytes.
+    """
+    before = _side_before(change.before, data)
+    if change.before is not None and before is None:
+        return None
+    after = present(change.path)
+    link = _replaced_link(change.before, data) if isinstance(after, bytes) else None
+    if link is not None:
+        return FileChange(change.path, None, after, link=link)
+    if before == after and change.has_same_bytes:
+        return None
+    executable = change.before is not None and bool(change.before.mode & 0o100)
+    return FileChange(change.path, before, after, executable)
 
 
 def _replaced_link(blob: Blob | None, target: bytes | None) -> Link | None:

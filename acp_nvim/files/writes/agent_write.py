@@ -78,7 +78,7 @@ def cancel_check(session: AgentSession) -> CheckCancelled:
 
 
 class CompletedWrite(msgspec.Struct, frozen=True):
-    """Completed write."""
+    """Texts before and after a write, and its result on disk."""
 
     before: Text | None
     """Text before; None if there was no such file."""

@@ -78,7 +78,7 @@ class ToolCall(Struct, eq=False):
         self.shown_by = own_call
 
     def call_user_tool(self, name: str) -> None:
-        """Mark it as a call of this tool of the user."""
+        """Record that the call runs a tool that the user has defined."""
         self.user_tool = name
 
     def record_end(self, turn: int) -> None:

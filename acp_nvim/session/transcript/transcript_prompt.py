@@ -155,7 +155,10 @@ def _text(parts: Iterable[Part]) -> str:
 
 
 def _block(block: schema.ContentBlock) -> str:
-    """Return a description of a block, with the text of editor state, which has no other source."""
+    """Return a description of a block.
+
+    The text of variables and buffers is included, because no file has it.
+    """
     match block:
         case schema.ResourceLink():
             return f"\n[attached: {block.uri}]\n"

@@ -47,12 +47,12 @@ end
 ---@param all? boolean include workspaces that have only a journal
 ---@return string[] roots
 local function workspaces_above(path, all)
-  local found = {}
+  local roots = {}
   while true do
     local has_data = M.has(path, 'pending') or all and M.has(path, 'journal')
-    if has_data and not opened[path] then found[#found + 1] = path end
+    if has_data and not opened[path] then roots[#roots + 1] = path end
     local parent = vim.fs.dirname(path)
-    if parent == path or not parent then return found end
+    if parent == path or not parent then return roots end
     path = parent
   end
 end

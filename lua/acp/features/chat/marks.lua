@@ -234,7 +234,7 @@ function M.at(chat, row)
   return data and as_table(data)
 end
 
---- Return the question whose card has a row.
+--- Return the question whose card contains a row.
 ---@param chat acp.Chat
 ---@return string?
 function M.question(chat, row) return (M.at(chat, row) or {}).decision end

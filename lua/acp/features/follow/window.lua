@@ -274,7 +274,7 @@ local function start(win)
   show_label(followed)
 end
 
---- Follow again after a pause.
+--- End the pause of a window that follows.
 ---@param state acp.FollowedWindow
 local function resume(state)
   state.active, state.at = true, position_of(state.win)

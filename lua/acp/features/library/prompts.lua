@@ -114,8 +114,8 @@ end
 ---@return string[]
 function M.names() return require('acp.base.sorted_keys')(M.all()) end
 
---- Return whether the user has agreed to a prompt of the project for good. The host writes the file
---- (`acp_nvim/agent/serving/consent.py`).
+--- Return whether the user has agreed to a prompt of the project permanently. The host writes the
+--- file (`acp_nvim/agent/serving/consent.py`).
 ---@param prompt acp.Prompt
 function M.is_trusted(prompt)
   local stored = require('acp.base.read_file')(vim.fn.stdpath('data') .. '/acp/prompts.json')

@@ -25,7 +25,8 @@ local function at_lines(first, last, fn)
   return items
 end
 
---- Files by 'filetype' of the list: the marked ones, or those of the lines.
+--- Functions by 'filetype' of a list. Each returns the marked files, or those of the lines `first`
+--- to `last`.
 ---@type table<string, fun(first: integer, last: integer): (string|acp.AttachItem)[]>
 local lists = {}
 

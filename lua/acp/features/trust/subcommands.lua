@@ -14,10 +14,14 @@ local function set(level) subcommand.notify('trust', { level = level }) end
 --- Choose the trust in the current session.
 local function choose()
   local choices, session = require('acp.ui.choices'), require('acp.base.valid_names').session()
-  local now = session and session.trust or 'off'
+  local current = session and session.trust or 'off'
   local list = vim.tbl_map(
     function(level)
-      return { label = choices.label(level, WORDS[level]), value = level, current = level == now }
+      return {
+        label = choices.label(level, WORDS[level]),
+        value = level,
+        current = level == current,
+      }
     end,
     LEVELS
   )
