@@ -110,21 +110,30 @@ def trim(database: Database, days: float, size: int) -> None:
     """
     with database.transaction() as sql:
         sql.execute("DELETE FROM blames WHERE updated < ?", (time.time() - days * DAY_S,))
-        room, dropped = size // SHARE, list[str]()
-        for path, size in sql.execute(
-            "SELECT path, length(lines) + length(runs) FROM blames ORDER BY updated DESC"
-        ).fetchall():
-            room -= size
-            if room < 0:
-                dropped.append(path)
-        sql.executemany("DELETE FROM blames WHERE path = ?", [(path,) for path in dropped])
-        rows = sql.execute("SELECT runs FROM blames").fetchall()
-        used = {author for (runs,) in rows for _, author in _RUNS.decode(unpack(runs))}
-        unused = [
-            (number,) for (number,) in sql.execute("SELECT id FROM authors") if number not in used
-        ]
-        sql.executemany("DELETE FROM authors WHERE id = ?", unused)
+        _drop_oldest(sql, size // SHARE)
+        _drop_unused_authors(sql)
         sql.execute("UPDATE authors SET words = '' WHERE session NOT IN (SELECT id FROM sessions)")
+
+
+def _drop_oldest(sql: sqlite3.Connection, room: int) -> None:
+    """Remove the oldest files if all need more than ``room`` bytes."""
+    dropped: list[str] = []
+    for path, size in sql.execute(
+        "SELECT path, length(lines) + length(runs) FROM blames ORDER BY updated DESC"
+    ).fetchall():
+        room -= size
+        if room < 0:
+            dropped.append(path)
+    sql.executemany("DELETE FROM blames WHERE path = ?", [(path,) for path in dropped])
+
+
+def _drop_unused_authors(sql: sqlite3.Connection) -> None:
+    """Remove authors without lines."""
+    rows = sql.execute("SELECT runs FROM blames").fetchall()
+    used = {author for (runs,) in rows for _, author in _RUNS.decode(unpack(runs))}
+    known = sql.execute("SELECT id FROM authors").fetchall()
+    unused = [(number,) for (number,) in known if number not in used]
+    sql.executemany("DELETE FROM authors WHERE id = ?", unused)
 
 
 # -- reading --------------------------------------------------------------------------------------

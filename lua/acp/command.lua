@@ -54,20 +54,20 @@ local GROUPS = { 'Talk', 'Decide', 'Review', 'Sessions', 'Help' }
 ---@return table<string, integer>
 local function states()
   local state = require('acp.base.state')
-  local found, sessions = {}, state.get().sessions
-  if #state.get().elicitations > 0 then found.asked = 1 end
+  local present, sessions = {}, state.get().sessions
+  if #state.get().elicitations > 0 then present.asked = 1 end
   for _, session in pairs(sessions) do
     for _, list in ipairs({ 'permissions', 'elicitations', 'questions' }) do
-      if #(session[list] or {}) > 0 then found.asked = 1 end
+      if #(session[list] or {}) > 0 then present.asked = 1 end
     end
     if session.status == 'running' then
-      found.running = 3
+      present.running = 3
     elseif #(session.queue or {}) > 0 then
-      found.waits = 4
+      present.waits = 4
     end
   end
-  if #state.edits() > 0 then found.edits = 2 end
-  return found
+  if #state.edits() > 0 then present.edits = 2 end
+  return present
 end
 
 ---@class acp.MenuRow

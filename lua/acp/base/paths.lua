@@ -114,8 +114,8 @@ local function expand_special(path)
   local modifiers = path:match('^:[%a~.:]*', at) or ''
   local rest = path:sub(at + #modifiers)
   if rest ~= '' and rest:sub(1, 1) ~= '/' then return path end
-  local found = vim.fn.expand(name .. modifiers)
-  return found ~= '' and found .. rest or path
+  local expanded = vim.fn.expand(name .. modifiers)
+  return expanded ~= '' and expanded .. rest or path
 end
 
 --- Expand `%`, `~` and `$NAME` in a typed path.
@@ -162,15 +162,15 @@ function M.completions(lead)
   local head = lead:sub(1, #(masked:match('^.*/') or ''))
   local start = M.unquote(lead:sub(#head + 1))
   local folder = head == '' and vim.fn.getcwd() or M.resolve_typed(head)
-  local found = {}
+  local completions = {}
   for _, name in ipairs(names_in(folder)) do
     local hidden = name:sub(1, 1) == '.' and start:sub(1, 1) ~= '.'
     if not hidden and vim.startswith(name, start) then
       local argument = head == '' and M.quote_argument(name) or M.quote_argument('/' .. name):sub(2)
-      found[#found + 1] = head .. argument
+      completions[#completions + 1] = head .. argument
     end
   end
-  return found
+  return completions
 end
 
 return M

@@ -27,11 +27,11 @@ function M.session(n) return state.sessions[n or state.current] end
 --- Return the pending edits of all sessions. Sessions may share a file.
 ---@return acp.Edit[]
 function M.edits()
-  local found = {}
+  local edits = {}
   for _, session in pairs(state.sessions) do
-    vim.list_extend(found, session.edits or {})
+    vim.list_extend(edits, session.edits or {})
   end
-  return found
+  return edits
 end
 
 --- Return the number of the current session, if any.

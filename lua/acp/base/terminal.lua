@@ -109,14 +109,14 @@ end
 ---@param fn fun(terminal: acp.Terminal|nil)
 function M.ask(fn)
   if not M.exists() then return fn(nil) end
-  local found ---@type acp.Terminal|nil
+  local terminal ---@type acp.Terminal|nil
   M.query(M.NAME_QUERY, function(response)
-    found = M.parse_response(response)
-    return found ~= nil
+    terminal = M.parse_response(response)
+    return terminal ~= nil
   end, function()
-    if found and found.name == 'tmux' and vim.env.TMUX_PANE then return ask_tmux(fn) end
-    local is_windows = not found and vim.env.WT_SESSION and not vim.env.TMUX
-    fn(is_windows and new_terminal('windows', unchanged) or found)
+    if terminal and terminal.name == 'tmux' and vim.env.TMUX_PANE then return ask_tmux(fn) end
+    local is_windows = not terminal and vim.env.WT_SESSION and not vim.env.TMUX
+    fn(is_windows and new_terminal('windows', unchanged) or terminal)
   end)
 end
 

@@ -48,9 +48,9 @@ function M.presets() return sorted_keys(require('acp.config').get().presets) end
 --- Return the names with which a session can start: those of agents and presets.
 ---@return string[]
 function M.agents_and_presets()
-  local found = vim.list_extend(M.agents(), M.presets())
-  table.sort(found)
-  return vim.fn.uniq(found)
+  local names = vim.list_extend(M.agents(), M.presets())
+  table.sort(names)
+  return vim.fn.uniq(names)
 end
 
 local chosen ---@type { name: string, options: table }|nil the choice of `:Acp agent`
@@ -72,13 +72,13 @@ function M.started() return sorted_keys(require('acp.base.state').get().agents o
 --- Return the ids of all advertised authentication methods.
 ---@return string[]
 function M.auth_methods()
-  local found = {}
+  local method_ids = {}
   for _, agent in pairs(require('acp.base.state').get().agents or {}) do
     for _, method in ipairs(agent.auth_methods or {}) do
-      found[method.id] = true
+      method_ids[method.id] = true
     end
   end
-  return sorted_keys(found)
+  return sorted_keys(method_ids)
 end
 
 ---@return string[]
@@ -106,14 +106,14 @@ function M.option_ids() return ids(M.config_options()) end
 --- Return the ids of the config options, and 'provider' if the agent supports providers.
 ---@return string[]
 function M.options_and_provider()
-  local found = M.option_ids()
+  local names = M.option_ids()
   local session, state = M.session(), require('acp.base.state').get()
   local agent = (state.agents or {})[session and session.agent or M.agent()]
   local has_providers = vim.tbl_get(agent or {}, 'capabilities', 'providers')
-  if has_providers and not vim.tbl_contains(found, 'provider') then
-    found[#found + 1] = 'provider'
+  if has_providers and not vim.tbl_contains(names, 'provider') then
+    names[#names + 1] = 'provider'
   end
-  return found
+  return names
 end
 
 --- Return the config option that selects the model.
@@ -154,8 +154,8 @@ end
 ---@return string[]
 function M.matching(list, lead)
   if lead == '' then return list end
-  local found = vim.tbl_filter(function(name) return vim.startswith(name, lead) end, list)
-  return #found > 0 and found or vim.fn.matchfuzzy(list, lead)
+  local matching = vim.tbl_filter(function(name) return vim.startswith(name, lead) end, list)
+  return #matching > 0 and matching or vim.fn.matchfuzzy(list, lead)
 end
 
 --- Return the numbers of the current session's checkpoints, newest first.
@@ -174,11 +174,11 @@ function M.files(lead) return require('acp.base.paths').completions(lead) end
 --- Return the absolute paths of all files with pending edits.
 ---@return string[]
 function M.pending_paths()
-  local found = {} ---@type table<string, true>
+  local paths = {} ---@type table<string, true>
   for _, edit in ipairs(require('acp.base.state').edits()) do
-    found[edit.path] = true
+    paths[edit.path] = true
   end
-  return sorted_keys(found)
+  return sorted_keys(paths)
 end
 
 --- Return completions that name files with pending edits, or any files if none matches.
@@ -186,14 +186,14 @@ end
 ---@return string[]
 function M.pending_files(lead)
   local argument = require('acp.base.paths').quote_argument
-  local found = {} ---@type table<string, true>
+  local completions = {} ---@type table<string, true>
   for _, path in ipairs(M.pending_paths()) do
     local name = argument(vim.fn.fnamemodify(path, ':.'))
-    found[vim.startswith(name, lead) and name or argument(path)] = true
+    completions[vim.startswith(name, lead) and name or argument(path)] = true
   end
   local names = vim.tbl_filter(
     function(name) return vim.startswith(name, lead) end,
-    vim.tbl_keys(found)
+    vim.tbl_keys(completions)
   )
   table.sort(names)
   return #names > 0 and names or M.files(lead)

@@ -44,17 +44,17 @@ end
 ---@return string|nil err
 function M.copy_file(bufnr, stat)
   local name = api.nvim_buf_get_name(bufnr)
-  local found = { new = stat == nil } ---@type acp.BackupCopy
-  if not stat or not is_overwritten(bufnr, name, stat) then return found end
+  local copy = { new = stat == nil } ---@type acp.BackupCopy
+  if not stat or not is_overwritten(bufnr, name, stat) then return copy end
   local beside = name .. vim.go.backupext
-  found.beside = not vim.go.backup and not uv.fs_lstat(beside) and beside or nil
-  found.copy = fn.tempname() -- in a private directory of this Neovim
-  local ok, err = uv.fs_copyfile(name, found.copy, { excl = true })
+  copy.beside = not vim.go.backup and not uv.fs_lstat(beside) and beside or nil
+  copy.copy = fn.tempname() -- in a private directory of this Neovim
+  local ok, err = uv.fs_copyfile(name, copy.copy, { excl = true })
   if not ok then
-    uv.fs_unlink(found.copy)
+    uv.fs_unlink(copy.copy)
     return nil, err
   end
-  return found
+  return copy
 end
 
 --- Restore the file after a failed write. If the path is no longer a regular file, leave it alone:

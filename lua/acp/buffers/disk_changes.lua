@@ -244,20 +244,20 @@ end
 --- Return the text of all loaded files with unsaved edits, each as `{ path, lines, eol }`.
 ---@param max_bytes? integer return nil if there are more
 function M.unsaved(max_bytes)
-  local found, bytes = {}, 0
+  local texts, bytes = {}, 0
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
     if name ~= '' and vim.bo[bufnr].buftype == '' and vim.bo[bufnr].modified then
       bytes = bytes + math.max(api.nvim_buf_get_offset(bufnr, api.nvim_buf_line_count(bufnr)), 0)
       if max_bytes and bytes > max_bytes then return nil end
-      found[#found + 1] = {
+      texts[#texts + 1] = {
         path = uv.fs_realpath(name) or require('acp.base.paths').absolute(name),
         lines = api.nvim_buf_get_lines(bufnr, 0, -1, false),
         eol = text.ends_with_newline(bufnr),
       }
     end
   end
-  return found
+  return texts
 end
 
 --- Save the buffers of these files as `:write` would, except those for which it would prompt.

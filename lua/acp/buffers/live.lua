@@ -295,12 +295,12 @@ end
 ---@param policy 'auto'|'always'|'never'
 ---@return table<string, string>
 function M.obstacles(paths, policy)
-  local found = vim.empty_dict()
+  local reasons = vim.empty_dict()
   for _, path in ipairs(paths) do
     local outcome, why = obstacle(path, policy)
-    if outcome and outcome ~= 'moved' and outcome ~= 'busy' then found[path] = why end
+    if outcome and outcome ~= 'moved' and outcome ~= 'busy' then reasons[path] = why end
   end
-  return found
+  return reasons
 end
 
 return M

@@ -104,10 +104,10 @@ end
 --- Return whether Neovim detects that the buffer's file changed. `choice` answers FileChangedShell,
 --- so no dialog is shown.
 local function probe(bufnr, choice)
-  local found = false
+  local has_changed = false
   M.probing = true
   local id = require('acp.base.autocmds').in_buffer(bufnr, 'FileChangedShell', function()
-    found = true
+    has_changed = true
     vim.v.fcs_choice = choice
   end)
   local function check() return M.run(bufnr, 'silent checktime ' .. bufnr) end
@@ -117,7 +117,7 @@ local function probe(bufnr, choice)
   assert(called, err)
   M.probing = false
   pcall(api.nvim_del_autocmd, id)
-  return found
+  return has_changed
 end
 
 --- Reload a clean buffer. If its file was created after the buffer, `:edit` is used because

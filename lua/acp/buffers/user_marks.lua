@@ -13,14 +13,14 @@ function M.run() action() end
 
 ---@return table<string, { [1]: integer, [2]: integer }> extmark and column by mark
 local function save_marks(bufnr)
-  local found = {}
+  local saved = {}
   for _, mark in ipairs({ '[', ']' }) do
     local lnum, col = unpack(api.nvim_buf_get_mark(bufnr, mark))
     if lnum > 0 and lnum <= api.nvim_buf_line_count(bufnr) then
-      found[mark] = { api.nvim_buf_set_extmark(bufnr, ns, lnum - 1, 0, {}), col }
+      saved[mark] = { api.nvim_buf_set_extmark(bufnr, ns, lnum - 1, 0, {}), col }
     end
   end
-  return found
+  return saved
 end
 
 local function restore_marks(bufnr, found)
@@ -39,11 +39,11 @@ end
 function M.keep(bufnr, edit, ...)
   if not api.nvim_buf_is_loaded(bufnr) then return edit(...) end
   local args, results = { n = select('#', ...), ... }, {}
-  local found = save_marks(bufnr)
+  local saved = save_marks(bufnr)
   action = function() results = { pcall(edit, unpack(args, 1, args.n)) } end
   local command = { cmd = 'lua', args = { "require('acp.buffers.user_marks').run()" } }
   api.nvim_cmd(vim.tbl_extend('error', command, { mods = { keepjumps = true } }), {})
-  if api.nvim_buf_is_loaded(bufnr) then restore_marks(bufnr, found) end
+  if api.nvim_buf_is_loaded(bufnr) then restore_marks(bufnr, saved) end
   if not results[1] then error(results[2], 0) end
   return unpack(results, 2, table.maxn(results))
 end

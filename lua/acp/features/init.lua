@@ -131,14 +131,14 @@ end
 --- Return the actions that features declare for a window; several may do so.
 ---@return table<string, acp.Action>
 local function own_actions(window)
-  local found = require('acp.ui.actions').windows[window] or {}
+  local declared = require('acp.ui.actions').windows[window] or {}
   for feature, declaration in declarations() do
     if vim.tbl_contains(declaration.windows or {}, window) then
       local keys = require('acp.features.' .. feature .. '.keys')[window]
-      found = vim.tbl_extend('error', found, keys)
+      declared = vim.tbl_extend('error', declared, keys)
     end
   end
-  return found
+  return declared
 end
 
 --- Return the actions of a kind of window, by name. Every window can show the list of its keys.

@@ -65,17 +65,17 @@ local function quote() return { { 0, 1, '▎' } } end
 ---@param text string
 ---@return acp.Concealed
 local function cells(text)
-  local found = {}
+  local listed = {}
   local between = text:match('^|[-:| ]+$') ~= nil
   for at in text:gmatch('()[|:-]') do
     local byte = text:sub(at, at)
     if byte == '|' and text:sub(at - 1, at - 1) ~= '\\' then
-      found[#found + 1] = { at - 1, at, between and '┼' or '│' }
+      listed[#listed + 1] = { at - 1, at, between and '┼' or '│' }
     elseif between and byte ~= '|' then
-      found[#found + 1] = { at - 1, at, '─' }
+      listed[#listed + 1] = { at - 1, at, '─' }
     end
   end
-  return found
+  return listed
 end
 
 --- Function that returns the concealed parts of a span, by its group.
@@ -139,11 +139,11 @@ function M.is_inline(group) return INLINE[group] ~= nil end
 ---@param last integer byte
 ---@return acp.Concealed
 function M.of(group, text, first, last)
-  local found = by_group[group](text:sub(first + 1, last))
-  for _, part in ipairs(found) do
+  local parts = by_group[group](text:sub(first + 1, last))
+  for _, part in ipairs(parts) do
     part[1], part[2] = part[1] + first, part[2] + first
   end
-  return found
+  return parts
 end
 
 --- Conceal the marks of a span in a row that is being drawn. At 'conceallevel' 3, which other

@@ -140,7 +140,7 @@ end
 ---@param part { top: integer, left: integer, bottom: integer, right: integer }
 ---@return { win: integer, rows: integer, columns: integer }[] with the size of the overlap
 local function overlaps(win, part)
-  local level, found = api.nvim_win_get_config(win).zindex or 0, {}
+  local level, overlapping = api.nvim_win_get_config(win).zindex or 0, {}
   for _, other in ipairs(api.nvim_tabpage_list_wins(0)) do
     local config = api.nvim_win_get_config(other)
     local is_above = other ~= win and config.relative ~= '' and config.zindex >= level
@@ -149,11 +149,11 @@ local function overlaps(win, part)
       local rows = math.min(part.bottom, area.bottom) - math.max(part.top, area.top) + 1
       local columns = math.min(part.right, area.right) - math.max(part.left, area.left) + 1
       if rows > 0 and columns > 0 then
-        found[#found + 1] = { win = other, rows = rows, columns = columns }
+        overlapping[#overlapping + 1] = { win = other, rows = rows, columns = columns }
       end
     end
   end
-  return found
+  return overlapping
 end
 
 local BAR = 2 -- columns of a scroll bar at most

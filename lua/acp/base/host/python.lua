@@ -18,8 +18,8 @@ function M.root()
   local folder = vim.fs.dirname(debug.getinfo(1, 'S').source:sub(2))
   local own = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(folder))))
   if vim.uv.fs_stat(own .. '/pyproject.toml') then return own end
-  local found = vim.api.nvim_get_runtime_file('acp_nvim/__main__.py', false)[1]
-  return found and vim.fs.dirname(vim.fs.dirname(found)) or own
+  local main = vim.api.nvim_get_runtime_file('acp_nvim/__main__.py', false)[1]
+  return main and vim.fs.dirname(vim.fs.dirname(main)) or own
 end
 
 --- Return whether the repository is writable. It is not if a distribution or Nix installed it.

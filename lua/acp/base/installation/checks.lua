@@ -68,11 +68,11 @@ local function needed_packages()
   if require('acp.base.settings.addresses').has_any(agents) then
     list = list .. project:match('\nremote = (%b[])')
   end
-  local found = {}
+  local needed = {}
   for name, version in list:gsub('(%w)%[[%w,]+%]', '%1'):gmatch('"([%w_-]+)>=([%d.]+)"') do
-    found[name] = version
+    needed[name] = version
   end
-  return found
+  return needed
 end
 
 --- Return the versions of Python and of packages, as found by the interpreter.
@@ -322,16 +322,16 @@ end
 --- Report the worktrees that have not landed.
 local function worktrees()
   local folder = vim.fn.stdpath('data') .. '/acp/worktrees'
-  local found = {} ---@type string[]
+  local waiting = {} ---@type string[]
   for _, file in ipairs(vim.fn.glob(folder .. '/*.json', true, true)) do
     local text = require('acp.base.read_file')(file)
     local ok, record = pcall(vim.json.decode, text or '')
     local path = ok and type(record) == 'table' and record.path
-    if path and vim.uv.fs_stat(path) then found[#found + 1] = vim.fn.fnamemodify(path, ':~') end
+    if path and vim.uv.fs_stat(path) then waiting[#waiting + 1] = vim.fn.fnamemodify(path, ':~') end
   end
-  if #found > 0 then
-    local count = #found == 1 and '1 worktree waits' or ('%d worktrees wait'):format(#found)
-    health.info(('%s for :Acp land: %s'):format(count, table.concat(found, ', ')))
+  if #waiting > 0 then
+    local count = #waiting == 1 and '1 worktree waits' or ('%d worktrees wait'):format(#waiting)
+    health.info(('%s for :Acp land: %s'):format(count, table.concat(waiting, ', ')))
   end
 end
 

@@ -44,8 +44,8 @@ local function run_program(options_of_agents)
   local ok, job = pcall(vim.system, argv, opts)
   if not ok then return nil, tostring(job) end
   local result = job:wait(M.patience_ms)
-  local good, found = pcall(vim.json.decode, result and result.stdout or '')
-  if good then return found end
+  local good, outcomes = pcall(vim.json.decode, result and result.stdout or '')
+  if good then return outcomes end
   local lines = vim.split(vim.trim(result and result.stderr or ''), '\n')
   return nil, lines[#lines]
 end
@@ -60,13 +60,13 @@ function M.run(health)
     health.warn(('%s: %s'):format(name, problem))
   end
   if not next(remote.agents) then return end
-  local found, problem = run_program(remote)
-  if not found then
+  local outcomes, problem = run_program(remote)
+  if not outcomes then
     health.error('They cannot be tried: ' .. problem)
     return
   end
-  for _, name in ipairs(require('acp.base.sorted_keys')(found)) do
-    local program = found[name]
+  for _, name in ipairs(require('acp.base.sorted_keys')(outcomes)) do
+    local program = outcomes[name]
     health[program.ok and 'ok' or 'warn'](('%s: %s'):format(name, program.text))
   end
 end

@@ -38,8 +38,8 @@ end
 --- Return an error if a scheme looks like a misspelled built-in one. Any other name may belong to a
 --- custom transport.
 local function hint(scheme)
-  local found = nearest.hint(scheme, schemes)
-  return found ~= '' and ('an address of ws, wss, http or https%s'):format(found) or nil
+  local near = nearest.hint(scheme, schemes)
+  return near ~= '' and ('an address of ws, wss, http or https%s'):format(near) or nil
 end
 
 --- Return an address without its user, password and query, which may be secrets.

@@ -278,16 +278,16 @@ local checks = {
 
 --- Return the full paths of the option names that are valid below `prefix` ('' or 'files.').
 local function names_at(prefix)
-  local found = {} ---@type table<string, true>
+  local names = {} ---@type table<string, true>
   for _, name in ipairs(prefix == '' and { 'agents', 'keymaps', 'presets' } or {}) do
-    found[name] = true
+    names[name] = true
   end
   for path in pairs(checks) do
     if vim.startswith(path, prefix) then
-      found[prefix .. path:sub(#prefix + 1):match('^[^.]+')] = true
+      names[prefix .. path:sub(#prefix + 1):match('^[^.]+')] = true
     end
   end
-  return sorted_keys(found)
+  return sorted_keys(names)
 end
 
 --- Return a mistake in the combination of an agent's fields, or nil.

@@ -26,11 +26,11 @@ end
 ---@param keys table<string, any>
 ---@return table<string, true>
 local function actions_of(keys)
-  local found = { help = true }
+  local actions = { help = true }
   for _, value in pairs(keys) do
-    found[M.parts(value)] = true
+    actions[M.parts(value)] = true
   end
-  return found
+  return actions
 end
 
 ---@param known table<string, true>

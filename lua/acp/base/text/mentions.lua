@@ -69,14 +69,14 @@ end
 --- Return all mentions (`@path`) in a text.
 ---@return acp.Mention[]
 local function all_mentions(text, cwd)
-  local found = {}
+  local mentions = {}
   local masked = paths_of.hide_quoted(' ' .. text) -- a mention follows a blank
   for at in masked:gmatch('%s()@[^%s{]') do
     local path, name, lines = mentioned_file(text:sub(at, at + LONGEST), cwd)
-    found[#found + 1] =
+    mentions[#mentions + 1] =
       { path = path, name = name, lines = lines, first = at - 1, last = at - 1 + #name }
   end
-  return found
+  return mentions
 end
 
 ---@class acp.MentionedFiles
@@ -87,35 +87,35 @@ end
 --- Return the files, directories and lines that a text mentions, each once.
 ---@return acp.MentionedFiles
 function M.all(text, cwd)
-  local found, seen = { paths = {}, ranges = {}, missing = {} }, {}
+  local mentioned, seen = { paths = {}, ranges = {}, missing = {} }, {}
   for _, mention in ipairs(all_mentions(text, cwd)) do
     local path, lines = mention.path, mention.lines
     local key = path and (lines and ('%s:%d-%d'):format(path, lines.first, lines.last) or path)
     if not path then
-      table.insert(found.missing, '@' .. mention.name)
+      table.insert(mentioned.missing, '@' .. mention.name)
     elseif not seen[key] then
       seen[key] = true
       if lines then
-        table.insert(found.ranges, { path = path, first = lines.first, last = lines.last })
+        table.insert(mentioned.ranges, { path = path, first = lines.first, last = lines.last })
       else
-        table.insert(found.paths, path)
+        table.insert(mentioned.paths, path)
       end
     end
   end
-  return found
+  return mentioned
 end
 
 --- Return the paths that a text mentions, without their lines. The files need not exist.
 ---@param text string
 ---@return string[]
 function M.names(text)
-  local found = {}
+  local names = {}
   local masked = paths_of.hide_quoted(' ' .. text) -- a mention follows a blank
   for first, last in masked:gmatch('%s()@[^%s{]%S*()') do
     local name = paths_of.unquote(text:sub(first, last - 2))
-    found[#found + 1] = name:gsub('[.,:;!?)%]]+$', ''):gsub(':%d+%-?%d*$', '')
+    names[#names + 1] = name:gsub('[.,:;!?)%]]+$', ''):gsub(':%d+%-?%d*$', '')
   end
-  return found
+  return names
 end
 
 --- Return the mention at a column of a line, if it names a file or a directory.

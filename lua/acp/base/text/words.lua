@@ -23,7 +23,7 @@ local function joined(lines) return #lines > 0 and table.concat(lines, '\n') .. 
 ---@return acp.Pair[]
 local function pairs_of(old, new)
   if #old == 1 and #new == 1 then return { { 1, 1 } } end
-  local found = {}
+  local line_pairs = {}
   local blocks = diff(joined(old), joined(new), {
     result_type = 'indices',
     linematch = M.MAX_LINES,
@@ -32,10 +32,10 @@ local function pairs_of(old, new)
     ipairs(blocks --[[@as integer[][] ]])
   do
     for i = 0, math.min(block[2], block[4]) - 1 do
-      found[#found + 1] = { block[1] + i, block[3] + i }
+      line_pairs[#line_pairs + 1] = { block[1] + i, block[3] + i }
     end
   end
-  return found
+  return line_pairs
 end
 
 --- Split a line into words, runs of blanks and single other characters. UTF-8 sequences stay whole.

@@ -97,10 +97,10 @@ end
 ---@param only? integer id of the only client to return
 ---@return vim.lsp.Client[]
 function M.supporting(bufnr, method, only)
-  local found = vim.lsp.get_clients({ bufnr = bufnr, id = only })
+  local attached = vim.lsp.get_clients({ bufnr = bufnr, id = only })
   return vim.tbl_filter(
     function(client) return compat.lsp_supports(client, method, bufnr) end,
-    found
+    attached
   )
 end
 
@@ -178,11 +178,11 @@ end
 ---@param done fun(clients?: vim.lsp.Client[], why?: string)
 ---@return fun() cancel
 function M.wait(bufnr, wait, done)
-  local found = M.supporting(bufnr, wait.method, wait.only)
-  local is_over = #found > 0 or wait.only ~= nil
+  local supporting = M.supporting(bufnr, wait.method, wait.only)
+  local is_over = #supporting > 0 or wait.only ~= nil
   if is_over then
-    local why = #found == 0 and why_no_client(bufnr, wait.method) or nil
-    done(#found > 0 and found or nil, why)
+    local why = #supporting == 0 and why_no_client(bufnr, wait.method) or nil
+    done(#supporting > 0 and supporting or nil, why)
     return function() end
   end
   local attached
@@ -196,8 +196,8 @@ function M.wait(bufnr, wait, done)
   local function check()
     if is_over then return end
     if not api.nvim_buf_is_loaded(bufnr) then return finish(nil, 'the buffer was closed') end
-    found = M.supporting(bufnr, wait.method)
-    if #found > 0 then finish(found) end
+    supporting = M.supporting(bufnr, wait.method)
+    if #supporting > 0 then finish(supporting) end
   end
   local function give_up()
     check()

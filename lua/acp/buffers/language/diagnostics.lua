@@ -38,20 +38,20 @@ end
 ---@param question acp.DiagnosticsQuestion
 ---@return { [1]: string, [2]: integer, [3]: table<integer, integer> }[]
 local function files(question)
-  local found = {}
+  local listed = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local counts = api.nvim_buf_is_valid(bufnr) and vim.diagnostic.count(bufnr) or {}
     if next(counts) ~= nil then
       local path = path_of(bufnr)
       local wanted = path and (question.path == path or not question.path)
       if wanted and (question.path or is_below(path, question.roots)) then
-        found[#found + 1] = { path, bufnr, counts }
+        listed[#listed + 1] = { path, bufnr, counts }
       end
       slices.check()
     end
   end
-  table.sort(found, function(a, b) return a[1] < b[1] end)
-  return found
+  table.sort(listed, function(a, b) return a[1] < b[1] end)
+  return listed
 end
 
 --- Return a key that equal diagnostics share. It does not contain the position, which edits change.
@@ -135,26 +135,26 @@ function M.forget(session) starts[session] = nil end
 
 --- Return the diagnostics of a file that were added, and the present count of each key.
 local function added_diagnostics(file, before, question)
-  local found, counts = {}, {}
+  local added, counts = {}, {}
   local list = api.nvim_buf_is_valid(file[2]) and raw_diagnostics.get(file[2]) or {}
   raw_diagnostics.each(list, function(item)
     if item.severity > question.severity then return end
     local name = key(item)
     counts[name] = (counts[name] or 0) + 1
-    if counts[name] > (before[name] or 0) then found[#found + 1] = item end
+    if counts[name] > (before[name] or 0) then added[#added + 1] = item end
   end)
-  return found, counts
+  return added, counts
 end
 
 --- Return those earlier diagnostics of a file that are gone now.
 local function removed(path, before, counts, question)
-  local found, n = {}, 0
+  local gone, n = {}, 0
   for name, count in pairs(before) do
     n = n + 1
     if n % 250 == 0 then slices.check() end
     local severity, source, message = unpack(vim.split(name, '\0', { plain = true }))
     for _ = (counts[name] or 0) + 1, tonumber(severity) <= question.severity and count or 0 do
-      found[#found + 1] = {
+      gone[#gone + 1] = {
         path = path,
         severity = SEVERITIES[tonumber(severity)],
         source = source ~= '' and source or nil,
@@ -162,7 +162,7 @@ local function removed(path, before, counts, question)
       }
     end
   end
-  return found
+  return gone
 end
 
 --- Return the diagnostics that a turn has added and removed.
@@ -198,27 +198,27 @@ end
 
 --- Return the buffers with language servers, updated from their files.
 local function buffers_with_servers(question)
-  local found = {}
+  local bufnrs = {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     if api.nvim_buf_is_loaded(bufnr) and #vim.lsp.get_clients({ bufnr = bufnr }) > 0 then
       local path = path_of(bufnr)
       if path and is_below(path, question.roots) then
-        found[#found + 1] = require('acp.buffers.live').buffer(path)
+        bufnrs[#bufnrs + 1] = require('acp.buffers.live').buffer(path)
       end
     end
   end
-  return found
+  return bufnrs
 end
 
 --- Return the names of the servers that have not published diagnostics for the last change.
 local function silent_servers(bufnrs)
-  local found = {}
+  local names = {}
   for _, bufnr in ipairs(bufnrs) do
     for _, client in ipairs(api.nvim_buf_is_loaded(bufnr) and publications.silent(bufnr) or {}) do
-      found[client.name] = true
+      names[client.name] = true
     end
   end
-  return require('acp.base.sorted_keys')(found)
+  return require('acp.base.sorted_keys')(names)
 end
 
 --- Wait for the servers of these buffers, then reply.

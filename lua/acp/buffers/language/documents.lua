@@ -8,19 +8,19 @@ local hidden = require('acp.buffers.language.hidden')
 --- of those servers.
 ---@return table<string, { tick: integer, version?: integer, clients: integer[] }>
 function M.loaded()
-  local found = vim.empty_dict()
+  local documents = vim.empty_dict()
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local path = api.nvim_buf_is_loaded(bufnr) and require('acp.base.places').real_path(bufnr)
     if path then
       local clients = vim.lsp.get_clients({ bufnr = bufnr })
-      found[path] = {
+      documents[path] = {
         tick = api.nvim_buf_get_changedtick(bufnr),
         version = #clients > 0 and vim.lsp.util.buf_versions[bufnr] or nil,
         clients = vim.tbl_map(function(client) return client.id end, clients),
       }
     end
   end
-  return found
+  return documents
 end
 
 --- Return the diagnostics of servers for these rows of a file (0-based, inclusive), as LSP
@@ -28,7 +28,7 @@ end
 ---@return table[]
 function M.diagnostics(path, first, last)
   local bufnr = hidden.buffer(path)
-  local found = {}
+  local originals = {}
   for _, diagnostic in
     ipairs(bufnr and require('acp.buffers.language.raw_diagnostics').get(bufnr) or {})
   do
@@ -38,10 +38,10 @@ function M.diagnostics(path, first, last)
       and diagnostic.lnum <= last
       and (diagnostic.end_lnum or diagnostic.lnum) >= first
     then
-      found[#found + 1] = original
+      originals[#originals + 1] = original
     end
   end
-  return found
+  return originals
 end
 
 local function options(bufnr)
@@ -83,8 +83,8 @@ end
 function M.format(reply, question)
   local bufnr, why = hidden.buffer(question.path, question.session)
   if not bufnr then return reply(nil, why) end
-  local found = formatters(bufnr)
-  if #found == 0 then return reply(vim.empty_dict()) end
+  local usable = formatters(bufnr)
+  if #usable == 0 then return reply(vim.empty_dict()) end
   local range = question.range
     and {
       start = { question.range[1] + 1, 0 },
@@ -93,7 +93,7 @@ function M.format(reply, question)
   local how = { exclusive = false, dry_run = false, undojoin = false }
   require('conform.runner').format_lines_async(
     bufnr,
-    found,
+    usable,
     range,
     question.lines,
     how,

@@ -65,10 +65,10 @@ local function by_program(reply, program, question)
       local why = vim.trim(ended.stderr or ''):sub(1, 300)
       return reply(nil, ('equalprg: %s'):format(why ~= '' and why or 'code ' .. ended.code))
     end
-    local found = vim.split((ended.stdout:gsub('\n$', '')), '\n', { plain = true })
-    if not range then return reply({ lines = found }) end
+    local formatted = vim.split((ended.stdout:gsub('\n$', '')), '\n', { plain = true })
+    if not range then return reply({ lines = formatted }) end
     local all = vim.list_slice(question.lines, 1, range[1])
-    vim.list_extend(all, found)
+    vim.list_extend(all, formatted)
     vim.list_extend(all, question.lines, range[2] + 2)
     reply({ lines = all, ranged = true })
   end)

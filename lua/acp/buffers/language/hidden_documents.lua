@@ -49,8 +49,8 @@ local numbers = 0
 ---@param uri any
 ---@return integer|nil
 function M.number(uri)
-  local found = type(uri) == 'string' and uri:match('/acp_proposed_(%d+)_[^/]*$')
-  return found and tonumber(found) or nil
+  local digits = type(uri) == 'string' and uri:match('/acp_proposed_(%d+)_[^/]*$')
+  return digits and tonumber(digits) or nil
 end
 
 --- Return the version of a document that is open in Neovim.
@@ -141,13 +141,13 @@ end
 --- Return the versions of all documents of a client.
 ---@param client vim.lsp.Client
 local function document_versions(client)
-  local found = {}
+  local versions = {}
   for bufnr in pairs(client.attached_buffers) do
     if api.nvim_buf_is_valid(bufnr) then
-      found[vim.uri_from_bufnr(bufnr)] = vim.lsp.util.buf_versions[bufnr]
+      versions[vim.uri_from_bufnr(bufnr)] = vim.lsp.util.buf_versions[bufnr]
     end
   end
-  return found
+  return versions
 end
 
 ---@class acp.HiddenDocumentHooks

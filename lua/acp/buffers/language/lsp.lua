@@ -112,30 +112,30 @@ end
 --- once, under one of its buffers.
 ---@return table<integer, vim.lsp.Client[]>
 local function servers_for(roots, method)
-  local found, seen = {}, {}
+  local servers, seen = {}, {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local path = api.nvim_buf_is_loaded(bufnr) and vim.uv.fs_realpath(api.nvim_buf_get_name(bufnr))
     local inside = path and require('acp.base.paths').is_below(path, roots)
     for _, client in ipairs(inside and clients.supporting(bufnr, method) or {}) do
       if not seen[client.id] then
         seen[client.id] = true
-        found[bufnr] = vim.list_extend(found[bufnr] or {}, { client })
+        servers[bufnr] = vim.list_extend(servers[bufnr] or {}, { client })
       end
     end
   end
-  return found
+  return servers
 end
 
 ---@param question acp.LspQuestion
 local function ask_all(reply, question)
-  local found = servers_for(question.roots, question.method)
-  if next(found) == nil then
+  local servers = servers_for(question.roots, question.method)
+  if next(servers) == nil then
     return reply(
       nil,
       'no language server that knows ' .. question.method .. ' runs here: name a path'
     )
   end
-  return ask(found, question, reply)
+  return ask(servers, question, reply)
 end
 
 --- Ask the servers of a file. Reply with a list of `Answer` of acp_nvim.tools.ports.

@@ -54,14 +54,14 @@ end
 ---@return string filetype
 local function servers_of(file)
   local bufnr = require('acp.buffers.loaded').buffer(file.path)
-  local found = bufnr and vim.lsp.get_clients({ bufnr = bufnr }) or {}
+  local servers = bufnr and vim.lsp.get_clients({ bufnr = bufnr }) or {}
   local filetype = bufnr and vim.bo[bufnr].filetype
   if not filetype or filetype == '' then
     local lines = vim.split(file.text:sub(1, 2000), '\n')
     filetype = vim.filetype.match({ filename = file.path, contents = lines }) or ''
   end
-  if #found == 0 and filetype ~= '' then
-    found = vim.tbl_filter(
+  if #servers == 0 and filetype ~= '' then
+    servers = vim.tbl_filter(
       function(client) return serves_file(client, file.path, filetype) end,
       vim.lsp.get_clients()
     )
@@ -69,7 +69,7 @@ local function servers_of(file)
   return vim.tbl_filter(function(client)
     local at, answers = attached_buffer(client, bufnr), (timeouts[client.id] or 0) < MAX_TIMEOUTS
     return answers and at ~= nil and require('acp.base.compat').lsp_supports(client, OPEN, at)
-  end, found),
+  end, servers),
     bufnr,
     filetype
 end
@@ -217,7 +217,7 @@ end
 ---@return acp.ProposalCheck[]
 ---@return integer|nil bufnr
 local function checks(file)
-  local found, bufnr, filetype = servers_of(file)
+  local servers, bufnr, filetype = servers_of(file)
   local created = vim.tbl_map(function(client)
     local at, language = attached_buffer(client, bufnr), client.get_language_id
     return { ---@type acp.ProposalCheck
@@ -227,7 +227,7 @@ local function checks(file)
       language = language and language(at, filetype) or filetype,
       attempts = 0,
     }
-  end, found)
+  end, servers)
   return created, bufnr
 end
 

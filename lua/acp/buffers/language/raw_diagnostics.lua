@@ -16,10 +16,10 @@ function M.get(bufnr, opts)
   if not package.loaded['vim.diagnostic'] then return {} end
   local copy = vim.deepcopy
   rawset(vim, 'deepcopy', identity) -- only during the next line, in which no other code runs
-  local ok, found = pcall(vim.diagnostic.get, bufnr, opts)
+  local ok, diagnostics = pcall(vim.diagnostic.get, bufnr, opts)
   rawset(vim, 'deepcopy', copy)
-  if not ok then error(found, 0) end
-  return found
+  if not ok then error(diagnostics, 0) end
+  return diagnostics
 end
 
 --- Call `each` for every item of a list, in a job of `acp.base.slices`.
@@ -40,17 +40,17 @@ local function is_before(a, b) return a.lnum < b.lnum or a.lnum == b.lnum and a.
 ---@param most integer
 ---@return vim.Diagnostic[]
 function M.first(list, most)
-  local found = {}
+  local first = {}
   M.each(list, function(diagnostic)
-    if #found >= most and not (most > 0 and is_before(diagnostic, found[most])) then return end
-    local at = #found + 1
-    while at > 1 and is_before(diagnostic, found[at - 1]) do
+    if #first >= most and not (most > 0 and is_before(diagnostic, first[most])) then return end
+    local at = #first + 1
+    while at > 1 and is_before(diagnostic, first[at - 1]) do
       at = at - 1
     end
-    table.insert(found, at, diagnostic)
-    found[most + 1] = nil
+    table.insert(first, at, diagnostic)
+    first[most + 1] = nil
   end)
-  return found
+  return first
 end
 
 return M

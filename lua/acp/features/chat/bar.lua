@@ -15,11 +15,11 @@ local timer ---@type uv.uv_timer_t|nil
 
 ---@param parts (string|nil)[] with gaps
 local function join(parts)
-  local found = {}
+  local present = {}
   for i = 1, table.maxn(parts) do
-    found[#found + 1] = parts[i]
+    present[#present + 1] = parts[i]
   end
-  return notify.one_line(table.concat(found, ' · '))
+  return notify.one_line(table.concat(present, ' · '))
 end
 
 --- Return the use of the context, `1%` or `34k`, and whether it is nearly full.

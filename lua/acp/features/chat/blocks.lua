@@ -93,13 +93,13 @@ local function tool_code(chat, row, source)
       local _, col = group_of(chat, block.first + i - 1)
       cols[i], texts[i] = col or 0, line:sub((col or 0) + 1)
     end
-    local found = languages.colours(texts, filetype)
-    for i, spans in pairs(found or {}) do
+    local by_line = languages.colours(texts, filetype)
+    for i, spans in pairs(by_line or {}) do
       for n = 1, #spans, 3 do
         spans[n], spans[n + 1] = spans[n] + cols[i], spans[n + 1] + cols[i]
       end
     end
-    return found
+    return by_line
   end
   return { first = first, last = last, decorate = colours }
 end
@@ -201,7 +201,7 @@ local function diff_block(chat, row)
   )
   if not first then return end
   local function colours(_, block, lines)
-    local rows, found = {}, {}
+    local rows, coloured = {}, {}
     for i, line in ipairs(lines) do
       local group, col = group_of(chat, block.first + i - 1)
       if not DIFF[group] then return end
@@ -212,11 +212,11 @@ local function diff_block(chat, row)
     if filetype then
       local old, old_at = lines_of_side(rows, ' -')
       local new, new_at = lines_of_side(rows, ' +')
-      add_side(found, rows, old_at, languages.colours(old, filetype), ' ')
-      add_side(found, rows, new_at, languages.colours(new, filetype))
+      add_side(coloured, rows, old_at, languages.colours(old, filetype), ' ')
+      add_side(coloured, rows, new_at, languages.colours(new, filetype))
     end
-    mark_words(found, rows)
-    return found
+    mark_words(coloured, rows)
+    return coloured
   end
   return { first = first, last = last, decorate = colours }
 end
@@ -264,14 +264,14 @@ local function decorate_block(chat, block)
   if not api.nvim_buf_is_loaded(bufnr) then return end
   local lines = api.nvim_buf_get_lines(bufnr, block.first, block.last + 1, false)
   local mark = api.nvim_buf_set_extmark(bufnr, ns, block.first, 0, {})
-  local found = block.decorate(chat, block, lines)
+  local decorated = block.decorate(chat, block, lines)
   if not api.nvim_buf_is_loaded(bufnr) then return end
   local first = api.nvim_buf_get_extmark_by_id(bufnr, ns, mark, {})[1]
   if not first then return end
   api.nvim_buf_del_extmark(bufnr, ns, mark)
   local now = api.nvim_buf_get_lines(bufnr, first, first + #lines, false)
   if not vim.deep_equal(now, lines) then return end
-  for line, spans in pairs(found or {}) do
+  for line, spans in pairs(decorated or {}) do
     chat.colours[first + line] = spans
   end
   redraw(bufnr, first, first + #lines - 1)

@@ -16,8 +16,8 @@ end
 --- Return the id of the question whose card is under the cursor.
 ---@return string?
 function M.decision()
-  local found = target()
-  return found and found.decision
+  local at_cursor = target()
+  return at_cursor and at_cursor.decision
 end
 
 --- Kinds of targets without an action of their own: <CR> toggles their fold.
@@ -41,28 +41,28 @@ function M.act()
     vim.cmd('foldopen')
     require('acp.ui.win').reveal(folded, last)
   end
-  local found, chat = target()
+  local at_cursor, chat = target()
   if folded == vim.fn.line('.') then
     return
-  elseif not found or FOLDS[found.kind] then
+  elseif not at_cursor or FOLDS[at_cursor.kind] then
     if folded < 0 then toggle_fold() end
-  elseif found.kind == 'file' then
-    require('acp.ui.jump').to(found.path, found.line, chat.n)
-  elseif found.kind == 'url' then
-    vim.ui.open(found.url)
+  elseif at_cursor.kind == 'file' then
+    require('acp.ui.jump').to(at_cursor.path, at_cursor.line, chat.n)
+  elseif at_cursor.kind == 'url' then
+    vim.ui.open(at_cursor.url)
   else
     require('acp.ui.report').allow_focus()
-    require('acp.base.host').notify('open', { session = chat.n, target = found })
+    require('acp.base.host').notify('open', { session = chat.n, target = at_cursor })
   end
 end
 
 --- A double click: choose the option of a question, or do as <CR>. In text it selects a word.
 function M.click()
   require('acp.ui.actions').click(function()
-    local found = target()
-    if found and found.option then
-      require('acp.base.signals').emit('question_option_clicked', found.option)
-    elseif vim.fn.foldclosed('.') > 0 or found and not PLAIN[found.kind or 'none'] then
+    local at_cursor = target()
+    if at_cursor and at_cursor.option then
+      require('acp.base.signals').emit('question_option_clicked', at_cursor.option)
+    elseif vim.fn.foldclosed('.') > 0 or at_cursor and not PLAIN[at_cursor.kind or 'none'] then
       M.act()
     else
       return false
@@ -74,9 +74,9 @@ end
 ---@param at_line boolean whether to go to the line number after the name
 ---@param n integer? session of the window
 function M.open_file(at_line, n)
-  local found = target()
-  if found and found.kind == 'file' then
-    require('acp.ui.jump').to(found.path, at_line and found.line or nil, n)
+  local at_cursor = target()
+  if at_cursor and at_cursor.kind == 'file' then
+    require('acp.ui.jump').to(at_cursor.path, at_line and at_cursor.line or nil, n)
   else
     require('acp.ui.file_at_cursor').open(at_line, n)
   end
@@ -84,9 +84,9 @@ end
 
 --- Stop the tool call or the terminal under the cursor.
 function M.stop()
-  local found, chat = target()
+  local at_cursor, chat = target()
   if not chat then return end
-  require('acp.base.host').notify('stop_target', { session = chat.n, target = found })
+  require('acp.base.host').notify('stop_target', { session = chat.n, target = at_cursor })
 end
 
 --- Jump to the next (1) or previous (-1) turn of the chat in the current window.

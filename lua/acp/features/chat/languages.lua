@@ -116,17 +116,17 @@ local function by_treesitter(lines, lang)
   slices.rest()
   local tree = query and parse_in_slices(vim.treesitter.get_string_parser(text, lang), text)
   if not query or not tree then return end
-  local found, ids = {}, {}
+  local spans, ids = {}, {}
   for capture, node in query:iter_captures(tree:root(), text) do
     local name = query.captures[capture]
     if ids[capture] == nil then
       local is_drawn = not PLAIN[name] and name:sub(1, 1) ~= '_'
       ids[capture] = is_drawn and api.nvim_get_hl_id_by_name(('@%s.%s'):format(name, lang)) or false
     end
-    if ids[capture] then span(found, lines, node, ids[capture]) end
+    if ids[capture] then span(spans, lines, node, ids[capture]) end
     slices.check()
   end
-  return found
+  return spans
 end
 
 --- Add the syntax colours of a line of the current buffer.
@@ -162,18 +162,18 @@ local function by_syntax(lines, filetype)
     slices.rest()
   end
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
-  local found, line = {}, 1
+  local spans, line = {}, 1
   while line <= #lines and api.nvim_buf_is_valid(bufnr) do
     api.nvim_buf_call(bufnr, function()
       repeat
-        add_syntax(found, line, #lines[line])
+        add_syntax(spans, line, #lines[line])
         line = line + 1
       until line > #lines or slices.is_over()
     end)
     slices.rest()
   end
   if api.nvim_buf_is_valid(bufnr) then api.nvim_buf_set_lines(bufnr, 0, -1, false, {}) end
-  return found
+  return spans
 end
 
 --- Return the colours of a text, nil if its language is unknown.

@@ -243,16 +243,16 @@ function M.question(chat, row) return (M.at(chat, row) or {}).decision end
 ---@param chat acp.Chat
 ---@return table<string, { [1]: integer, [2]: integer }> by id: first and last line, 1-based
 local function cards(chat, first, last)
-  local has_start, found = {}, {}
+  local has_start, whole = {}, {}
   for row = first + 1, last + 1 do
     local data = chat.targets[row]
     local id = type(data) == 'table' and vim.fn.foldclosed(row) < 0 and data.decision
     if id then
       has_start[id] = has_start[id] or data.first and row
-      if has_start[id] and data.last then found[id] = { has_start[id], row } end
+      if has_start[id] and data.last then whole[id] = { has_start[id], row } end
     end
   end
-  return found
+  return whole
 end
 
 --- Return the questions whose whole cards are in these rows of a buffer, nil if it is no chat.

@@ -9,16 +9,16 @@ local ns = api.nvim_create_namespace('acp.chat.tables')
 ---@param line string
 ---@return integer[]
 local function ends(line)
-  local found, code = {}, false
+  local offsets, code = {}, false
   for at in line:gmatch('()[|`]') do
     if line:sub(at, at) == '`' then
       code = not code
     elseif not code and line:sub(at - 1, at - 1) ~= '\\' then
-      found[#found + 1] = at - 1
+      offsets[#offsets + 1] = at - 1
     end
   end
-  table.remove(found, 1)
-  return found
+  table.remove(offsets, 1)
+  return offsets
 end
 
 --- Return the screen width of a part of a row, without concealed text.

@@ -173,14 +173,14 @@ end
 ---@return integer|nil id
 function M.at_cursor()
   local bufnr, row = api.nvim_get_current_buf(), api.nvim_win_get_cursor(0)[1] - 1
-  local found ---@type integer|nil
+  local newest ---@type integer|nil
   for id, edit in pairs(edits) do
     local first, last = ranges.rows(edit.range)
     local is_in = first and row >= first and (row < last or row == first)
     local is_here = edit.bufnr == bufnr and edit.instruction and (edit.whole or is_in)
-    if is_here and id > (found or 0) then found = id end
+    if is_here and id > (newest or 0) then newest = id end
   end
-  return found
+  return newest
 end
 
 --- Frame operation: remove the mark of an edit that has ended.

@@ -82,33 +82,33 @@ local function of_project()
   local root = vim.uv.fs_realpath(require('acp.base.places').cwd())
   local folder = root and vim.fs.joinpath(root, FOLDER)
   if not folder or vim.uv.fs_realpath(folder) ~= folder then return {} end
-  local names, found = {}, {}
+  local names, prompts = {}, {}
   for name in vim.fs.dir(folder) do
     if name:match('^[^.%c].*%.md$') and #names < MAX_FILES then names[#names + 1] = name end
   end
   table.sort(names)
   for _, name in ipairs(names) do
-    found[#found + 1] = of_file(vim.fs.joinpath(folder, name))
+    prompts[#prompts + 1] = of_file(vim.fs.joinpath(folder, name))
   end
-  return found
+  return prompts
 end
 
 --- Return all prompts by name. If a prompt of the project has the name of another one, its name is
 --- that of its file.
 ---@return table<string, acp.Prompt>
 function M.all()
-  local found = {} ---@type table<string, acp.Prompt>
+  local prompts = {} ---@type table<string, acp.Prompt>
   for name, entry in pairs(require('acp.features.library.defaults')) do
-    found[name] = vim.tbl_extend('keep', { name = name }, entry)
+    prompts[name] = vim.tbl_extend('keep', { name = name }, entry)
   end
   for name, entry in pairs(require('acp.config').get().prompts) do
-    found[name] = entry and of_user(name, entry) or nil
+    prompts[name] = entry and of_user(name, entry) or nil
   end
   for _, prompt in ipairs(of_project()) do
-    if found[prompt.name] then prompt.name = prompt.name .. '.md' end
-    found[prompt.name] = found[prompt.name] or prompt
+    if prompts[prompt.name] then prompt.name = prompt.name .. '.md' end
+    prompts[prompt.name] = prompts[prompt.name] or prompt
   end
-  return found
+  return prompts
 end
 
 ---@return string[]
@@ -136,16 +136,16 @@ end
 --- Prompts of the project are included only after the user has agreed to them.
 ---@return { name: string, text: string }[]
 function M.insertable()
-  local all, found = M.all(), {}
+  local all, insertable = M.all(), {}
   for _, name in ipairs(require('acp.base.sorted_keys')(all)) do
     local prompt = all[name]
     if not prompt.file or M.is_trusted(prompt) then
       local text = prompt.text and M.whole(prompt)
-      found[#found + 1] =
+      insertable[#insertable + 1] =
         { name = name, text = text or require('acp.base.messages').prompt_function }
     end
   end
-  return found
+  return insertable
 end
 
 return M

@@ -52,7 +52,7 @@ end
 --- Return the sessions of a decoded file, without those that lack a value.
 ---@return acp.OtherSession[]
 local function sessions_of(file, pid)
-  local found = {}
+  local sessions = {}
   for _, session in ipairs(type(file.sessions) == 'table' and file.sessions or {}) do
     local is_whole = type(session.n) == 'number'
       and type(session.agent) == 'string'
@@ -68,10 +68,10 @@ local function sessions_of(file, pid)
       session.preset = type(session.preset) == 'string' and session.preset or nil
       local has_cost = type(session.cost) == 'table' and type(session.cost.amount) == 'number'
       session.cost = has_cost and session.cost or nil
-      found[#found + 1] = session
+      sessions[#sessions + 1] = session
     end
   end
-  return found
+  return sessions
 end
 
 --- Read the file of a Neovim. Return nil if it is from another machine or not readable.
@@ -105,19 +105,19 @@ local function is_running(neovim) return is_alive(neovim.host) and is_alive(neov
 --- Return the sessions of the Neovims that run. Remove the files of those that have ended.
 ---@return acp.OtherSession[]
 function M.sessions()
-  local found, running = {}, {}
+  local sessions, running = {}, {}
   for _, known in ipairs(neovims) do
     -- A new host of that Neovim may have replaced the file.
     local instance = is_running(known) and known or read(known.path)
     if instance and is_running(instance) then
       running[#running + 1] = instance
-      vim.list_extend(found, instance.sessions)
+      vim.list_extend(sessions, instance.sessions)
     else
       uv.fs_unlink(known.path)
     end
   end
   neovims = running
-  return found
+  return sessions
 end
 
 --- Watch the files, and call back after a change.

@@ -170,33 +170,31 @@ end
 ---@param sessions acp.OverviewSession[]
 ---@return table<string, true>
 local function workspaces(sessions)
-  local found = { [checkouts.of(vim.fn.getcwd(-1, -1)).repository] = true }
+  local repositories = { [checkouts.of(vim.fn.getcwd(-1, -1)).repository] = true }
   for _, session in ipairs(sessions) do
-    found[checkouts.of(session.cwd).repository] = true
+    repositories[checkouts.of(session.cwd).repository] = true
   end
-  return found
+  return repositories
 end
 
 --- Return all sessions: those of this Neovim by number, then those of others in the same
 --- repositories.
 ---@return acp.OverviewSession[]
 function M.all()
-  local live, found = {}, {}
+  local live, all = {}, {}
   local theirs = others.sessions()
   for _, other in ipairs(theirs) do
     live[other.key] = true
   end
   local sessions = require('acp.base.state').get().sessions
   for _, n in ipairs(require('acp.base.sorted_keys')(sessions)) do
-    if is_listed(sessions[n], live) then found[#found + 1] = own_session(n, sessions[n]) end
+    if is_listed(sessions[n], live) then all[#all + 1] = own_session(n, sessions[n]) end
   end
-  local here = workspaces(found)
+  local here = workspaces(all)
   for _, other in ipairs(theirs) do
-    if here[checkouts.of(other.cwd).repository] then
-      found[#found + 1] = session_elsewhere(other)
-    end
+    if here[checkouts.of(other.cwd).repository] then all[#all + 1] = session_elsewhere(other) end
   end
-  return found
+  return all
 end
 
 return M

@@ -246,8 +246,8 @@ local function are_same(some, other)
 end
 
 local function draw()
-  local bufnr, found = buffer(), windows()
-  if not bufnr or #found == 0 then return stop_watching() end
+  local bufnr, wins = buffer(), windows()
+  if not bufnr or #wins == 0 then return stop_watching() end
   local sessions = require('acp.features.overview.sessions').all()
   if not is_forced and are_same(sessions, drawn) then return end
   is_forced = false
@@ -255,13 +255,13 @@ local function draw()
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
     places[win] = place_of(win)
   end
-  page, drawn = require('acp.features.overview.page').build(sessions, layout(found)), sessions
+  page, drawn = require('acp.features.overview.page').build(sessions, layout(wins)), sessions
   write(bufnr, old)
   for win, place in pairs(places) do
     restore(win, place)
     if #page.lines < #old.lines then scroll_to_end(win) end
   end
-  vim.iter(found):each(set_winbar)
+  vim.iter(wins):each(set_winbar)
   if not vim.deep_equal(old.cards, page.cards) then emit('questions_drawn') end
   tick()
 end
@@ -423,15 +423,15 @@ end
 ---@return table<integer|string, { [1]: integer, [2]: integer }>|nil by id: first and last line
 function M.questions_in_rows(bufnr, first, last)
   if bufnr ~= buffer() then return nil end
-  local found = {}
+  local questions = {}
   for id, rows in pairs(page.cards) do
     local is_whole = first <= rows[1] and rows[2] <= last
     for row = rows[1], is_whole and rows[2] or -1 do
       is_whole = is_whole and vim.fn.foldclosed(row + 1) < 0
     end
-    if is_whole then found[id] = { rows[1] + 1, rows[2] + 1 } end
+    if is_whole then questions[id] = { rows[1] + 1, rows[2] + 1 } end
   end
-  return found
+  return questions
 end
 
 --- Hide the question of a session, or show it again.

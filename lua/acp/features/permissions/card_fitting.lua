@@ -64,9 +64,10 @@ local function shorten(lines, spans, width, rows, how)
     end
   end
   local share = long > 0 and math.max(math.floor((rows - short) / long), CUT) or math.huge
-  local found, cuts = {}, {} ---@type table<integer, { [1]: integer, [2]: integer, [3]: integer }>
+  local shortened = {}
+  local cuts = {} ---@type table<integer, { [1]: integer, [2]: integer, [3]: integer }>
   for i, line in ipairs(lines) do
-    found[i] = line
+    shortened[i] = line
     if needs[i] > share then
       -- Lines wrap at words, which may take a part of a row more.
       local cells = share * width - math.floor(width / 4)
@@ -75,7 +76,7 @@ local function shorten(lines, spans, width, rows, how)
       cells = cells - text_width(gap)
       local head = line:sub(1, fitting(line, math.ceil(cells * 0.6), 1)):gsub('%s+$', '')
       local tail = line:sub(#line - fitting(line, math.floor(cells * 0.4), -1) + 1):gsub('^%s+', '')
-      found[i] = head .. gap .. tail
+      shortened[i] = head .. gap .. tail
       cuts[i - 1] = { #head, #line - #tail, #head + #gap }
     end
   end
@@ -95,7 +96,7 @@ local function shorten(lines, spans, width, rows, how)
       end
     end
   end
-  return found, moved
+  return shortened, moved
 end
 
 --- Return the pieces of lines that fill `rows` screen rows from the first line down, or from the

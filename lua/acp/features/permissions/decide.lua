@@ -9,8 +9,8 @@ local function host(verb, args) require('acp.base.host').notify(verb, args) end
 ---@param options acp.PermissionOption[]
 ---@return string|nil optionId
 local function option_of_kind(options, kind)
-  local found = vim.iter(options):find(function(option) return option.kind == kind end)
-  return found and found.id
+  local first = vim.iter(options):find(function(option) return option.kind == kind end)
+  return first and first.id
 end
 
 ---@param options acp.PermissionOption[]

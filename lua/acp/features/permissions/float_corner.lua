@@ -157,8 +157,8 @@ end
 ---@return vim.api.keyset.win_config
 ---@return boolean nowhere whether it would cover the text around the cursor everywhere
 function M.place(width, height, win)
-  local clear, found = clear_area(win), largest_free_part(win)
-  local part = found or { top = 1, bottom = vim.o.lines, left = 1, right = vim.o.columns }
+  local clear, free = clear_area(win), largest_free_part(win)
+  local part = free or { top = 1, bottom = vim.o.lines, left = 1, right = vim.o.columns }
   local best, most = corner, room(corner, width, clear, part)
   for _, where in ipairs(ORDER) do
     local here = room(where, width, clear, part)
@@ -176,7 +176,7 @@ function M.place(width, height, win)
     width = width,
     height = math.max(math.min(height, most), least),
   },
-    not found or most < least
+    not free or most < least
 end
 
 --- Reset the corner, so that the next float opens at the top right.

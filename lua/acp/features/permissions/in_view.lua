@@ -35,8 +35,8 @@ end
 --- a long line may be out of view.
 ---@return table<string, true> by id
 local function questions_in_view(win)
-  local found = {}
-  if not may_show(win) or not vim.wo[win].wrap then return found end
+  local questions = {}
+  if not may_show(win) or not vim.wo[win].wrap then return questions end
   local cards = api.nvim_win_call(win, function()
     local first, last = vim.fn.line('w0') - 1, vim.fn.line('w$') - 1
     -- With 'smoothscroll' the beginning of the first line may be out of view.
@@ -45,9 +45,9 @@ local function questions_in_view(win)
   end)
   local are_covered = require('acp.ui.win').are_covered
   for id, lines in pairs(cards) do
-    if not are_covered(win, lines[1], lines[2], 'acppermission') then found[id] = true end
+    if not are_covered(win, lines[1], lines[2], 'acppermission') then questions[id] = true end
   end
-  return found
+  return questions
 end
 
 --- Return the question whose card is under the cursor of a chat, unless a closed fold or a float
@@ -82,30 +82,30 @@ end
 ---@param cards acp.Card[]
 ---@return 'here'|'beside'|nil
 function M.where(cards)
-  local found = questions_in_view(api.nvim_get_current_win())
+  local questions = questions_in_view(api.nvim_get_current_win())
   local about = whole_subject(cards)
-  if about then found[about] = true end
-  if all(found, cards) then return 'here' end
+  if about then questions[about] = true end
+  if all(questions, cards) then return 'here' end
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
-    found = vim.tbl_extend('force', found, questions_in_view(win))
+    questions = vim.tbl_extend('force', questions, questions_in_view(win))
   end
-  return all(found, cards) and 'beside' or nil
+  return all(questions, cards) and 'beside' or nil
 end
 
 --- Return the ids of the questions that the windows of this tab page show: whole cards that no
 --- float covers, the card of a chat under the cursor, and the subject of the current window.
 ---@return table<integer|string, true>
 function M.ids()
-  local found = {}
+  local ids = {}
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     if may_show(win) and not require('acp.ui.win').is_covered(win) then
-      found = vim.tbl_extend('force', found, questions_in_view(win))
+      ids = vim.tbl_extend('force', ids, questions_in_view(win))
     end
   end
   for _, id in pairs({ M.subject(), at_cursor() }) do
-    found[id] = true
+    ids[id] = true
   end
-  return found
+  return ids
 end
 
 return M

@@ -17,16 +17,16 @@ end
 ---@param preset acp.Preset
 ---@return string
 local function summary(preset)
-  local found = {}
+  local parts = {}
   for _, name in ipairs({ 'agent', 'model', 'mode' }) do
-    found[#found + 1] = preset[name]
+    parts[#parts + 1] = preset[name]
   end
   for _, name in ipairs(require('acp.base.sorted_keys')(preset.options or {})) do
-    found[#found + 1] = ('%s = %s'):format(name, preset.options[name])
+    parts[#parts + 1] = ('%s = %s'):format(name, preset.options[name])
   end
   local rules = #(preset.rules or {})
-  if rules > 0 then found[#found + 1] = rules == 1 and '1 rule' or rules .. ' rules' end
-  return table.concat(found, ', ')
+  if rules > 0 then parts[#parts + 1] = rules == 1 and '1 rule' or rules .. ' rules' end
+  return table.concat(parts, ', ')
 end
 
 local function choose()

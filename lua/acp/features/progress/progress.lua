@@ -14,12 +14,12 @@ end
 --- Return `waiting` if any session waits for the user, else `working` if any works, else `none`.
 ---@return acp.Progress
 local function state_to_show()
-  local activity, found = require('acp.ui.activity'), 'none'
+  local activity, state = require('acp.ui.activity'), 'none'
   for _, session in pairs(require('acp.base.state').get().sessions) do
     if activity.question_count(session) > 0 then return 'waiting' end
-    if session.status == 'running' or session.status == 'cancelling' then found = 'working' end
+    if session.status == 'running' or session.status == 'cancelling' then state = 'working' end
   end
-  return found
+  return state
 end
 
 ---@type table<string, fun(state: acp.Progress)> by way

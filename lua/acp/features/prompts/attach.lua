@@ -37,11 +37,11 @@ function M.attach(items)
   if not files[1] then return require('acp.base.notify').show('info', 'attach_none') end
   for _, item in ipairs(files) do
     local path = require('acp.base.paths').expand_home(item.path)
-    local found = vim.uv.fs_stat(path) ~= nil
-    local lines = found
+    local exists = vim.uv.fs_stat(path) ~= nil
+    local lines = exists
       and item.first
       and chips_of.of_file(path, item.first, item.last or item.first)
-    if not found or item.first and not lines then
+    if not exists or item.first and not lines then
       missing[#missing + 1] = item.path
     elseif lines then
       chips[#chips + 1] = lines

@@ -29,15 +29,15 @@ end
 ---@param ranges { path: string, first: integer, last: integer }[]
 ---@return acp.Chip[]
 function M.create_all(ranges)
-  local found = {}
+  local chips = {}
   for _, range in ipairs(ranges) do
     local nameless = tonumber(range.path:match('^nvim://buffer/(%d+)$'))
     local bufnr = nameless or vim.fn.bufexists(range.path) == 1 and vim.fn.bufadd(range.path) or -1
     if vim.api.nvim_buf_is_loaded(bufnr) and range.first <= vim.api.nvim_buf_line_count(bufnr) then
-      found[#found + 1] = M.create(bufnr, range.first, range.last)
+      chips[#chips + 1] = M.create(bufnr, range.first, range.last)
     end
   end
-  return found
+  return chips
 end
 
 --- Return the ranges that a text does not mention.

@@ -28,9 +28,9 @@ local function find_untyped(mentions, variables, foreign, cwd)
   local variables_of = require('acp.features.prompts.composer.variables')
   local in_foreign, named = {}, {} ---@type table<string, true>, table<string, true>
   for _, text in ipairs(foreign) do
-    local found = mentions_of.all(text, cwd)
-    local paths = vim.tbl_map(function(range) return range.path end, found.ranges)
-    for _, path in ipairs(vim.list_extend(paths, found.paths)) do
+    local mentioned = mentions_of.all(text, cwd)
+    local paths = vim.tbl_map(function(range) return range.path end, mentioned.ranges)
+    for _, path in ipairs(vim.list_extend(paths, mentioned.paths)) do
       in_foreign[path] = true
     end
     named = vim.tbl_extend('keep', named, variables_of.names_in(text))

@@ -78,15 +78,15 @@ end
 --- Return the prompts that no agent has received: those in the queues and those not yet confirmed.
 ---@return acp.StoredPrompt[]
 function M.waiting()
-  local found, used = {}, {}
+  local prompts, used = {}, {}
   local sessions = require('acp.base.state').get().sessions
   for _, n in ipairs(require('acp.base.sorted_keys')(sessions)) do
     local session = sessions[n]
     for _, text in ipairs(not session.purpose and session.queue or {}) do
-      found[#found + 1] = find_record(n, text, used)
+      prompts[#prompts + 1] = find_record(n, text, used)
     end
   end
-  return vim.list_extend(found, unconfirmed)
+  return vim.list_extend(prompts, unconfirmed)
 end
 
 ---@param file string|{ path: string } an entry of `attach` in the verb `prompt`

@@ -165,11 +165,11 @@ function M.run(jobs) return run_jobs(jobs, at_once) end
 --- Return the ids of the prompts that a host has sent and that were not returned.
 ---@return table<integer, true>
 local function sent(path)
-  local found = {}
+  local ids = {}
   for sign, id in (read_file(path) or ''):gmatch('([+-])(%d+)\n') do
-    found[tonumber(id)] = sign == '+' or nil
+    ids[tonumber(id)] = sign == '+' or nil
   end
-  return found
+  return ids
 end
 
 ---@class acp.DraftName
@@ -312,7 +312,7 @@ end
 ---@return string[] problems
 ---@return string|nil newer a file of a newer version
 function M.claim_and_read(cwd)
-  local found, paths, problems, newer = {}, {}, {}, nil
+  local drafts, paths, problems, newer = {}, {}, {}, nil
   local files, others = list_directory()
   local hash = workspace(cwd)
   local function take(file)
@@ -320,7 +320,7 @@ function M.claim_and_read(cwd)
     problems[#problems + 1] = problem
     local ok, stored = pcall(read, path)
     if path and ok then
-      found[#found + 1] = stored
+      drafts[#drafts + 1] = stored
       paths[#paths + 1] = path
     elseif path then
       uv.fs_rename(path, path .. '.damaged')
@@ -339,7 +339,7 @@ function M.claim_and_read(cwd)
     end
   end
   sweep(files, others)
-  return found, paths, problems, newer
+  return drafts, paths, problems, newer
 end
 
 return M

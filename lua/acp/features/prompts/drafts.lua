@@ -48,10 +48,11 @@ end
 --- Return all texts to store, by directory.
 ---@return table<string, acp.StoredDrafts>
 local function collect()
-  local found = {} ---@type table<string, acp.StoredDrafts>
+  local by_directory = {} ---@type table<string, acp.StoredDrafts>
   local function of(cwd)
-    found[cwd] = found[cwd] or { cwd = cwd, drafts = {}, queue = {}, earlier = {}, remarks = {} }
-    return found[cwd]
+    by_directory[cwd] = by_directory[cwd]
+      or { cwd = cwd, drafts = {}, queue = {}, earlier = {}, remarks = {} }
+    return by_directory[cwd]
   end
   if package.loaded['acp.features.prompts.attachments'] then -- by composers, and by files for one
     for _, draft in ipairs(require('acp.features.prompts.composer.composers').contents()) do
@@ -70,18 +71,18 @@ local function collect()
   for cwd, remarks in pairs(require('acp.base.signals').emit('remarks_to_store') or {}) do
     of(cwd).remarks = remarks
   end
-  return found
+  return by_directory
 end
 
 ---@return table<string, string> path -> text
 local function texts()
-  local found = {}
+  local encoded = {}
   for cwd, kept in pairs(collect()) do
     kept.version, kept.sent = draft_file.VERSION, vim.fs.basename(draft_file.sent_path())
     kept.current = require('acp.base.state').current()
-    found[draft_file.path(cwd)] = vim.json.encode(kept)
+    encoded[draft_file.path(cwd)] = vim.json.encode(kept)
   end
-  return found
+  return encoded
 end
 
 --- Return the files to write and to delete.
@@ -282,9 +283,9 @@ end
 ---@param n integer composer
 ---@return boolean back whether a draft was put into the composer
 local function restore_files(cwd, n)
-  local found, paths, problems, newer = draft_file.claim_and_read(cwd)
-  local drafts, queue, old, remarks = by_use(found), {}, {}, {}
-  for _, kept in ipairs(found) do
+  local stored, paths, problems, newer = draft_file.claim_and_read(cwd)
+  local drafts, queue, old, remarks = by_use(stored), {}, {}, {}
+  for _, kept in ipairs(stored) do
     vim.list_extend(remarks, kept.remarks)
     vim.list_extend(queue, kept.queue)
     vim.list_extend(old, kept.earlier)

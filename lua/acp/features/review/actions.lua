@@ -11,10 +11,10 @@ local requested = {} ---@type table<string, true> files requested while the revi
 local refreshes = false -- whether the host has been asked for the bases of the files
 
 local function key(action)
-  local found = vim
+  local declared = vim
     .iter(require('acp.ui.keymaps').list('review'))
     :find(function(entry) return entry.action == action end)
-  return found and found.key or ''
+  return declared and declared.key or ''
 end
 
 --- Return hints for the base's window and for the live one, where `do` and `dp` have opposite

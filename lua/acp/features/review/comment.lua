@@ -146,12 +146,12 @@ end
 --- Return the remarks that were not sent yet, by directory.
 ---@return table<string, acp.Remark[]>
 function M.by_directory()
-  local found = {}
+  local by_directory = {}
   for _, comment in ipairs(waiting) do
-    found[comment.cwd] = found[comment.cwd] or {}
-    table.insert(found[comment.cwd], comment.remark)
+    by_directory[comment.cwd] = by_directory[comment.cwd] or {}
+    table.insert(by_directory[comment.cwd], comment.remark)
   end
-  return found
+  return by_directory
 end
 
 --- Show remarks on files that have been opened since then.

@@ -152,13 +152,13 @@ end
 ---@param to? integer inclusive
 ---@return table<integer, integer[]>
 function M.positions(bufnr, from, to)
-  local found = {}
+  local positions = {}
   local filter = { details = true, overlap = true }
   local first, last = from and { from, 0 } or 0, to and { to, -1 } or -1
   for _, extmark in ipairs(api.nvim_buf_get_extmarks(bufnr, M.ns, first, last, filter)) do
-    found[extmark[1]] = { extmark[2], extmark[4].end_row or extmark[2] }
+    positions[extmark[1]] = { extmark[2], extmark[4].end_row or extmark[2] }
   end
-  return found
+  return positions
 end
 
 --- Return entries for `hunks`. An unchanged hunk in the same place keeps its entry and extmarks;

@@ -311,14 +311,14 @@ function M.path(bufnr) return by_buffer[bufnr] and by_buffer[bufnr].path end
 --- Return the first rows of a buffer's hunks, 0-based and ascending.
 ---@return integer[]
 function M.rows(bufnr)
-  local found, last = {}, -1
+  local rows, last = {}, -1
   for _, mark in ipairs(api.nvim_buf_get_extmarks(bufnr, draw.ns, 0, -1, {})) do
     if mark[2] ~= last then
       last = mark[2]
-      found[#found + 1] = last
+      rows[#rows + 1] = last
     end
   end
-  return found
+  return rows
 end
 
 return M

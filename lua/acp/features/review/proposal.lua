@@ -33,14 +33,14 @@ end
 --- Return the proposals that the user has edited, by path, or nil if there are none.
 ---@return table<string, string>|nil
 local function edited_proposals()
-  local found = {}
+  local edited = {}
   for _, file in ipairs(open and open.files or {}) do
     local lines = lines_of(file)
     if not vim.deep_equal(lines, file.proposal) then
-      found[file.path] = table.concat(lines, '\n') .. (file.proposal_eol and '\n' or '')
+      edited[file.path] = table.concat(lines, '\n') .. (file.proposal_eol and '\n' or '')
     end
   end
-  return next(found) and found or nil
+  return next(edited) and edited or nil
 end
 
 --- Return a buffer with one side of a file. Its name ends in readable words because the tabline
@@ -97,10 +97,10 @@ end
 --- Return the first option of a kind.
 ---@return string|nil id
 local function option(kind)
-  local found = vim
+  local first = vim
     .iter(open and open.options or {})
     :find(function(candidate) return candidate.kind == kind end)
-  return found and found.id
+  return first and first.id
 end
 
 --- Answer the permission that is open here, with the edited proposals.
@@ -179,8 +179,8 @@ end
 function M.set_marks(id, files)
   if not open or open.id ~= id then return end
   for _, file in ipairs(open.files) do
-    local found = vim.iter(files):find(function(known) return known.path == file.path end)
-    file.marks = found and found.marks or {}
+    local shown = vim.iter(files):find(function(known) return known.path == file.path end)
+    file.marks = shown and shown.marks or {}
     show_diagnostics(file)
   end
 end

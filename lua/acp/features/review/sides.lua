@@ -106,31 +106,32 @@ end
 ---@param file acp.ReviewFile
 function M.refresh(file)
   if file.label then return end
-  local found = {} ---@type acp.Edit|table
+  local current = {} ---@type acp.Edit|table
   for _, edit in ipairs(require('acp.base.state').edits()) do
-    found = edit.path == file.path and edit or found
+    current = edit.path == file.path and edit or current
   end
-  file.pending = next(found) ~= nil
-  file.hunks, file.added, file.removed = found.hunks or 0, found.added or 0, found.removed or 0
-  file.conflict, file.note = found.conflict or false, found.note
-  file.instructions = found.instructions
+  file.pending = next(current) ~= nil
+  file.hunks, file.added, file.removed =
+    current.hunks or 0, current.added or 0, current.removed or 0
+  file.conflict, file.note = current.conflict or false, current.note
+  file.instructions = current.instructions
 end
 
 --- Return the paths with pending edits that are not among these files.
 ---@param files acp.ReviewFile[]
 ---@return string[]
 function M.paths_not_among(files)
-  local listed, found = {}, {}
+  local listed, others = {}, {}
   for _, file in ipairs(files) do
     listed[file.path] = true
   end
   for _, edit in ipairs(require('acp.base.state').edits()) do
     if not listed[edit.path] then
       listed[edit.path] = true
-      found[#found + 1] = edit.path
+      others[#others + 1] = edit.path
     end
   end
-  return found
+  return others
 end
 
 --- Return whether the file has something left to decide.

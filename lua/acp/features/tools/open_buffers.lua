@@ -59,14 +59,14 @@ end
 --- Return the listed buffers of files, each as `{ path, modified, current, cursor, visible,
 --- selection }`.
 function M.list()
-  local win, found = user_window(), {}
+  local win, listed = user_window(), {}
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local options = vim.bo[bufnr]
     if options.buflisted and options.buftype == '' and api.nvim_buf_get_name(bufnr) ~= '' then
-      found[#found + 1] = buffer(bufnr, win)
+      listed[#listed + 1] = buffer(bufnr, win)
     end
   end
-  return found
+  return listed
 end
 
 return M

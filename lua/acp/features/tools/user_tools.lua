@@ -78,8 +78,8 @@ local function wrong_spec(name, spec)
   for _, key in ipairs(known) do
     local value = spec[key]
     if not members[key][2](value) then
-      local found = type(value) == 'string' and ("'%s'"):format(value) or type(value)
-      return messages.tool_member:format(name, key, members[key][1], found)
+      local shown = type(value) == 'string' and ("'%s'"):format(value) or type(value)
+      return messages.tool_member:format(name, key, members[key][1], shown)
     end
   end
 end

@@ -30,15 +30,15 @@ local GLOBAL = {
 --- Return the user's global mappings, by <Plug> name or command in lower case.
 ---@return table<string, string>
 local function mapped_keys()
-  local found = {}
+  local mapped = {}
   for _, map in ipairs(vim.api.nvim_get_keymap('n')) do
     local rhs = map.rhs or ''
     local target = rhs:match('^<Plug>%(acp%-(.+)%)$')
       or rhs:lower():match('^<?c?m?d?>?:?(acp.-)<cr>$')
     local key = not map.lhs:match('^<Plug>')
-    if target and key then found[target] = vim.fn.keytrans(map.lhsraw or map.lhs) end
+    if target and key then mapped[target] = vim.fn.keytrans(map.lhsraw or map.lhs) end
   end
-  return found
+  return mapped
 end
 
 --- Return the spelling of a key of a window.
@@ -54,15 +54,15 @@ end
 --- Return the keys or commands, by the tutor's names (`acp_nvim/tutor/keys.py`).
 ---@return table<string, string>
 function M.keys()
-  local found, maps = {}, mapped_keys()
+  local keys, maps = {}, mapped_keys()
   for name, global in pairs(GLOBAL) do
     local command = global[2]
-    found[name] = maps[global[1]] or command and (maps[command:sub(2):lower()] or command)
+    keys[name] = maps[global[1]] or command and (maps[command:sub(2):lower()] or command)
   end
   for name, key in pairs(LOCAL) do
-    found[name] = window_key(key) or found[name]
+    keys[name] = window_key(key) or keys[name]
   end
-  return found
+  return keys
 end
 
 return M

@@ -4,12 +4,12 @@ local subcommand = require('acp.ui.subcommand')
 --- Return the numbers of the sessions that have a worktree.
 ---@return string[]
 local function numbers()
-  local found = {} ---@type string[]
+  local listed = {} ---@type string[]
   for n, session in pairs(require('acp.base.state').get().sessions) do
-    if session.worktree then found[#found + 1] = tostring(n) end
+    if session.worktree then listed[#listed + 1] = tostring(n) end
   end
-  table.sort(found)
-  return found
+  table.sort(listed)
+  return listed
 end
 
 --- Return the agents and presets before `--`, and the prompt after it; nil if there is no prompt.

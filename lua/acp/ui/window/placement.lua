@@ -35,12 +35,12 @@ local function name_in(win) return api.nvim_buf_get_name(api.nvim_win_get_buf(wi
 --- Return the acp windows of this tab page whose buffer name begins with `prefix`, without floats,
 --- in the order of opening.
 local function acp_windows(prefix)
-  local found = vim.tbl_filter(
+  local wins = vim.tbl_filter(
     function(win) return vim.w[win].acp and vim.startswith(name_in(win), prefix) end,
     require('acp.ui.win').splits(0)
   )
-  table.sort(found, function(a, b) return (order[a] or 0) < (order[b] or 0) end)
-  return found
+  table.sort(wins, function(a, b) return (order[a] or 0) < (order[b] or 0) end)
+  return wins
 end
 
 --- Return whether another window would leave too little room for the user's windows.

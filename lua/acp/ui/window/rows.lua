@@ -19,8 +19,8 @@ local pages = {} ---@type table<integer, acp.Rows> by tab page
 local function column(part, win)
   for _, inner in ipairs(part[1] ~= 'leaf' and part[2] or {}) do
     if inner[1] == 'leaf' and inner[2] == win then return part[1] == 'col' and part[2] or nil end
-    local found = column(inner, win)
-    if found then return found end
+    local parts = column(inner, win)
+    if parts then return parts end
   end
 end
 

@@ -67,11 +67,11 @@ end
 --- Return the prompts that can be inserted, with the texts of their previews.
 ---@return table<string, string> text by name
 function M.prompt_texts()
-  local found = {}
+  local texts = {}
   for _, prompt in ipairs(require('acp.base.signals').emit('prompts_wanted') or {}) do
-    found[prompt.name] = prompt.text
+    texts[prompt.name] = prompt.text
   end
-  return found
+  return texts
 end
 
 --- Return the matching candidates, in the order of `names`.
@@ -174,12 +174,12 @@ end
 local function mentions(base, rest)
   local lead = paths_of.unquote(base:sub(2))
   local used, others = files.search(places.cwd(), lead, MOST, rest)
-  local found = vim.tbl_map(file, used)
+  local matching = vim.tbl_map(file, used)
   if lead ~= '' then
     local symbols = require('acp.features.prompts.composer.symbols').known(lead)
-    vim.list_extend(found, vim.tbl_map(of_symbol, vim.list_slice(symbols, 1, MOST_SYMBOLS)))
+    vim.list_extend(matching, vim.tbl_map(of_symbol, vim.list_slice(symbols, 1, MOST_SYMBOLS)))
   end
-  return vim.list_extend(found, vim.tbl_map(file, vim.list_slice(others, 1, MOST - #used)))
+  return vim.list_extend(matching, vim.tbl_map(file, vim.list_slice(others, 1, MOST - #used)))
 end
 
 --- Look for symbols that match a word, so that `list` contains them.
@@ -202,10 +202,10 @@ function M.list(base, n, rest)
   if sign == '#' then return prompts(base) end
   if sign == '{' then return variables(base) end
   if sign ~= '@' then return {} end
-  local found = mentions(base, rest)
+  local listed = mentions(base, rest)
   -- A bare `@` lists files first, because variables have a sign of their own, `{`.
-  if base == '@' then return vim.list_extend(found, variables(base)) end
-  return vim.list_extend(variables(base), found)
+  if base == '@' then return vim.list_extend(listed, variables(base)) end
+  return vim.list_extend(variables(base), listed)
 end
 
 --- Return whether the candidates for a word can be listed now.

@@ -173,11 +173,11 @@ function M.omni(findstart, base)
   if base:sub(1, 1) == '@' then
     candidates.look_for_symbols(base, function() end) -- for the next character
   end
-  local found = candidates.list(base, n, function() end)
+  local listed = candidates.list(base, n, function() end)
   if not candidates.is_known(base, n) then
     when_known(n, base, function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false) end)
   end
-  local words = vim.tbl_map(function(candidate) return complete_item(candidate, n) end, found)
+  local words = vim.tbl_map(function(candidate) return complete_item(candidate, n) end, listed)
   return { words = words, refresh = 'always' }
 end
 

@@ -43,15 +43,15 @@ end
 ---@param text string
 ---@return string[]
 local function words(text)
-  local found, rest = {}, text
+  local parts, rest = {}, text
   while rest ~= '' do
     local word = rest:match("^%b''")
       or rest:match('^%b""')
       or rest:gsub('\\.', '\0\0'):match('^%S+')
-    found[#found + 1] = rest:sub(1, #word)
+    parts[#parts + 1] = rest:sub(1, #word)
     rest = rest:sub(#word + 1):gsub('^%s+', '')
   end
-  return found
+  return parts
 end
 
 --- Return the files that a pasted text names: one, or several in quotes or with backslashes.
@@ -61,8 +61,8 @@ local function files_of(text)
   local path = file_of(text)
   if path then return { path } end
   local parts = words(text)
-  local found = vim.tbl_map(file_of, parts)
-  return #parts == vim.tbl_count(found) and found or {}
+  local files = vim.tbl_map(file_of, parts)
+  return #parts == vim.tbl_count(files) and files or {}
 end
 
 ---@param path string absolute

@@ -123,13 +123,13 @@ end
 --- Return the listed buffers, those with unsaved changes first, then by their last use.
 ---@return vim.fn.getbufinfo.ret.item[]
 local function buffers()
-  local found = vim.fn.getbufinfo({ buflisted = 1 })
-  table.sort(found, function(first, other)
+  local listed = vim.fn.getbufinfo({ buflisted = 1 })
+  table.sort(listed, function(first, other)
     if first.changed ~= other.changed then return first.changed > other.changed end
     if first.lastused ~= other.lastused then return first.lastused > other.lastused end
     return first.bufnr < other.bufnr
   end)
-  return found
+  return listed
 end
 
 --- Get the prompts of earlier Neovims, for the next list.

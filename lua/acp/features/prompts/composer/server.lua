@@ -135,9 +135,9 @@ end
 local function list(place, respond)
   local slices = require('acp.base.slices')
   local function job()
-    local found = candidates.list(place.base, place.composer, slices.check)
+    local listed = candidates.list(place.base, place.composer, slices.check)
     local items = {}
-    for i, candidate in ipairs(found) do
+    for i, candidate in ipairs(listed) do
       items[i] = item(place, i, candidate)
       slices.check()
     end

@@ -23,7 +23,7 @@ local MAX_LINES = compat.can_parse_in_slices and 20000 or 2000
 ---@field list acp.Symbol[]
 
 local outline ---@type acp.FileSymbols|nil symbols of the buffer that was looked at last
-local found = {} ---@type table<string, acp.Symbol[]> results of workspace/symbol by query
+local by_query = {} ---@type table<string, acp.Symbol[]> results of workspace/symbol by query
 
 local KINDS = vim.lsp.protocol.SymbolKind
 
@@ -153,10 +153,10 @@ function M.look(query, done)
   end
   load_outline(bufnr, path, one_done)
   local function on_answer(result)
-    found = { [query] = add_all(result, path, {}) }
+    by_query = { [query] = add_all(result, path, {}) }
     one_done()
   end
-  local is_new = query ~= '' and not found[query]
+  local is_new = query ~= '' and not by_query[query]
   if not is_new or not ask(bufnr, 'workspace/symbol', { query = query }, on_answer) then
     one_done()
   end
@@ -167,7 +167,7 @@ end
 ---@return acp.Symbol[]
 function M.known(lead)
   local list, seen = {}, {}
-  for _, symbols in ipairs({ outline and outline.list or {}, found[lead] or {} }) do
+  for _, symbols in ipairs({ outline and outline.list or {}, by_query[lead] or {} }) do
     for _, symbol in ipairs(symbols) do
       local key = ('%s\0%s\0%d'):format(symbol.name, symbol.path, symbol.first)
       if not seen[key] then list[#list + 1] = symbol end

@@ -118,7 +118,7 @@ end
 --- Return the unsaved changes of each buffer as unified diffs. The host adds git's diff of the
 --- files when it sends the prompt.
 function resolve.diff()
-  local found = {}
+  local diffs = {}
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     local path = vim.api.nvim_buf_is_loaded(bufnr) and require('acp.base.places').path(bufnr) or ''
     if path ~= '' and vim.bo[bufnr].modified then
@@ -126,10 +126,10 @@ function resolve.diff()
       local before = readable and require('acp.base.read_file')(path) or ''
       local after = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
       local diff = require('acp.base.compat').diff(before, after, { ctxlen = 3 })
-      if diff ~= '' then found[#found + 1] = ('unsaved: %s\n%s'):format(name_of(bufnr), diff) end
+      if diff ~= '' then diffs[#diffs + 1] = ('unsaved: %s\n%s'):format(name_of(bufnr), diff) end
     end
   end
-  return table.concat(found, '\n')
+  return table.concat(diffs, '\n')
 end
 
 --- Return the terminal that was used last, except those of agents.
@@ -221,11 +221,11 @@ end
 ---@return string[] paths
 function M.files(name, win)
   local bufnrs = sources[name] and sources[name](win) or { vim.api.nvim_win_get_buf(win) }
-  local found = {} ---@type table<string, true>
+  local files = {} ---@type table<string, true>
   for _, bufnr in ipairs(bufnrs) do
-    found[require('acp.base.places').path(bufnr)] = true
+    files[require('acp.base.places').path(bufnr)] = true
   end
-  return require('acp.base.sorted_keys')(found)
+  return require('acp.base.sorted_keys')(files)
 end
 
 return M

@@ -17,27 +17,27 @@ function M.names() return require('acp.base.sorted_keys')(values.about) end
 ---@param text string
 ---@return string[][]
 local function references(text)
-  local found = {}
+  local listed = {}
   local masked = require('acp.base.paths').hide_quoted(text) -- `@\{this}` is a file name
   for reference in masked:gmatch('{([%l:|]+)}') do
     local names = vim.split(reference, '|', { plain = true })
     local known = vim.iter(names):all(function(name) return values.about[name] ~= nil end)
-    if known then found[#found + 1] = names end
+    if known then listed[#listed + 1] = names end
   end
-  return found
+  return listed
 end
 
 --- Return the names of the variables that a text refers to.
 ---@param text string
 ---@return table<string, true>
 function M.names_in(text)
-  local found = {}
+  local listed = {}
   for _, names in ipairs(references(text)) do
     for _, name in ipairs(names) do
-      found[name] = true
+      listed[name] = true
     end
   end
-  return found
+  return listed
 end
 
 --- Return the first of some variables that has a value.
@@ -55,17 +55,17 @@ end
 ---@param text string
 ---@return acp.Variable[]
 function M.variables_in(text)
-  local found, seen = {}, {}
+  local listed, seen = {}, {}
   local win ---@type integer|nil
   for _, names in ipairs(references(text)) do
     win = win or require('acp.ui.win').work()
     local variable = first(names, win)
     if variable and not seen[variable.name] then
       seen[variable.name] = true
-      found[#found + 1] = variable
+      listed[#listed + 1] = variable
     end
   end
-  return found
+  return listed
 end
 
 --- Return the files whose text a variable contains, '' for a buffer without a file.

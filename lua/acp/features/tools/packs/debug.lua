@@ -12,14 +12,14 @@ local function frame_place(frame, cwd)
 end
 
 local function sessions()
-  local found = vim.tbl_values(require('dap').sessions())
+  local all = vim.tbl_values(require('dap').sessions())
   local i = 1
-  while found[i] do
-    vim.list_extend(found, vim.tbl_values(found[i].children or {}))
+  while all[i] do
+    vim.list_extend(all, vim.tbl_values(all[i].children or {}))
     i = i + 1
   end
-  table.sort(found, function(a, b) return a.id < b.id end)
-  return found
+  table.sort(all, function(a, b) return a.id < b.id end)
+  return all
 end
 
 --- Return the session with the number in `args`, or else the one that is current in nvim-dap.
@@ -108,7 +108,7 @@ local function stack(args, ctx)
   local session, limit = chosen(args), results.limit(args)
   local thread = thread_of(session, args)
   return with_debugger(function(ask)
-    local found = ask(session, 'stackTrace', { threadId = thread, levels = limit + 1 })
+    local answer = ask(session, 'stackTrace', { threadId = thread, levels = limit + 1 })
     local frames = vim.tbl_map(
       function(frame)
         return {
@@ -122,7 +122,7 @@ local function stack(args, ctx)
           column = frame.column,
         }
       end,
-      found.stackFrames or {}
+      answer.stackFrames or {}
     )
     local list = results.list(
       'frames',
@@ -150,10 +150,10 @@ end
 --- Return the variables of a reference. Lazy ones are left out, because reading them would run the
 --- program's code.
 local function children(ask, session, reference, scope)
-  local found = ask(session, 'variables', { variablesReference = reference })
+  local answer = ask(session, 'variables', { variablesReference = reference })
   local plain = vim.tbl_filter(
     function(item) return not (item.presentationHint or {}).lazy end,
-    found.variables or {}
+    answer.variables or {}
   )
   return vim.tbl_map(function(item) return variable(item, scope) end, plain)
 end
@@ -171,17 +171,17 @@ local function variables(args)
   local frame = results.argument(args, 'frame', 'number') or (session.current_frame or {}).id
   if not reference and not frame then thread_of(session, args) end
   return with_debugger(function(ask)
-    local found = {}
+    local listed = {}
     if reference then
-      found = children(ask, session, reference)
+      listed = children(ask, session, reference)
     else
       for _, scope in ipairs(ask(session, 'scopes', { frameId = frame }).scopes or {}) do
-        if not scope.expensive and #found <= limit then
-          vim.list_extend(found, children(ask, session, scope.variablesReference, scope.name))
+        if not scope.expensive and #listed <= limit then
+          vim.list_extend(listed, children(ask, session, scope.variablesReference, scope.name))
         end
       end
     end
-    return results.list('variables', found, limit, variable_line, 'there are no variables')
+    return results.list('variables', listed, limit, variable_line, 'there are no variables')
   end)
 end
 
@@ -209,19 +209,19 @@ local function breakpoint_line(item)
 end
 
 local function breakpoints(args, ctx)
-  local found = {}
+  local listed = {}
   for bufnr, all in pairs(require('dap.breakpoints').get()) do
     for _, item in ipairs(all) do
-      found[#found + 1] = breakpoint(bufnr, item, ctx.cwd)
+      listed[#listed + 1] = breakpoint(bufnr, item, ctx.cwd)
     end
   end
   table.sort(
-    found,
+    listed,
     function(a, b) return a.path < b.path or a.path == b.path and a.line < b.line end
   )
   return results.list(
     'breakpoints',
-    found,
+    listed,
     results.limit(args),
     breakpoint_line,
     'no breakpoint is set'

@@ -7,11 +7,16 @@ M.LIMIT = 100
 ---@param properties table<string, { [1]: string, [2]: string }>
 ---@param required? string[]
 function M.schema(properties, required)
-  local found = {}
+  local members = {}
   for name, property in pairs(properties) do
-    found[name] = { type = property[1], description = property[2] }
+    members[name] = { type = property[1], description = property[2] }
   end
-  return { type = 'object', properties = found, required = required, additionalProperties = false }
+  return {
+    type = 'object',
+    properties = members,
+    required = required,
+    additionalProperties = false,
+  }
 end
 
 --- Return an optional argument of a type. Raise an error that names it if the type is wrong.

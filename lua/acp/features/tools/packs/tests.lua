@@ -23,11 +23,11 @@ local function listen()
       wrapped[adapter] = true
       local own = adapter.results
       adapter.results = function(...)
-        local found = own(...)
-        for id, result in pairs(found or {}) do
+        local returned = own(...)
+        for id, result in pairs(returned or {}) do
           known[id] = result
         end
-        return found
+        return returned
       end
     end
   end
@@ -35,11 +35,11 @@ end
 
 --- Return the trees of all adapters by id.
 local function trees()
-  local neotest, found = require('neotest'), {}
+  local neotest, by_id = require('neotest'), {}
   for _, id in ipairs(neotest.state.adapter_ids()) do
-    found[id] = neotest.state.positions(id)
+    by_id[id] = neotest.state.positions(id)
   end
-  return found
+  return by_id
 end
 
 --- Let neotest discover tests if it has not yet. Then call `done`, even if it finds none in time.
@@ -75,19 +75,19 @@ local function by_place(a, b) return a.path < b.path or a.path == b.path and a.l
 ---@param at? string id of a position
 ---@return table[]
 local function tests(cwd, at)
-  local found = {}
+  local listed = {}
   for adapter, tree in pairs(trees()) do
     local node = at and tree:get_key(at) or not at and tree or nil
     if node then
       for _, data in node:iter() do
         if data.type == 'test' and results.is_inside(data.path, cwd) then
-          found[#found + 1] = test(data, adapter, cwd)
+          listed[#listed + 1] = test(data, adapter, cwd)
         end
       end
     end
   end
-  table.sort(found, by_place)
-  return found
+  table.sort(listed, by_place)
+  return listed
 end
 
 --- Return the position for an id, or for a path that may be relative.
@@ -122,12 +122,12 @@ local function outcome(item)
     end,
     result.errors or {}
   )
-  local found = vim.tbl_extend('force', item, { status = result.status })
-  found.errors = #errors > 0 and errors or nil
+  local described = vim.tbl_extend('force', item, { status = result.status })
+  described.errors = #errors > 0 and errors or nil
   if #errors == 0 and result.status == 'failed' and result.short then
-    found.output = vim.trim(result.short):sub(-4000)
+    described.output = vim.trim(result.short):sub(-4000)
   end
-  return found
+  return described
 end
 
 local function outcome_line(item)
@@ -156,17 +156,17 @@ local function report(all, limit, none)
     if rank_a ~= rank_b then return rank_a < rank_b end
     return by_place(a, b)
   end)
-  local found = results.list('results', run, limit, outcome_line, none)
+  local listed = results.list('results', run, limit, outcome_line, none)
   if #run > 0 then
     local head = ('%d passed, %d failed, %d skipped'):format(
       counts.passed,
       counts.failed,
       counts.skipped
     )
-    found.text = head .. '\n' .. found.text
+    listed.text = head .. '\n' .. listed.text
   end
-  found.data.counts = counts
-  return found
+  listed.data.counts = counts
+  return listed
 end
 
 local function last_results(args, ctx)
@@ -233,9 +233,9 @@ local function run(args, ctx)
     local cancel, cancelled
     discover(ctx.cwd, function()
       if cancelled then return end
-      local ok, found = pcall(run_and_wait, reply, args, ctx)
-      if not ok then return reply(nil, found) end
-      cancel = found
+      local ok, returned = pcall(run_and_wait, reply, args, ctx)
+      if not ok then return reply(nil, returned) end
+      cancel = returned
     end)
     return function()
       cancelled = true
