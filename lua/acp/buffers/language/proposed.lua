@@ -132,8 +132,8 @@ local function request_diagnostics(check, done)
   check.cancel = clients.ask(check.client, PULL, params, check.near, LIMIT_MS, answered)
 end
 
---- Wait until the server has published the diagnostics of the document's present text, and no more
---- follow.
+--- Wait until the server has published the diagnostics of the document's present text and publishes
+--- nothing else for `QUIET_MS`.
 ---@param check acp.ProposalCheck
 ---@param done fun(diagnostics?: table[])
 local function await_publication(check, done)
