@@ -228,6 +228,7 @@ class Screen:
             "more": more,
             "head": len(rows) - cards.count_option_rows(decision),
             "lead": cards.count_action_rows(decision),
+            "title_rows": cards.count_title_rows(decision, entry, cwd),
             "lines": [text for text, _, _ in rows],
             "spans": decor(rows)[0],
             "options": snapshot.options(decision.options),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+import msgspec
+
 from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.render.calls.call_line import location_target
@@ -46,6 +48,12 @@ def count_option_rows(decision: Decision) -> int:
 def count_action_rows(decision: Decision) -> int:
     """Return the number of rows at the top of a card that show the action in question."""
     return 2 if decision.covers else 1
+
+
+def count_title_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> int:
+    """Return the number of rows at the top of a card that have its title, such as a command."""
+    known = _title(decision, entry, cwd)
+    return len(_title_rows(msgspec.structs.replace(known, agent_title=""), {}))
 
 
 def card(

@@ -108,6 +108,21 @@ def test_both_ends_are_visible_in_few_rows(
 
 
 @pytest.mark.parametrize("size", [(80, 24), (50, 12)])
+def test_both_ends_of_a_script_are_visible_above_other_rows(
+    edit: Callable[..., Editor], size: tuple[int, int]
+) -> None:
+    editor = edit(screen=size)
+    editor.setup({"chat": {"open": False}})
+    for script in (SCRIPT, "one\n" * 4 + "rm -rf ~"):
+        with case(script[:4]):
+            ask(editor, {"command": script})
+            wait_float(editor, "run " + script[:3], "rm -rf ~", "2. Reject")
+            editor.cmd("Acp permissions")
+            wait_float(editor, "run " + script[:3], "rm -rf ~", "2. Reject")
+            cancel(editor)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (50, 12)])
 def test_both_ends_of_an_open_call_are_visible(
     edit: Callable[..., Editor], size: tuple[int, int]
 ) -> None:

@@ -189,6 +189,44 @@ local function slice(card, first, last)
   return vim.list_slice(card.lines, first + 1, last), spans
 end
 
+---@param result acp.FittedCard
+---@param lines string[]
+---@param spans acp.Span[]
+local function append(result, lines, spans)
+  for _, span in ipairs(spans) do
+    table.insert(result.spans, { span[1] + #result.lines, span[2], span[3], span[4] })
+  end
+  vim.list_extend(result.lines, lines)
+end
+
+--- Fit the rows above the options. A command of several lines keeps both ends, although other rows
+--- follow it.
+---@param card acp.Card with these rows at its top
+---@param count integer number of rows
+---@param rows integer
+---@return acp.FittedCard
+local function fit_above(card, count, width, rows, how)
+  local title_rows = card.title_rows or 1
+  local lines, spans = slice(card, 0, count)
+  if title_rows <= 1 or title_rows >= count or least(lines, width) <= rows then
+    return fit(lines, spans, width, rows, how, card.lead or 1)
+  end
+  local command, command_spans = slice(card, 0, title_rows)
+  local others, other_spans = slice(card, title_rows, count)
+  local needed = least(others, width)
+  local room = math.max(rows - needed, math.ceil(rows * 0.6), 3)
+  local result = fit(command, command_spans, width, room, how, 1)
+  local left = rows - least(result.lines, width)
+  if needed <= left or left >= 3 then
+    local rest = fit(others, other_spans, width, left, how, 1)
+    append(result, rest.lines, rest.spans)
+  else
+    local gap = lines_between(needed, how)
+    append(result, { gap }, { { 0, 0, #gap, 'AcpMuted' } })
+  end
+  return result
+end
+
 --- Return a card without the context lines of its diffs, which are the first to be left out.
 ---@param card acp.Card
 ---@return acp.Card
@@ -243,17 +281,12 @@ function M.card(card, width, rows, inside)
   if wanted > share then
     above, above_spans = shorten(above, above_spans, width, share, how)
   end
-  local result = fit(above, above_spans, width, share, how, card.lead or 1)
-  local function add(lines, spans)
-    for _, span in ipairs(spans) do
-      table.insert(result.spans, { span[1] + #result.lines, span[2], span[3], span[4] })
-    end
-    vim.list_extend(result.lines, lines)
-  end
+  local top = vim.tbl_extend('force', card, { lines = above, spans = above_spans })
+  local result = fit_above(top, #above, width, share, how)
   result.head = #result.lines
-  add(choices, choice_spans)
+  append(result, choices, choice_spans)
   local rest = fit(below, below_spans, width, room - share, how, 1)
-  add(rest.lines, rest.spans)
+  append(result, rest.lines, rest.spans)
   return result
 end
 

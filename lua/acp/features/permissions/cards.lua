@@ -14,6 +14,7 @@ local RANKS = { elicitation = 2, consent = 3 } -- by subject; all others have ra
 ---@field spans acp.Span[]
 ---@field head? integer lines above its options
 ---@field lead? integer number of first lines that show the allowed action; default 1
+---@field title_rows? integer number of first lines that have its title; default 1
 ---@field more? boolean whether it has text besides its edits
 ---@field diffs? boolean whether it contains edits
 ---@field options acp.PermissionOption[]

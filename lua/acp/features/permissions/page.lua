@@ -36,7 +36,7 @@ local function without_title(card)
   end
   local head = card.head and card.head - 1
   local lead = card.lead and card.lead - 1
-  local own = { lines = lines, spans = spans, head = head, lead = lead }
+  local own = { lines = lines, spans = spans, head = head, lead = lead, title_rows = 1 }
   return vim.tbl_extend('force', card, own)
 end
 
