@@ -217,6 +217,8 @@ OVER_LIMITS: Final = "Not kept, over the limits ({limit}): {files}"
 NO_STORE: Final = "No checkpoints, and changes on disk are not seen: {reason}"
 NOT_KEPT: Final = "Not kept: {file}: {reason}"
 WHY_NO_GIT: Final = "git is not installed"
+WHY_STORE_GONE: Final = "{folder} was deleted. Your next prompt creates it again"
+WHY_STATE_GONE: Final = "that state is no longer kept"
 WHY_NO_STORE: Final = "nothing is kept of {folder}"
 MANY_FILES: Final = "Still scanning many files. Until then, changes on disk may be missed"
 

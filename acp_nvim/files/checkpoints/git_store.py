@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
+from acp_nvim import wording
 from acp_nvim.files.bytes.disk import changed_at
 from acp_nvim.files.checkpoints import left_out, plain_tree, private_git
 from acp_nvim.files.checkpoints.git_history import GitHistory
@@ -39,6 +40,7 @@ from acp_nvim.files.checkpoints.store import (
     LimitError,
     Room,
     Scan,
+    StoreError,
     existing_path,
     is_beyond_link,
 )
@@ -209,7 +211,12 @@ class GitStore:
     def _raw_differences(self, old: str, new: str) -> list[Change]:
         if old == new:
             return []
-        output = self._run([*DIFF_TREE, old, new])
+        try:
+            output = self._run([*DIFF_TREE, old, new])
+        except GitError as error:
+            if "bad object" in str(error):
+                raise StoreError(wording.WHY_STATE_GONE) from error
+            raise
         return [
             Change(self._path(name), blob_of(modes[0], ids[0]), blob_of(modes[1], ids[1]))
             for modes, ids, name in parse_differences(output)

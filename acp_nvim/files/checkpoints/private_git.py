@@ -382,8 +382,10 @@ class PrivateGit:
             done = _run_process(
                 args, self.repository.top, env, stdin, exit_codes, self._timeout, umask
             )
-        except GitError:
-            raise
+        except GitError as error:
+            if "not a git repository" not in str(error):
+                raise
+            raise StoreError(wording.WHY_STORE_GONE.format(folder=folder.parents[1])) from error
         except StoreError:  # killed: its lock would block the next one
             Path(f"{env['GIT_INDEX_FILE']}.lock").unlink(missing_ok=True)
             raise

@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from acp_nvim import wording
 from acp_nvim.files.bytes import nofollow, private_files
 
 T = TypeVar("T")
@@ -217,7 +218,7 @@ def read_packed(place: Path, kind: type[T]) -> T:
     try:
         return msgspec.msgpack.decode(zlib.decompress(read_stored(place)), type=kind)
     except (OSError, zlib.error, msgspec.DecodeError) as error:
-        raise StoreError("that state is no longer kept") from error
+        raise StoreError(wording.WHY_STATE_GONE) from error
 
 
 def read_stored(place: Path, below: int = 1) -> bytes:

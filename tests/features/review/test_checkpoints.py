@@ -327,3 +327,22 @@ def test_a_binary_file_is_named_as_binary(project: Editor) -> None:
     project.keys("<CR>")
     project.wait("vim.fn.bufname() == 'acp://changes/1/1'")
     assert "Binary files differ: none, now 3 bytes" in project.lines("acp://changes/1/1")
+
+
+def test_checkpoints_begin_again_after_their_store_was_deleted(editor: Editor) -> None:
+    editor.write("a.txt", FIRST)
+    editor.agent("script")
+    run(editor, "echo four >> a.txt")
+    (store,) = {found.parent for found in editor.home.rglob("git-*") if found.is_dir()}
+    store.rename(editor.home / "deleted")  # at once, whatever the host is doing there
+    run(editor, "echo five >> a.txt")
+    warning = "No checkpoints, and changes on disk are not seen: "
+    assert f"{store} was deleted." in " ".join(
+        line.strip() for line in editor.chat() if warning in line
+    )
+    run(editor, "echo six >> a.txt")
+    editor.cmd("Acp checkpoints")
+    editor.wait("vim.fn.bufname() == ...", LIST)
+    first, *_, last = reversed(editor.lines(LIST))
+    assert first.endswith("that state is no longer kept")
+    assert last.endswith("1 changed: a.txt")
