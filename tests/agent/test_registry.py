@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,7 @@ def test_an_agent_of_the_file_can_be_used(editor: Editor, path: Path) -> None:
     editor.agent("hello", name="scripted")
     argv = editor.options["agents"]["scripted"]["command"]
     root = editor.options["agents"]["scripted"]["env"]["PYTHONPATH"]
-    words = " ".join(argv)
+    words = shlex.join(argv)
     program.write_text(f"#!/bin/sh\nexport PYTHONPATH={root}\n[ $1 = acp ] && exec {words}\n")
     program.chmod(0o755)
     editor.lua("vim.env.PATH = (...) .. ':' .. vim.env.PATH", str(program.parent))

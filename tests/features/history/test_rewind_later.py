@@ -159,7 +159,7 @@ def test_a_session_can_be_forked_at_an_earlier_message(days: Days) -> None:
     second.turn("say again")
     pick(second, "Acp history", "nothing")
     labels = picker_questions(second)[-1]["items"]
-    assert len(set(labels)) == len(labels) == 2, labels
+    assert len(labels) == 2
     assert all("  started 20" in label for label in labels)
 
 

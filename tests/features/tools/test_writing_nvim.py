@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -411,9 +412,15 @@ def refactoring(editor: Editor) -> dict[str, Any]:
 
 
 def files(project: Project) -> dict[str, str]:
-    """Return all texts of the project, except temporary files (`.a.txt.…`)."""
-    found = sorted(project.editor.work.rglob("[!.]*"))
-    return {it.name: it.read_text() for it in found if it.is_file()}
+    """Return all texts of the project, except temporary files (`.a.txt.…`) and files that are
+    being removed.
+    """
+    texts = {}
+    for path in sorted(project.editor.work.rglob("[!.]*")):
+        with suppress(FileNotFoundError):
+            if path.is_file():
+                texts[path.name] = path.read_text()
+    return texts
 
 
 BEFORE = {"a.txt": A, "b.txt": B, "c.txt": C}
