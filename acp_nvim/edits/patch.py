@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["created", "deleted", "modified", "moved", "copied"]
 
-_ENVELOPE: Final = late(r"^\s*\*\*\* Begin Patch\s*$", re.MULTILINE)
+_ENVELOPE: Final = late(r"^[^\S\n]*\*\*\* Begin Patch\s*$", re.MULTILINE)
 _HUNK_HEADER: Final = late(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|^@@(?: |$)")
 _FILE_HEADER: Final = late(r"^(?:diff --git |\*\*\* Begin Patch|--- [^\n]*\n\+\+\+ )", re.MULTILINE)
 _HUNK_NUMBERS: Final = late(r"^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")

@@ -32,7 +32,7 @@ _SAYS_LIMIT: Final = re.compile(
     r"|usage.?limit|(?:http|status|code|error)\W{0,3}(?:code\W{0,3})?429\b|^\W*429\b"
 )
 _UNIT: Final = r"(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)(?![a-z])"
-_LENGTH: Final = re.compile(rf"(?i)(\d+(?:\.\d+)?)\s*({_UNIT})")
+_LENGTH: Final = re.compile(rf"(?i)(?<!\d)(\d+(?:\.\d+)?)\s*({_UNIT})")
 _SAYS_WAIT: Final = re.compile(
     rf"(?i)(?:retry|again|wait|reset\w*|available)\b[^\d\n]{{0,40}}?"
     rf"((?:\d+(?:\.\d+)?\s*{_UNIT}[\s,]*)+)"
@@ -99,14 +99,19 @@ def _members(data: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_429(name: str, value: Any) -> bool:
-    return name in _STATUS and str(value) == str(_TOO_MANY)
+    return name in _STATUS and value in (_TOO_MANY, str(_TOO_MANY))
 
 
 def _wait(name: str, value: Any, now: float) -> float | None:
     """Return the wait in a member, in seconds, or None."""
-    if name in _DURATIONS:
-        return _length(value, _DURATIONS[name], now)
-    return _until(value, now) if name in _TIMES else None
+    if isinstance(value, str):
+        value = value[:_CHARACTERS]
+    try:
+        if name in _DURATIONS:
+            return _length(value, _DURATIONS[name], now)
+        return _until(value, now) if name in _TIMES else None
+    except OverflowError:  # an integer that no float or year can hold
+        return None
 
 
 def _length(value: Any, unit: float, now: float) -> float | None:

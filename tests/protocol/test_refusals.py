@@ -48,6 +48,9 @@ def limit(message: str, data: Any = UNSET, code: int = -32000) -> float | str | 
         ("rate limit", {"retryAfter": 1e12}, "unknown"),
         ("rate limit", {"retryAfter": True}, "unknown"),
         ("rate limit", {"retryAfter": None}, "unknown"),
+        ("rate limit", {"retryAfter": 10**400, "resetAt": 10**5000, "code": 10**5000}, "unknown"),
+        ("rate limit", {"resetAt": f"Mon, 21 Sep {10**30} 14:14:20 GMT"}, "unknown"),
+        ("rate limit", {"retryAfter": "0" * 1_000_000 + "x"}, "unknown"),
     ],
 )
 def test_a_limit_and_its_wait(message: str, data: Any, seconds: float | str) -> None:

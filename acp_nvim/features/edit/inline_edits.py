@@ -28,7 +28,7 @@ from acp_nvim.verbs import Args
 if TYPE_CHECKING:
     from acp_nvim.app import Host
 
-FENCE: Final = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
+FENCE: Final = re.compile(r"^[^\S\n]*(?:```|~~~)", re.MULTILINE)
 """Beginning of a code block."""
 MARKUP: Final = re.compile(r"\*\*|`|^#+ ")
 """Marks of Markdown that a message leaves out."""

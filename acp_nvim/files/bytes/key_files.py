@@ -35,7 +35,7 @@ _KEY: Final = late(
     re.MULTILINE,
 )
 _LOGIN: Final = late(
-    r"://[^/\s:@]*:[^/\s@]+@|://[^/\s@]{20,}@|^\s*extraheader\s*=.*authorization",
+    r"://[^/\s:@]*:[^/\s@]+@|://[^/\s@]{20,}@|^[^\S\n]*extraheader\s*=.*authorization",
     re.MULTILINE | re.IGNORECASE,
 )
 _GIT_CONFIGS: Final = ("/config", "/config.worktree", "/.gitconfig", "/.gitmodules")
