@@ -374,8 +374,15 @@ class Editor:
         self.rpc.process.kill()
         self.rpc.process.wait(PATIENCE_S)
 
-    def quit(self, timeout: float = PATIENCE_S) -> None:
-        """Run `:qa!`, and wait for the end of the process."""
+    def quit(self) -> None:
+        """Run `:qa!`, and wait for the end of Neovim, its host and its agents.
+
+        The host writes the history after the end of Neovim.
+        """
+        self._quit_neovim()
+        outlasting(self.mark, PATIENCE_S, self._earlier_processes)
+
+    def _quit_neovim(self, timeout: float = PATIENCE_S) -> None:
         self.rpc.notify("nvim_command", "qa!")
         end = time.monotonic() + timeout
         while self.rpc.process.poll() is None:
@@ -413,7 +420,7 @@ class Editor:
         messages = self.messages()
         if not self.errors_expected and ("traceback" in messages or "Error " in messages):
             wrong.append(f":messages hold an error\n{messages}")
-        self.quit()
+        self._quit_neovim()
 
     def _survivors(self, timeout: float) -> list[str]:
         left = outlasting(self.mark, timeout, self._earlier_processes)
