@@ -81,7 +81,7 @@ class Workspace(Generic[S]):
         self.disk = DiskChanges(files, live, tasks)
         self.commits = Commits(files, live)
         self.tool_calls = ToolCallFiles(self.disk, files.snapshots, tasks)
-        self.early_scans = EarlyScans(files.turns, self.disk.scan_before, tasks)
+        self.early_scans = EarlyScans(files.turns, self.disk.scan_early, tasks)
         self.prompts = PromptCheckpoints(files)
         self.persistence = Persistence(files, live, self.prompts, self.commits, tasks, others)
         self.agent_files = AgentFiles(
@@ -131,7 +131,7 @@ class Workspace(Generic[S]):
         if neovim_text is not None:
             self.files.tracked[path].apply(NeovimRead(neovim_text))
         signature = await to_thread.run_sync(signature_of, path)
-        roots = [root for session in self.files.sessions() for root in session.roots]
+        roots = [root for session in self.files.sessions() for root in real_roots(session)]
         same = await self.disk.check_unchanged(path, roots)
         if neovim_text is None:
             same = same and await self._is_shown(path)
@@ -157,12 +157,12 @@ class Workspace(Generic[S]):
     def prepare(self, session: S) -> None:
         """Scan the files of a new session while its agent starts."""
         self.open(session.cwd)
-        if not self.files.snapshots.is_scanned(session.roots):
+        if not self.files.snapshots.is_scanned(real_roots(session)):
             self._tasks.start_soon(self._prepare, session)
 
     async def _prepare(self, session: AgentSession) -> None:
-        await self.disk.scan(session.roots)
         roots = real_roots(session)
+        await self.disk.scan(roots)
         await self.commits.check(roots)
         await self.disk.outer.prepare(roots)
 
@@ -303,12 +303,11 @@ class Workspace(Generic[S]):
     def _on_scanned(self, start: TurnStart, checkpoint: Checkpoint | None) -> None:
         """Complete the checkpoint after the scan."""
         turn, snapshots = start.turn, self.files.snapshots
-        roots = turn.session.roots
-        turn.trees = snapshots.trees(roots)
+        turn.trees = snapshots.trees(turn.roots)
         turn.ready.set()
         self.disk.turn_starts.remove(start)
         if checkpoint is not None:
-            checkpoint.complete(turn.trees, snapshots.reasons(roots))
+            checkpoint.complete(turn.trees, snapshots.reasons(turn.roots))
             self.persistence.request_exchange()
         self._tasks.start_later(self._run_later_work, turn.roots)
         if turn.outer:

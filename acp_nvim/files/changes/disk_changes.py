@@ -116,16 +116,20 @@ class DiskChanges:
         """
         await self.turns.announce()
         old = {} if self.turns.ready_turns() else self._tracked.known()
-        await self.scan_before(turn.session)
+        await self._scan_before(turn.roots)
         turn.ready.set()
         for path, then in old.items():
             now = self._tracked.state(path)
             if now.disk is then.disk and now.postponed is None:
                 self._tracked[path].apply(Forgotten())
 
-    async def scan_before(self, session: AgentSession) -> None:
-        self._snapshots.retry(real_roots(session))
-        await self.scan(session.roots)
+    async def scan_early(self, session: AgentSession) -> None:
+        """Scan the files of a session before its turn begins."""
+        await self._scan_before(real_roots(session))
+
+    async def _scan_before(self, roots: Sequence[str]) -> None:
+        self._snapshots.retry(roots)
+        await self.scan(roots)
 
     async def enter_early(self, start: TurnStart) -> None:
         """Process files that changed between a tool call that named them and the scan."""

@@ -99,15 +99,16 @@ class PromptCheckpoints:
         words = " ".join(label.split())
         pending = {entry.path: entry for entry in ledger.files()}
         states = {path: self._files.tracked.state(path) for path in pending}
-        texts = await self._unsaved_texts(real_roots(session), unsaved)
+        roots = real_roots(session)
+        texts = await self._unsaved_texts(roots, unsaved)
         return Checkpoint(
             n,
             words if len(words) <= MAX_LABEL else words[: MAX_LABEL - 1] + "…",
             time.time(),
-            snapshots.trees(session.roots),
+            snapshots.trees(roots),
             texts,
             pending,
-            snapshots.reasons(session.roots),
+            snapshots.reasons(roots),
             formats={
                 path: (state.user_format, state.agent_format) for path, state in states.items()
             },

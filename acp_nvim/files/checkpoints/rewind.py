@@ -18,6 +18,7 @@ from acp_nvim.edits.unified import unified_rows
 from acp_nvim.files.bytes.file_format import BinaryError, decode
 from acp_nvim.files.bytes.nofollow import spot
 from acp_nvim.files.changes.disk_changes import DiskChanges
+from acp_nvim.files.changes.turns import real_roots
 from acp_nvim.files.checkpoints.agent_changes import Content
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint, Plan
 from acp_nvim.files.checkpoints.prompt_checkpoints import PromptCheckpoints
@@ -68,8 +69,9 @@ class Rewind:
         checkpoints = self._checkpoints.of(session.n)
         if not checkpoints:
             return [wording.NO_CHECKPOINTS]
-        await self._disk.scan(session.roots)
-        now = self._snapshots.trees(session.roots)
+        roots = real_roots(session)
+        await self._disk.scan(roots)
+        now = self._snapshots.trees(roots)
         width = max(len(checkpoint.label) for checkpoint in checkpoints)
         lines: list[str] = []
         for checkpoint in reversed(checkpoints):
@@ -81,7 +83,7 @@ class Rewind:
         checkpoint = self._checkpoints.get(session.n, n)
         if checkpoint is None:
             return [self._missing(session, n)]
-        await self._disk.scan(session.roots)
+        await self._disk.scan(real_roots(session))
         present = await self._prompts.present(session, n, "")
         plan = await self._checkpoints.plan(session.n, checkpoint, present.trees)
         rows = await to_thread.run_sync(_diff_rows, checkpoint, present, plan, session.cwd)
@@ -144,12 +146,13 @@ class Rewind:
         every: bool,
     ) -> list[str] | Choice:
         """Restore the files, or return the choice unchanged if the user has to be asked first."""
-        await self._disk.scan(session.roots)
+        roots = real_roots(session)
+        await self._disk.scan(roots)
         async with self._live.hold():
             then = self._checkpoint(session, n)
             if then is None:
                 return [wording.NO_RESTORE if n is None else self._missing(session, n)]
-            await self._snapshots.scan(session.roots)
+            await self._snapshots.scan(roots)
             present, choice = await self._prepare(session, then, every=every, undo=n is None)
             if _files_not_asked_about(choice, excluded, confirmed):
                 return choice

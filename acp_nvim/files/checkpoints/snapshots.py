@@ -81,7 +81,7 @@ class FileChange(msgspec.Struct, frozen=True):
 
 
 class Snapshots:
-    """Stores of all directories in use, by real path."""
+    """Stores of all directories in use. All methods take real paths."""
 
     def __init__(self, home: Callable[[str], Path], notice: Callable[[str], None]) -> None:
         """``home`` returns the store's place for a directory: two levels below the directory for
@@ -105,23 +105,17 @@ class Snapshots:
         self._left_out: dict[str, set[str]] = {}
         """Files that the last scan left out, by directory."""
         self._nested: dict[str, list[str]] = {}
-        self._real: dict[str, str] = {}
-        """Real paths of the directories at the last `retry`."""
 
     def within(self, roots: Iterable[str]) -> list[str]:
-        """Return the real paths of directories and of the repositories in them, innermost first."""
+        """Return directories (real paths) and the repositories in them, innermost first."""
         roots_within: set[str] = set()
-        waiting = [self._real.get(root) or self._resolve_root(root) for root in roots]
+        waiting = list(roots)
         while waiting:
             root = waiting.pop()
             if root not in roots_within:
                 roots_within.add(root)
                 waiting += self._nested.get(root, ())
         return sorted(roots_within, key=lambda root: (-len(root), root))
-
-    def _resolve_root(self, root: str) -> str:
-        self._real[root] = real = os.path.realpath(root)
-        return real
 
     def group_by_root(
         self, roots: Iterable[str], paths: Iterable[str]
@@ -249,8 +243,7 @@ class Snapshots:
         return [str(reason) for reason in listed if reason]
 
     def retry(self, roots: Sequence[str]) -> None:
-        """Try directories again that failed for a temporary reason, and resolve all paths again."""
-        self._real.clear()
+        """Try directories again that failed for a temporary reason."""
         for root in self.within(roots):
             if not isinstance(self._reasons.get(root), LimitError):
                 self._reasons.pop(root, None)
