@@ -95,7 +95,7 @@ class AgentTerminals:
         self._allowed: set[tuple[int, RequestedCommand]] = set()
         self._used: set[str] = set()
         self._marks: dict[tuple[int, int], str] = {}
-        """Marks of the commands of each turn, by the root session's number."""
+        """Marks of commands, by the root session's number and its last two turns with commands."""
         self._closed = False
 
     # -- the agent's requests ---------------------------------------------------------------------
@@ -277,7 +277,10 @@ class AgentTerminals:
         mark = self._env().get(CHILD) or self._reaper.mark()
         if turn is None:
             return mark
-        return self._marks.setdefault((session.root.n, turn), f"{mark}/{session.root.n}.{turn}")
+        n = session.root.n
+        for key in [key for key in self._marks if key[0] == n and key[1] < turn - 1]:
+            del self._marks[key]
+        return self._marks.setdefault((n, turn), f"{mark}/{n}.{turn}")
 
     async def _start(self, terminal: Terminal, command: Command, mark: str) -> PtyProcess:
         place, on_end = self._place(), partial(_end, terminal)
