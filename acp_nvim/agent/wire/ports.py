@@ -16,7 +16,7 @@ class Handler(Protocol):
     """Handler of the peer's messages. Only `on_request` may wait."""
 
     def on_notification(self, method: str, params: Raw) -> None:
-        """Handle a notification."""
+        """Handle a notification that is not a well-formed `session/update`."""
 
     def on_updates(self, messages: Sequence[schema.SessionNotification], size: int) -> None:
         """Apply decoded `session/update`s that arrived together in `size` bytes.

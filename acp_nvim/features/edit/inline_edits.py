@@ -166,11 +166,10 @@ class InlineEdits:
 
         Close the sessions of edits that are over, unless a question is open.
         """
-        for edit in [
-            edit for edit in self._edits.values() if not (edit.has_begun or edit.is_queued)
-        ]:
-            edit.cancel()
-            self._end(edit)
+        for edit in list(self._edits.values()):
+            if not (edit.has_begun or edit.is_queued):
+                edit.cancel()
+                self._end(edit)
         for conversation in list(self._ended):
             session = conversation.session
             if session.queue or session.in_turn:  # the user has written in its chat
@@ -221,7 +220,9 @@ class InlineEdits:
         for edit in self._running_edits(session.n):
             if edit.is_cancelled or edit.failure or not has_reason:
                 self._end(edit)
-        for edit in [edit for edit in self._edits.values() if edit.session is session]:
+        for edit in list(self._edits.values()):
+            if edit.session is not session:
+                continue
             if edit.is_own and session.held:  # the agent is at its rate limit
                 edit.fail((session.error or "").partition(". ")[0])
             if edit.is_cancelled or edit.failure:

@@ -186,8 +186,8 @@ local function clear(path)
   end
 end
 
---- Show the hunks of a file that was read into a new buffer, or again into one whose marks were
---- lost with the old text.
+--- Show the hunks of a file in a buffer that has read it, for the first time or again. Reading it
+--- again deletes the marks.
 ---@param args { buf: integer, match: string, event: string }
 local function on_read(args)
   local name = api.nvim_buf_get_name(args.buf)

@@ -5,12 +5,14 @@ local composers = require('acp.features.prompts.composer.composers')
 local earlier_prompts = require('acp.features.prompts.earlier_prompts')
 
 --- Put an entry of the history into the composer as a new prompt. The cursor moves to its end.
-local function insert_entry(n, it, text)
+---@param composer acp.Composer number `n`
+local function insert_entry(n, composer, text)
   composers.forget_draft_id(n)
-  composers.set_text(it.bufnr, text)
-  if it.walk.at > 0 then composers.add_foreign(it, text) end
-  local win = require('acp.ui.window').showing(it.bufnr)
-  if win then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(it.bufnr), 0 }) end
+  composers.set_text(composer.bufnr, text)
+  if composer.walk.at > 0 then composers.add_foreign(composer, text) end
+  local win = require('acp.ui.window').showing(composer.bufnr)
+  if not win then return end
+  vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(composer.bufnr), 0 })
 end
 
 --- Walk to an earlier (`by` > 0) or later prompt, keeping the present text.

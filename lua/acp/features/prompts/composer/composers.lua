@@ -107,10 +107,12 @@ function M.forget_draft_id(n) draft_ids[n] = nil end
 --- walk through the history. An unchanged entry of the history is no draft.
 ---@return acp.StoredPrompt[]
 local function contents_of(n)
-  local text, it, paths = M.text(n), composers[n], attachments.list(n)
+  local text, composer, paths = M.text(n), composers[n], attachments.list(n)
   local ranges = vim.tbl_map(chips_of.resolve, M.chips(n))
-  local texts = it and require('acp.features.prompts.earlier_prompts').unsent_texts(it.walk, text)
-    or { text }
+  local texts = { text }
+  if composer then
+    texts = require('acp.features.prompts.earlier_prompts').unsent_texts(composer.walk, text)
+  end
   if #texts == 0 and (text:match('%S') or #paths > 0 or #ranges > 0) then texts = { text } end
   local drafts = vim.tbl_map(function(own) return { n = n, text = own } end, texts)
   local first = drafts[1]
