@@ -143,9 +143,11 @@ def _held(side: Side) -> tuple[float, float]:
 
 def warm() -> list[Figure]:
     """Measure `:AcpPrompt` with a running host, agent and session, in a directory with files: from
-    the call to the agent, and the time for which the command blocks Neovim.
+    the call to the agent, to the end of its answer of one chunk, and the time for which the command
+    blocks Neovim.
     """
     took: dict[str, list[float]] = {"floor": [], "product": []}
+    answered: dict[str, list[float]] = {"floor": [], "product": []}
     with both("cold") as sides:
         for side in sides:
             for n in range(300):
@@ -155,7 +157,7 @@ def warm() -> list[Figure]:
                 side.editor.pump_for(0.3)
         for _ in range(25):
             for side in sides:
-                side.run(new=False)
+                answered[side.name].append(side.run(new=False).wall)
                 began = side.editor.lua("return _G.bench_started")
                 took[side.name].append((int(side.chat()[-1]) - began) / 1e6)
                 side.editor.pump_for(0.05)
@@ -163,8 +165,10 @@ def warm() -> list[Figure]:
     held = [a for a, _ in found]
     case = "warm :AcpPrompt"
     product, floor = median(took["product"]), median(took["floor"])
+    product_end, floor_end = median(answered["product"]), median(answered["floor"])
     return [
         Figure(case, "prompt at the agent", "ms", product, floor, Budget(3)),
+        Figure(case, "end of a turn of one chunk", "ms", product_end, floor_end),
         Figure(case, "holds, median", "ms", median(held), None, Budget(0.3, "value")),
         Figure(case, "holds, worst", "ms", max(held)),
         Figure(case, "main loop away, worst", "ms", max(b for _, b in found)),
