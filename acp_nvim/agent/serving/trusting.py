@@ -47,8 +47,10 @@ def trusted_option(
         return None
     if sum(option.kind == "allow_once" for option in decision.options) > 1:
         return None  # only the user can choose between such options
-    judged = calls[1:] or calls
-    if not calls[1:] and calls[0].kind == "other" and requests.is_without_content(calls[0]):
+    judged = calls
+    if calls[0].kind == "other" and requests.is_without_content(calls[0]):
+        judged = calls[1:]  # the permission itself names no action
+    if not judged:
         return None
     return allow if all(_covers(trust, call, session, settings) for call in judged) else None
 
