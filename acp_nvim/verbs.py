@@ -51,8 +51,7 @@ class Verbs:
     def run(self, host: Any, name: str, args: Args) -> None:
         """Run a verb. A coroutine gets its own task, everything else runs in the order of calls."""
         if name not in self.modules:
-            self._notices.problem(f"unknown verb {name}")
-            self._notices.echo("error", wording.UNKNOWN_VERB.format(verb=name))
+            self._notices.fault(f"{name}: unknown", wording.UNKNOWN_VERB.format(verb=name))
             return
         try:
             waiting = self._function(name)(host, args)
@@ -84,6 +83,7 @@ class Verbs:
     def _on_failure(self, name: str, error: Exception) -> None:
         """Report the error of a verb to the user."""
         kind = type(error).__name__
-        self._notices.problem(f"{name}: {kind}: {error}")
         reason = str(error) or kind
-        self._notices.echo("error", wording.FAILED.format(what=name, reason=reason))
+        self._notices.fault(
+            f"{name}: {kind}: {error}", wording.FAILED.format(what=name, reason=reason)
+        )

@@ -1,6 +1,6 @@
 -- Commands and <Plug> maps. lua/acp/ is loaded only when one of them is used.
 if vim.g.loaded_acp then return end
-vim.g.loaded_acp = 1
+vim.g.loaded_acp = os.time() -- to recognize later updates
 
 if vim.fn.has('nvim-0.10') == 0 then
   vim.api.nvim_err_writeln('acp.nvim needs Neovim 0.10 or later')

@@ -50,8 +50,18 @@ class Notices:
 
     def on_error(self, what: str, error: Exception) -> None:
         """Report the exception of a background task."""
-        self.problem(f"{what}: {type(error).__name__}: {error}")
-        self.echo("error", wording.FAULT.format(where=what, reason=error))
+        self.fault(
+            f"{what}: {type(error).__name__}: {error}",
+            wording.FAULT.format(where=what, reason=error),
+        )
+
+    def fault(self, problem: str, message: str) -> None:
+        """Record an internal error, and show the user a message.
+
+        If the plugin was updated while Neovim runs, Neovim shows that as the cause instead.
+        """
+        self.problem(problem)
+        self._screen.push("fault", message)
 
     def problem(self, text: str) -> None:
         """Record an internal error for `:Acp info`. The health check shows stderr."""

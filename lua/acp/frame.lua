@@ -10,6 +10,7 @@ local OPERATIONS = {
   state = { 'acp.base.state', 'set' },
   calls = { 'acp.base.state', 'set_calls' },
   echo = { 'acp.base.notify', 'echo' },
+  fault = { 'acp.base.installation.updated', 'show_fault' },
   reply = { 'acp.base.host.replies', 'on_reply' },
   show = { 'acp.ui.report', 'open' },
   select = { 'acp.ui.pick', 'select' },

@@ -100,6 +100,7 @@ def test_a_message_begins_like_a_sentence() -> None:
 WAY_OUT = re.compile(
     r":[Aa]cp|:cd|:w|:checkhealth|:help|<CR>|[Oo]ption|[Pp]ress|\bkey\b|Look again|[Ss]ee |did you"
     r"|[Kk]nown: |Answers: |Logins: |can: | should be | not \{| not '%s'|wants|needs|\{advice\}"
+    r"|Restart Neovim"
 )
 QUOTES = "the reason that it quotes says what to do"
 NO_WAY_OUT = {
@@ -138,7 +139,8 @@ def errors() -> set[str]:
     for path in PYTHON:
         for call in python_calls(path):
             level = call.args[0] if call.args else None
-            if isinstance(level, ast.Constant) and level.value in ("error", "warn"):
+            is_error = isinstance(level, ast.Constant) and level.value in ("error", "warn")
+            if is_error or called(call) == "fault":
                 found |= {
                     node.attr
                     for node in ast.walk(call)
@@ -156,7 +158,18 @@ def test_an_error_says_how_to_continue() -> None:
 # -- nowhere else ---------------------------------------------------------------------------------
 
 SHOWS = re.compile(r"\b(?:notify'?\)?|pick'?\)?)\.(echo|error|list|choose)\(|vim\.ui\.(input)\(")
-SPEAKS = {"echo", "notice", "warn", "choose", "ask_text", "_warn", "_notice", "_say", "_told"}
+SPEAKS = {
+    "echo",
+    "fault",
+    "notice",
+    "warn",
+    "choose",
+    "ask_text",
+    "_warn",
+    "_notice",
+    "_say",
+    "_told",
+}
 SENTENCE = re.compile(r"[A-Za-z]{2,}[,;:]? [a-z{(]")
 
 

@@ -203,6 +203,8 @@ return {
   -- The host and its Python
   host_failed = 'The host did not start. See :checkhealth acp (%s)',
   host_slow = 'The host is still starting after %g s. See :checkhealth acp',
+  updated = 'The plugin was updated. Restart Neovim, which keeps sessions and edits',
+  why_updated = 'the plugin was updated: restart Neovim',
   host_ended = 'The host ended (%s). The next command restarts it%s',
   host_refused = 'The host rejected %s: %s',
   classic_failed = 'The remote plugin host did not start: %s',

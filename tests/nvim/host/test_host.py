@@ -14,6 +14,7 @@ from tests.support.processes import environment
 from tests.support.rpc import EditorError
 from tests.support.waiting import until
 
+UPDATED = "The plugin was updated. Restart Neovim"
 HOST = "return vim.fn.jobpid(require('acp.base.host').channel())"
 
 
@@ -38,6 +39,25 @@ def test_a_host_that_dies_is_reported_in_one_line_and_replaced(editor: Editor) -
     assert editor.turn("say two")["session"] == 1
     assert editor.state()["host"] == "running"
     assert [line for line in editor.chat(1) if line in ("one", "two")] == ["one", "two"]
+
+
+def test_an_update_is_named_as_the_cause_of_errors_and_after_a_restart(editor: Editor) -> None:
+    """Modules are loaded late, so after an update code of two versions runs together."""
+    editor.errors_expected = True
+    editor.agent("script")
+    editor.turn("say one")
+    assert UPDATED not in editor.messages()
+    editor.lua("vim.g.loaded_acp, vim.ui.select = 2, nil")  # the files are from after 1970
+    editor.lua("require('acp.base.host').notify('nothing')")
+    editor.wait_message(UPDATED)
+    editor.keys(":Acp<CR>")
+    until(lambda: editor.messages().count(UPDATED) == 2)
+    assert "Not available" not in editor.messages()
+    assert "nil" not in editor.messages()
+    os.kill(editor.lua(HOST), signal.SIGKILL)
+    editor.wait("require('acp').state().host == 'failed'")
+    editor.turn("say two")
+    until(lambda: editor.messages().count(UPDATED) == 3)
 
 
 def test_nothing_keeps_running_when_the_host_is_gone(editor: Editor) -> None:

@@ -74,7 +74,7 @@ async def test_an_error_is_reported_under_the_name_of_the_verb(write: Write) -> 
         verbs.run([], "fail", {})
         verbs.run([], "nothing", {})
         verbs.run([], "fail_later", {})
-    assert [op[2] for op in screen.collect(1000)[0]] == [
+    assert [op[1] for op in screen.collect(1000)[0]] == [
         wording.FAILED.format(what="fail", reason="disk full"),
         wording.UNKNOWN_VERB.format(verb="nothing"),
         wording.FAILED.format(what="fail_later", reason="disk full"),

@@ -77,6 +77,9 @@ local function exit_summary(code)
   local messages = require('acp.base.messages')
   local reason = stderr[#stderr] or messages.why_exit_code:format(code)
   if require('acp.base.state').get().host == 'starting' then return start_failure(reason) end
+  if code > 0 and code < 128 and require('acp.base.installation.updated').is_updated() then
+    reason = messages.why_updated
+  end
   return messages.host_ended:format(reason, edits_part())
 end
 
@@ -195,6 +198,10 @@ function M.start()
   require('acp.base.signals').emit('host_starts', args)
   vim.rpcnotify(id, 'acp', 'setup', args)
   check_later(id)
+  -- The new process runs code of the present version, this Neovim partly that of an earlier one.
+  if require('acp.base.installation.updated').is_updated() then
+    require('acp.base.notify').show('warn', 'updated')
+  end
   return id
 end
 

@@ -29,6 +29,9 @@ local OLDEST = '3.11'
 local function plugin()
   health.start('acp: plugin')
   health.ok('acp.nvim ' .. require('acp.base.installation.version').line())
+  if require('acp.base.installation.updated').is_updated() then
+    health.warn('it was updated after this Neovim had loaded it', { 'Restart Neovim' })
+  end
 end
 
 local function neovim()

@@ -140,7 +140,7 @@ function M.run(on_end)
 end
 
 --- Build or repair the environment synchronously, for the build hook of a plugin manager. Raise an
---- error if a step fails.
+--- error if a step fails. If the plugin is loaded, this is an update.
 ---@param report fun(line: string)
 function M.build(report)
   local steps, problem = M.steps()
@@ -150,6 +150,7 @@ function M.build(report)
     local result = vim.system(step.argv, { cwd = env.root(), env = step.env, text = true }):wait()
     if result.code ~= 0 then error('acp.nvim: ' .. failure(step, result), 0) end
   end
+  if vim.g.loaded_acp then report(messages.updated) end
 end
 
 return M
