@@ -27,7 +27,7 @@ command(
 command(
   'AcpCancel',
   function(opts) feature('commands', 'AcpCancel')(opts) end,
-  { bang = true, desc = 'Cancel the running turn (!: and empty the queue)' }
+  { bang = true, bar = true, desc = 'Cancel the running turn (!: and empty the queue)' }
 )
 
 command('Acp', function(opts) module('acp.command').run(opts) end, {

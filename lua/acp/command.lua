@@ -47,6 +47,27 @@ local function words(opts)
   return opts.fargs or vim.split(vim.trim(opts.args), '%s+', { trimempty = true })
 end
 
+--- Return whether a bar ends the arguments. In free text it is a character.
+---@param sub acp.Subcommand|nil
+local function ends_at_bar(sub) return sub ~= nil and (sub.max ~= -1 or sub.paths == true) end
+
+--- Return the arguments of a command before a bar, and the commands after it (|:bar|).
+---@param opts table
+---@return table opts
+---@return string|nil next_commands
+local function split_at_bar(opts)
+  local name = opts.args:match('^%s*([^%s|]*)'):gsub('!$', '')
+  local sub = features.subcommand(name)
+  if not opts.args:find('|', 1, true) or not ends_at_bar(sub) then return opts end
+  local bar = paths.hide_quoted(opts.args):find('|', 1, true)
+  local args = vim.trim(opts.args:sub(1, bar and bar - 1))
+  if not sub.paths then args = args:gsub('\\|', '|') end
+  local function unquote(word) return (word:gsub('\\([ \\])', '%1')) end
+  local fargs = vim.tbl_map(unquote, paths.words(args))
+  local next_commands = bar and opts.args:sub(bar + 1)
+  return vim.tbl_extend('force', opts, { args = args, fargs = fargs }), next_commands
+end
+
 --- Groups of the menu in their order.
 local GROUPS = { 'Talk', 'Decide', 'Review', 'Sessions', 'Help' }
 
@@ -100,6 +121,8 @@ local function menu()
 end
 
 local function run(opts)
+  local next_commands
+  opts, next_commands = split_at_bar(opts)
   local args = words(opts)
   local name = table.remove(args, 1)
   if not name then return menu() end
@@ -120,6 +143,7 @@ local function run(opts)
   local mistake = check(sub, name, args)
   if mistake then return fail(mistake) end
   sub.run(args, vim.tbl_extend('force', opts, { rest = rest }))
+  if next_commands then vim.cmd(next_commands) end
 end
 
 --- `:Acp {subcommand} …`.
@@ -140,7 +164,8 @@ function M.complete(lead, line, pos)
   if sub.paths then return valid_names.matching(sub.values(before, lead), lead) end
   local plain = lead:gsub('\\ ', ' ')
   local values = valid_names.matching(sub.values(before, plain), plain)
-  return vim.tbl_map(function(value) return (value:gsub('([ \\])', '\\%1')) end, values)
+  local quoted = ends_at_bar(sub) and '([ \\|])' or '([ \\])'
+  return vim.tbl_map(function(value) return (value:gsub(quoted, '\\%1')) end, values)
 end
 
 return M

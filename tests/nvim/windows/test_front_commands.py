@@ -137,6 +137,26 @@ def test_an_id_of_several_words_is_sent_unchanged(front: Editor) -> None:
     assert "takes at most 1 argument, not 'go'" in error_of(front, "Acp allow yes, go")
 
 
+def test_a_bar_begins_another_command_except_in_free_text(front: Editor) -> None:
+    option = {"id": "this | that", "name": "Yes", "kind": "allow_once"}
+    session(front, permissions=[{**permission("p1"), "options": [option]}])
+    path = front.write("a|b.txt", "")
+    front.cmd("Acp plan|let g:seen = 1 | let g:seen += 1")
+    assert front.lua("return vim.g.seen") == 2
+    assert front.lua("return vim.fn.getcompletion('Acp allow ', 'cmdline')") == [r"this\ \|\ that"]
+    front.cmd(r"Acp attach a\|b.txt | let g:seen += 1")
+    front.cmd(r"Acp send this | that \| those")
+    assert (last(front)[1]["text"], last(front)[1]["attach"]) == (
+        r"this | that \| those",
+        [str(path)],
+    )
+    front.answer(r"Acp allow this \| that | let g:seen += 1")
+    assert last(front) == ["allow", {"id": "p1", "option": option["id"]}]
+    assert front.lua("return vim.g.seen") == 4
+    error_of(front, "Acp chat now | let g:seen += 1")
+    assert front.lua("return vim.g.seen") == 4
+
+
 def test_comment_sends_its_text_and_place(front: Editor) -> None:
     path = front.write("a.txt", "one\ntwo\n")
     front.open(path)
