@@ -82,6 +82,8 @@ class NotLoaded(msgspec.Struct, frozen=True):
 
     The file must not be written then.
     """
+    is_busy: bool = False
+    """Whether Neovim is reading the file into a buffer, which is empty until then."""
 
 
 class BufferEdit(msgspec.Struct, frozen=True):

@@ -191,8 +191,8 @@ def _rows(hunks: Sequence[Hunk]) -> list[tuple[int, int, tuple[str, ...]]]:
 def _buffer_in(answer: list[Any], known: BufferText | None = None) -> BufferText | NotLoaded:
     """Return the buffer in an answer from Lua, which omits the lines if ``known`` has them."""
     if answer[0] == 0:
-        why, is_name_taken = [*answer[3:], None, None][:2]
-        return NotLoaded(answer[1], answer[2], why or "", bool(is_name_taken))
+        why, is_name_taken, is_busy = [*answer[3:], None, None, None][:3]
+        return NotLoaded(answer[1], answer[2], why or "", bool(is_name_taken), bool(is_busy))
     if known is not None and (answer[0], answer[1]) == (known.bufnr, known.tick):
         return _with_options(known, answer)
     return _text(answer)

@@ -161,7 +161,7 @@ class AgentWrite:
         return completed
 
     async def _merge_and_write(self) -> CompletedWrite | None:
-        live = await self._buffers.read(self._where)
+        live = await self._read()
         if isinstance(live, BufferText):
             self._is_new = live.is_absent
             if self._is_new:
@@ -184,6 +184,17 @@ class AgentWrite:
             self._is_fresh = True
             return await self._write_to_buffer(live)
         return await self._write_to_disk(stored or Decoded(EMPTY, Format()), live)
+
+    async def _read(self) -> BufferText | NotLoaded:
+        """Read the buffer. Wait while Neovim is reading the file into it."""
+        deadline = anyio.current_time() + PATIENCE_S
+        live = await self._buffers.read(self._where)
+        while isinstance(live, NotLoaded) and live.is_busy:
+            if anyio.current_time() > deadline:
+                raise self._refuse("busy", live.reason)
+            await anyio.sleep(PAUSE_S)
+            live = await self._buffers.read(self._where)
+        return live
 
     def _record_present(self, live: BufferText) -> None:
         """Bring the agent's base up to date with the file."""
@@ -317,6 +328,8 @@ class AgentWrite:
     async def _reload(self, live: BufferText) -> BufferText:
         """Read the buffer again."""
         again = await self._buffers.load(self._where)
+        if isinstance(again, NotLoaded) and again.is_busy:
+            again = await self._read()
         if isinstance(again, NotLoaded):
             raise self._refuse("failed", again.reason or "the buffer is gone")
         self._is_fresh = self._is_fresh and (again.bufnr, again.text) == (live.bufnr, live.text)

@@ -178,7 +178,7 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   local now, is_fresh = file_stamp.of_buffer(bufnr)
   if now ~= (stamp ~= vim.NIL and stamp or nil) then return { 'moved' } end
   local user_busy = require('acp.buffers.user_busy')
-  local why_not = awaited ~= bufnr and user_busy.why_saving(bufnr)
+  local why_not = awaited ~= bufnr and user_busy.why_in_transfer(bufnr)
     or user_busy.why_busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end
   watch.flush(bufnr)

@@ -1,6 +1,6 @@
 --- Reading and editing of live buffers for agents. Nothing here prompts, opens a window or moves
 --- the focus. A snapshot is `{ bufnr, changedtick, flags, fileencoding, lines? }`. If no buffer has
---- the file, it is `{ 0, fileencodings, fileformats, why?, taken? }`.
+--- the file, it is `{ 0, fileencodings, fileformats, why?, taken?, busy? }`.
 local M = {}
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
@@ -62,18 +62,21 @@ local function snapshot(bufnr, known, stale, absent)
   return { bufnr, tick, flags, option(bufnr, 'fileencoding'), lines }
 end
 
-local function answer_without_buffer(why, held)
-  return { 0, vim.o.fileencodings, vim.o.fileformats, why, held }
+local function answer_without_buffer(why, held, busy)
+  return { 0, vim.o.fileencodings, vim.o.fileformats, why, held, busy }
 end
 
---- Return the buffer of a file. Return nil and an answer without a buffer if there is none, or if
---- the path or the buffer's name leads elsewhere since the host resolved the path.
+--- Return the buffer of a file. Return nil and an answer without a buffer if there is none, if
+--- Neovim is reading the file, or if the path or the buffer's name leads elsewhere since the host
+--- resolved the path.
 local function find_or_answer(path, real, known)
   local moved = nofollow.why_elsewhere(real)
   if moved then return nil, answer_without_buffer(moved, true) end
   local bufnr = find_buffer(path, real, known)
   moved = bufnr and nofollow.why_name_moved(bufnr, real)
   if not bufnr or moved then return nil, answer_without_buffer(moved, moved ~= nil) end
+  local reading = user_busy.why_empty(bufnr)
+  if reading then return nil, answer_without_buffer(reading, true, true) end
   return bufnr
 end
 
@@ -230,7 +233,7 @@ local function write(bufnr, tick, hunks, want)
     return { 'moved' }
   end
   if nofollow.why_name_moved(bufnr, nofollow.real(bufnr)) then return { 'moved' } end
-  local why_not = user_busy.why_saving(bufnr) or user_busy.why_busy(bufnr, hunks)
+  local why_not = user_busy.why_in_transfer(bufnr) or user_busy.why_busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end
   local options = vim.bo[bufnr]
   local due = want.save == 'always'

@@ -110,12 +110,24 @@ function M.why_busy(bufnr, hunks)
   return pending or why_completion_blocks(mode, hunks)
 end
 
---- Return why an agent must not edit a buffer that is being saved. The user's autocommands, such as
---- a formatter that waits for its language server, may refer to line numbers.
+--- Return whether an autocommand of this event is running for a buffer and waits.
+---@param event string
+local function is_during(event, bufnr)
+  local is_running = fn.expand('<stack>'):find(event, 1, true) ~= nil
+  return is_running and fn.expand('<abuf>') == tostring(bufnr)
+end
+
+--- Return why a buffer does not have the text of its file: until BufReadPre is over, it is empty.
 ---@return string|nil why
-function M.why_saving(bufnr)
-  local is_saving = fn.expand('<stack>'):find('BufWritePre', 1, true)
-  return is_saving and fn.expand('<abuf>') == tostring(bufnr) and 'the user saves the file' or nil
+function M.why_empty(bufnr)
+  return is_during('BufReadPre', bufnr) and 'Neovim is reading the file' or nil
+end
+
+--- Return why an agent must not edit a buffer that is being saved or read. The user's autocommands,
+--- such as a formatter that waits for its language server, may refer to line numbers.
+---@return string|nil why
+function M.why_in_transfer(bufnr)
+  return is_during('BufWritePre', bufnr) and 'the user saves the file' or M.why_empty(bufnr)
 end
 
 --- Return why a buffer must not be reloaded until the user has finished.

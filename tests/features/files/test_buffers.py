@@ -11,6 +11,7 @@ import pytest
 from tests.support.agent_files_nvim import AgentFilesInNvim
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def lines(live: AgentFilesInNvim, name: str | Path = "a.txt") -> list[str]:
     return found
 
 
+WAIT_BEFORE_READ = lua_chunk(__file__, "wait_before_read")
 NUMBERED = "".join(f"line {n}\n" for n in range(1, 101))
 
 
@@ -74,6 +76,31 @@ def test_a_buffer_is_found_by_a_link_after_its_file_was_replaced(opened: AgentFi
     (work / "new").write_text("replaced\n")
     (work / "new").rename(work / "a.txt")
     assert opened.read("link", 1, 1) == "unsaved line 1\n"
+
+
+def test_a_buffer_that_neovim_is_reading_has_the_text_of_its_file(
+    opened: AgentFilesInNvim,
+) -> None:
+    """The buffer is empty while an autocommand waits before `:edit!` reads the file."""
+    editor, calls = opened.editor, list[str]()
+    opened.read("a.txt")
+    reading, resume = editor.home / "reading", editor.home / "resume"
+    editor.lua(WAIT_BEFORE_READ, str(reading), str(resume))
+    number = editor.rpc.send("nvim_command", "edit!")
+    until(reading.exists)
+    assert opened.read("a.txt") == NUMBERED
+
+    def resume_at_second_read(function: str) -> None:
+        calls.append(function)
+        if calls.count("read") == 2:
+            resume.touch()
+
+    opened.bridge.before = resume_at_second_read
+    opened.write("a.txt", NUMBERED.replace("line 50\n", "line fifty\n"))
+    editor.rpc.answer(number)
+    assert resume.exists()
+    assert opened.bytes("a.txt") == NUMBERED.replace("line 50\n", "line fifty\n").encode()
+    assert [*lines(opened), ""] == opened.bytes("a.txt").decode().split("\n")
 
 
 def test_a_circle_of_links_is_reported_as_one(opened: AgentFilesInNvim) -> None:
