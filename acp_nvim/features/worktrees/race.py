@@ -57,7 +57,8 @@ async def race(host: Host, args: Args) -> None:
 async def compare(host: Host, args: Args) -> None:
     """Show the changed texts of the last race beside the user's, in diff mode."""
     files: dict[str, list[dict[str, str]]] = {}
-    for worktree in _last(host, str(args["cwd"])):
+    racers = _last(host, str(args["cwd"]))
+    for worktree in racers:
         try:
             result = await to_thread.run_sync(worktree_git.result, worktree, parts(host)[0].env)
         except StoreError as error:
@@ -70,7 +71,7 @@ async def compare(host: Host, args: Args) -> None:
         listed = [{"path": path, "others": others} for path, others in sorted(files.items())]
         host.screen.push("worktrees_compare", listed)
     else:
-        host.echo("info", words.NOTHING_TO_COMPARE)
+        host.echo("info", words.RACE_WITHOUT_CHANGES if racers else words.NOTHING_TO_COMPARE)
 
 
 @verb("race_take")

@@ -212,6 +212,8 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
         editor.agent("echo", name=name)
     editor.cmd("Acp race one two three -- change the file")
     editor.wait_event("AcpTurnEnd", 3)
+    editor.cmd("Acp race")
+    editor.wait_message("The race has changed no file yet")
     paths = [worktree(editor, n) for n in (1, 2, 3)]
     for path, name in zip(paths, names, strict=True):
         file = path / "a.txt"
