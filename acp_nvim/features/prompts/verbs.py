@@ -175,7 +175,9 @@ def cancel(host: Host, args: Args) -> None:
         on_hold = words.ONE_ON_HOLD if count == 1 else words.ON_HOLD
         host.echo("info", on_hold.format(count=count))
     elif not (ending or dismissed or stopped or ends_login):
-        host.echo("info", words.NOTHING_TO_CANCEL)
+        others = host.sessions.conversations.values()
+        is_one_running = any(other.session.status == "running" for other in others)
+        host.echo("info", words.OTHERS_RUN if is_one_running else words.NOTHING_TO_CANCEL)
 
 
 def _dismiss(host: Host, conversation: Conversation | None) -> bool:
