@@ -217,6 +217,7 @@ def test_a_question_of_an_edit_is_shown_and_answered(editor: Editor, path: Path)
     orders.begin("s1", "permission")
     wait_marks(editor, (2, 3, "Scripted: first… · waiting for you"))
     editor.wait_screen("Scripted wants to run p1")
+    editor.wait_screen("│session 1 · first")
     editor.see_question()
     editor.keys(":Acp allow<CR>")
     assert orders.traffic.wait_answers("session/request_permission")[0]["result"]["outcome"] == {

@@ -199,8 +199,8 @@ def test_the_float_names_the_session_of_each_card(editor: Editor) -> None:
     editor.agent("script", name="other")
     editor.cmd("AcpPrompt! permission")
     editor.wait_event("AcpPermission", 2)
-    editor.wait_screen("│session 2")
-    editor.wait_screen("│session 1")
+    editor.wait_screen("│session 2 · permission")
+    editor.wait_screen("│session 1 · permission")
     editor.wait_screen("│Scripted wants to run p1")
     for count in (1, 2):
         editor.answer("Acp allow")

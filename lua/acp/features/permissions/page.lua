@@ -5,6 +5,7 @@ local cards = require('acp.features.permissions.cards')
 local text_width = require('acp.base.text.width')
 
 local INDENT = 2 -- cells of the rows below a title
+local MAX_LABEL = 60 -- cells of the line that names a session
 
 ---@class acp.CardRow
 ---@field first integer 0-based
@@ -72,7 +73,22 @@ end
 ---@return string
 function M.more_line() return ('… and %d more'):format(cards.count_without_card()) end
 
---- Return the text of the float: all cards, each with its session if there are several.
+--- Return the line above a card that names its session: if there are several sessions, and for an
+--- inline edit, which has no chat.
+---@param card acp.Card
+---@param several boolean
+---@param width integer
+---@return string|nil
+local function session_line(card, several, width)
+  local session = require('acp.base.state').get().sessions[card.session]
+  if not several and (not session or session.purpose ~= 'edit') then return nil end
+  local label = card.session == 0 and 'no session' or 'session ' .. card.session
+  local title = session and (session.title or session.topic)
+  local notify = require('acp.base.notify')
+  return title and notify.cut(label .. ' · ' .. notify.one_line(title), width) or label
+end
+
+--- Return the text of the float: all cards, with the lines that name their sessions.
 ---@param room integer
 ---@param cut? acp.PageCut if given, the middle of a card that takes more rows is cut
 ---@return string[] lines
@@ -84,14 +100,14 @@ function M.text(room, cut)
   for i, card in ipairs(M.cards(room)) do
     if i > 1 then lines[#lines + 1] = '' end
     local first = #lines
-    if several then
-      local label = card.session == 0 and 'no session' or 'session ' .. card.session
+    local label = session_line(card, several, math.min(room, MAX_LABEL))
+    if label then
       spans[#spans + 1] = { #lines, 0, #label, 'AcpMuted' }
       lines[#lines + 1] = label
     end
     local shown = card
     if cut then
-      local limit = several and cut.rows - 1 or cut.rows
+      local limit = label and cut.rows - 1 or cut.rows
       shown =
         require('acp.features.permissions.card_fitting').card(card, cut.width, limit, cut.inside)
     end
