@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
+from acp_nvim import wording
 from acp_nvim.nvim.plain import plain
 from acp_nvim.render.cards import card, count_option_rows, title_text
 from acp_nvim.render.rows import decor
 from acp_nvim.session import snapshot
-from acp_nvim.session.questions.decisions import MAX_LISTED, Decision, Decisions
+from acp_nvim.session.questions.decisions import CANCELLED, MAX_LISTED, Decision, Decisions
 
 NO_SESSION = 0
 """Number in the frame operation `cards` for questions outside of a session."""
+MAX_QUESTIONS: Final = 500
+"""Maximum number of open questions outside of sessions. Each answer draws the others again."""
 
 
 class UnscopedQuestions:
@@ -23,12 +26,17 @@ class UnscopedQuestions:
     ) -> None:
         """`push` queues a frame operation, `state` sets a value of the snapshot."""
         self.decisions = Decisions()
+        self._has_reported = False
         self._push = push
         self._state = state
 
     def ask(self, decision: Decision) -> None:
-        """Show a question, unless it is already answered."""
+        """Show a question, unless it is already answered. Cancel it if too many are open."""
         if decision.outcome is not None:
+            return
+        if len(self.decisions) >= MAX_QUESTIONS:
+            decision.resolve(CANCELLED, "limit")
+            self._report_limit()
             return
         self.decisions.add(decision)
         decision.set_redraw(self._publish)
@@ -41,6 +49,13 @@ class UnscopedQuestions:
         """Show the cards of all listed questions."""
         if self.decisions.show_listed():
             self._publish()
+
+    def _report_limit(self) -> None:
+        """Report once that questions are cancelled."""
+        if not self._has_reported:
+            self._has_reported = True
+            title = wording.TOO_MANY_UNSCOPED.format(count=MAX_QUESTIONS)
+            self._push("event", "AcpNotice", plain({"severity": "warning", "title": title}))
 
     def _publish(self) -> None:
         decisions = self.decisions

@@ -77,8 +77,14 @@ class Elicitations:
             session.ask(decision, calls.current(tool_call_id, turn) if tool_call_id else None)
         if isinstance(params, schema.ElicitationUrlMode):
             self._opened[params.elicitation_id] = decision
+            decision.waiters.append(partial(self._forget_unopened, params.elicitation_id, decision))
         cancel_with(call, decision)
         return decision
+
+    def _forget_unopened(self, id: str, decision: Decision, outcome: Outcome) -> None:
+        """Forget an address that was not opened, since nothing there can be completed."""
+        if outcome.kind != "accept" and self._opened.get(id) is decision:
+            del self._opened[id]
 
     def _request_of(self, params: schema.CreateElicitationRequest) -> OutgoingCall | None:
         requests = self._requests()

@@ -247,6 +247,12 @@ def test_questions_without_a_session_are_listed_beyond_their_cards() -> None:
     )
     asking[-1].resolve(CANCELLED)
     assert len(listed[-1]) == MAX_CARDS + 1
+    more = [Decision(f"m{n}", "elicitation", "Name?", kind="form") for n in range(600)]
+    for decision in more:
+        questions.ask(decision)
+    assert len(questions.decisions) == 500
+    assert sum(decision.outcome == CANCELLED for decision in more) == 600 - 500 + MAX_CARDS + 1
+    assert [op[1] for op in named_ops(ops, "event")].count("AcpNotice") == 1
 
 
 def test_a_cancel_answers_each_of_many_questions_once_and_before_anything_else() -> None:
