@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -68,6 +68,10 @@ _CHANGES: Final = frozenset({"changes", "filechanges"})
 """Maps whose keys are paths."""
 
 
+Variables: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and values of environment variables."""
+
+
 class Command(msgspec.Struct, frozen=True):
     """Command of a request.
 
@@ -82,8 +86,27 @@ class Command(msgspec.Struct, frozen=True):
     argv: tuple[str, ...] | None = None
     found: str = ""
     cwd: str | None = None
-    env: tuple[tuple[str, str], ...] = ()
+    env: Variables = ()
     is_name: bool = False
+
+
+class _Parts:
+    """Copy of a call, as a key for caches: its parts are compared by identity.
+
+    One question reads commands and paths several times, which takes long for a large input.
+    Messages of the agent replace these parts and change none of them.
+    """
+
+    def __init__(self, call: ToolCall) -> None:
+        self.call = call.copy()
+        parts = call.raw_input, call.meta, call.locations, *call.content
+        self._key = call.kind, *map(id, parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Parts) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
 
 class _Item(NamedTuple):
@@ -98,15 +121,24 @@ class _Context(NamedTuple):
     """Directory and variables that apply to the commands in a map."""
 
     cwd: str | None = None
-    env: tuple[tuple[str, str], ...] = ()
+    env: Variables = ()
 
 
 def commands(call: ToolCall) -> tuple[Command, ...]:
     """Return the distinct commands of a tool call, in order."""
+    return _distinct_commands(_Parts(call))
+
+
+@lru_cache(maxsize=4)
+def _distinct_commands(parts: _Parts) -> tuple[Command, ...]:
     distinct: dict[tuple[object, ...], Command] = {}
-    for command in _all_commands(call):
-        key = command.line, command.argv, command.cwd, command.env
-        distinct.setdefault(key, command)
+    numbers: dict[Variables, int] = {}
+    known: dict[int, int] = {}
+    for command in _all_commands(parts.call):
+        at = id(command.env)  # its hash takes long if it is large and many commands share it
+        if at not in known:
+            known[at] = numbers.setdefault(command.env, at)
+        distinct.setdefault((command.line, command.argv, command.cwd, known[at]), command)
     return tuple(distinct.values())
 
 
@@ -121,7 +153,7 @@ def command(
     words: Sequence[str],
     source: str = "",
     cwd: str | None = None,
-    env: tuple[tuple[str, str], ...] = (),
+    env: Variables = (),
 ) -> Command:
     """Return the command of these words. A shell with a line becomes that line."""
     match words:
@@ -148,12 +180,18 @@ def paths(call: ToolCall) -> list[str]:
     """
     if not (call.locations or call.content or call.raw_input):
         return []  # only a title, which is very common
+    return list(_distinct_paths(_Parts(call)))
+
+
+@lru_cache(maxsize=4)
+def _distinct_paths(parts: _Parts) -> tuple[str, ...]:
+    call = parts.call
     spelled = [location.path for location in call.locations]
     spelled += files_of_diffs(call)
     for raw in (call.raw_input, *(raw for raw, _ in _unknown_content(call))):
         if raw:
             spelled += files_of_input(raw)
-    return list(dict.fromkeys(path for path in spelled if path))
+    return tuple(dict.fromkeys(path for path in spelled if path))
 
 
 def files_of_diffs(call: ToolCall) -> list[str]:
@@ -197,8 +235,12 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
     while waiting:
         value, place, beside = waiting.pop()
         if isinstance(value, list):
-            inner = [(item, f"{place}[{at}]", beside) for at, item in enumerate(value)]
-        elif isinstance(value, Mapping):
+            inner = [
+                (item, f"{place}[{at}]", beside)
+                for at, item in enumerate(value)
+                if isinstance(item, list | dict)
+            ]
+        elif isinstance(value, dict):
             items = [
                 _Item(_normalize_key(key), f"{place}.{key}", item) for key, item in value.items()
             ]
@@ -208,10 +250,14 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
             if not keys.isdisjoint(_COMMAND_KEYS):
                 yield items, beside
             twice = _OUTPUT_KEYS if keys.isdisjoint(_LINES) else _OUTPUT_KEYS | _REPEATING_KEYS
-            inner = [(item.value, item.found, beside) for item in items if item.key not in twice]
+            inner = [
+                (item.value, item.found, beside)
+                for item in items
+                if isinstance(item.value, list | dict) and item.key not in twice
+            ]
         else:
             continue
-        waiting += reversed([item for item in inner if isinstance(item[0], list | Mapping)])
+        waiting += reversed(inner)
 
 
 def _unknown_content(call: ToolCall) -> list[tuple[Any, str]]:
@@ -294,7 +340,7 @@ def _directory(items: Sequence[_Item]) -> str | None:
     return next((value for value in given if isinstance(value, str) and value), None)
 
 
-def _variables(items: Sequence[_Item]) -> tuple[tuple[str, str], ...]:
+def _variables(items: Sequence[_Item]) -> Variables:
     """Return variables beside a command: a map, a list of names and values, or of `NAME=value`."""
     pairs: list[tuple[str, str]] = []
     for given in (item.value for item in items if item.key in _VARIABLES):
