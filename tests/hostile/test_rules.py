@@ -194,6 +194,7 @@ def test_an_allowed_command_stays_in_the_sessions_directories(
         {"command": ["tool", *(f"w{n}/../x{n}" for n in range(20_000))]},
         {"commands": [f"cat w{n}" for n in range(2_000)]},
         {"paths": [f"w{n}/../x{n}" for n in range(20_000)]},
+        {"env": {f"LC_{n}": "C" for n in range(9_000)}, "cmds": [f"a{n}" for n in range(20_000)]},
     ],
 )
 def test_a_large_request_asks_after_little_work(
@@ -207,6 +208,73 @@ def test_a_large_request_asks_after_little_work(
     session = Session(1, "agent", str(home))
     assert not is_safe(run(raw), session, decode({}))
     assert resolve.call_count < 10_000
+
+
+# -- trust ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("ls | xargs cat", "ls | parallel cat", "find . -exec cat '{}' ';'", "fd -x cat"),
+        *("bash -c 'ls | xargs cat'", "timeout 5 xargs cat", "timeout -s KILL 5 xargs cat"),
+        *("tar -cf x.tar -T list", "tar cfT x.tar list", "tar -cf x.tar --files-from=list"),
+        *(
+            "rsync -a --files-from=list . x",
+            "wc --files0-from=list",
+            "ls | cpio -o",
+            "ls | zip -@ x",
+        ),
+        *("git add --pathspec-from-file=list", "curl -K conf", "find -files0-from list"),
+        *("git -c core.fsmonitor='cat a' status", "git --git-dir=x status", "git config alias.x y"),
+        *("git rebase -x 'cat a' main", "git bisect run cat", "git submodule foreach cat"),
+        *("env LD_PRELOAD=./x.so ls", "env ls", "sudo ls", "eval ls", ". ./x", "alias ls=cat"),
+        *("python -c 'print(1)'", "node -e x", "perl -ne print a", "ruby -rx a", "deno eval x"),
+        *(
+            "cd src && bash -c 'cat a'",
+            "cat a | timeout 5 sh",
+            "cat a | nice bash",
+            "cat a | sh -s",
+        ),
+        *("awk 'BEGIN{system(\"a\")}'", "awk '{print > $1}' a", "sed 1r.env a", "sed s/a/b/e a"),
+        *("sed -f x a", "make --eval=x", "make SHELL=./x", "npx -c 'cat a'", "rsync -e ./x a b"),
+        *("cd src && cat link", "cd src && echo x > link", "git -C src show link", "cat src/link"),
+        *("tar -Csrc -cf x.tar link", "make --directory=src link"),
+    ],
+)
+def test_trust_covers_no_command_that_hides_its_action(home: Path, line: str) -> None:
+    (home / "src" / "link").symlink_to("/etc/passwd")
+    assert not is_safe(run({"command": line}), Session(1, "agent", str(home)), decode({}))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("make test", "timeout 60 make test", "nice -n 5 make", "cd src && npm install && ls"),
+        *("python x.py", "python -m pytest -x", "sh run.sh", "bash -eu run.sh", "node --test"),
+        *("git -C src status", "git --no-pager log", "git commit -m 'Fix it'", "git switch -c x"),
+        *("sed -n '1,20p' a", "sed -i 's/a/b/g; 3d' a", "sed -e s/a/b/ -e 3d a", "rg --files"),
+        *(
+            "awk '$3 > 5 {print $1}' a",
+            "which node",
+            "tar -xzf a.tgz",
+            "find . -name a",
+            "tar xf a",
+        ),
+    ],
+)
+def test_trust_covers_a_command_that_shows_its_action(home: Path, line: str) -> None:
+    assert is_safe(run({"command": line}), Session(1, "agent", str(home)), decode({}))
+
+
+def test_the_kind_of_a_call_does_not_hide_that_its_command_writes(home: Path) -> None:
+    files = {"executed": ["**/.git/**"], "secret": []}
+    for kind in ("read", "think", "execute"):
+        call = ToolCall("t", kind=kind, raw_input={"command": "cp a .git/hooks/pre-commit"})
+        assert not is_safe(call, Session(1, "agent", str(home)), decode({"files": files}))
+        call.raw_input = {"command": "make", "path": ".git/config"}
+        allow = {"action": "allow", "kind": ["execute", kind], "path": "**"}
+        assert verdict(call, home, allow, files=files) == "ask"
 
 
 # -- terminals ------------------------------------------------------------------------------------

@@ -359,6 +359,25 @@ def test_a_rule_about_paths_does_not_allow_a_command() -> None:
     assert decide([Rule("allow", kind="execute", path="/w/**")], given) == "allow"
 
 
+@pytest.mark.parametrize(
+    ("rule", "kind", "action"),
+    [
+        (Rule("allow", kind="read"), "read", None),
+        (Rule("allow", kind=["read", "ed*"]), "edit", None),
+        (Rule("allow", kind="think", path="/w/**"), "think", None),
+        (Rule("allow", kind="other"), "other", "allow"),
+        (Rule("allow", kind=["read", "execute"]), "read", "allow"),
+        (Rule("allow", kind="*"), "read", "allow"),
+        (Rule("allow"), "read", "allow"),
+    ],
+)
+def test_a_kind_that_runs_nothing_does_not_allow_a_command(
+    rule: Rule, kind: str, action: Action | None
+) -> None:
+    given = Case(kind, paths=["/w/a"], commands=[Command("rm -rf x")])
+    assert decide([rule], given) == action
+
+
 def test_a_rule_about_commands_does_not_allow_a_change() -> None:
     given = Case("edit", paths=["/w/a"], written=["/w/a"], commands=[Command("make x")])
     assert decide([MAKE], given) is None

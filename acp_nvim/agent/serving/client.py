@@ -18,7 +18,7 @@ from acp_nvim.agent.serving.answering import answer_by, cancel_with, decision_id
 from acp_nvim.agent.serving.elicitations import Elicitations, response
 from acp_nvim.agent.serving.extensions import Extensions, session_of
 from acp_nvim.agent.serving.file_requests import FileRequests
-from acp_nvim.agent.serving.judging import has_rules, judge
+from acp_nvim.agent.serving.judging import guard_kind, has_rules, judge
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.serving.servers import Handler
 from acp_nvim.agent.serving.session_router import ReportLimit, SessionRouter, decode_params
@@ -39,7 +39,7 @@ from acp_nvim.render.text import one_line
 from acp_nvim.session import retries
 from acp_nvim.session.calls.own_tools import needs_no_question
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.questions import permissions
+from acp_nvim.session.questions import permissions, requests
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.questions.questions import (
     dotted_paths,
@@ -263,10 +263,11 @@ class Client:
         action = self._verdict(session, calls, settings) if has_rules(session, settings) else None
         decision.guarded = {}
         for call in calls:
+            kind = guard_kind(call.kind, requests.commands(call))
             if paths := named_paths(call, session.cwd):
                 dotted = dotted_paths(call, session.cwd)[: guard.MAX_NAMED]
                 paths = [*targets_past_links(dotted), *paths]
-                reasons = guard.reasons(call.kind, paths, session.roots, settings.files)
+                reasons = guard.reasons(kind, paths, session.roots, settings.files)
                 decision.guarded = {**decision.guarded, **reasons}
         if action in ("allow", "deny"):
             option = decision.first("allow_once" if action == "allow" else "reject_once")

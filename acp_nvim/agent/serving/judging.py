@@ -29,7 +29,8 @@ MAX_COMMANDS: Final = 200
 MAX_LENGTH: Final = 4 * command_line.MAX_LENGTH
 """Maximum number of paths and commands of a request, and of characters in its commands.
 
-With rules, the user is asked about a larger request, since its check would take long.
+`MAX_PATHS` is also the maximum number of variables of a command. The user is asked about a larger
+request, since its check would take long.
 """
 
 
@@ -46,7 +47,7 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     """
     if not has_rules(session, settings):
         return None
-    if _is_too_large(case):
+    if is_too_large(case.paths, case.commands):
         return "ask"
     lists = settings.preset(session.root.preset).rules, settings.permission.rules
     placed = _complete_case(case, session, settings)
@@ -54,17 +55,24 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
         return "deny"
     action = rules.decide([*lists[0], *lists[1]], placed)
     guarded = action == "allow" and guard.is_guarded(
-        case.kind, placed.paths, session.roots, settings.files
+        guard_kind(case.kind, case.commands), placed.paths, session.roots, settings.files
     )
     return "ask" if guarded else action
 
 
-def _is_too_large(case: Case) -> bool:
+def is_too_large(paths: Sequence[str], commands: Sequence[Command]) -> bool:
+    """Return whether the check of a request with these paths and commands would take long."""
     return (
-        len(case.paths) > MAX_PATHS
-        or len(case.commands) > MAX_COMMANDS
-        or sum(len(command.line) for command in case.commands) > MAX_LENGTH
+        len(paths) > MAX_PATHS
+        or len(commands) > MAX_COMMANDS
+        or any(len(command.env) > MAX_PATHS for command in commands)
+        or sum(len(command.line) for command in commands) > MAX_LENGTH
     )
+
+
+def guard_kind(kind: str, commands: Sequence[Command]) -> str:
+    """Return the kind of a call for the guard: a command may write, whatever kind is given."""
+    return "execute" if commands else kind
 
 
 def _complete_case(case: Case, session: Session, settings: Settings) -> Case:

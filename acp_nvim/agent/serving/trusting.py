@@ -12,12 +12,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from acp_nvim.agent.serving.judging import leaves_session
+from acp_nvim.agent.serving.judging import MAX_PATHS, guard_kind, is_too_large, leaves_session
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import guard
 from acp_nvim.patterns import late
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.questions import programs, requests, rules, variables
+from acp_nvim.session.questions import hidden_actions, programs, requests, rules, variables
 from acp_nvim.session.questions.decisions import Decision, Option
 from acp_nvim.session.questions.questions import dotted_paths, named_paths
 from acp_nvim.session.questions.requests import Command
@@ -26,8 +26,6 @@ from acp_nvim.session.session import Session
 _NEVER_TRUSTED: Final = frozenset({"switch_mode"})
 """Kinds that trust never covers, since they change which questions follow."""
 _PARTS: Final = late(r"[=:,@]")
-MAX_PATHS: Final = 1000
-"""Maximum number of paths of a call that is allowed without a question."""
 MAX_SHORT_OPTIONS: Final = 10
 """Maximum number of characters before the path in a word such as `-xzfpath`."""
 _ADDRESS: Final = late(r"(?!file:)[A-Za-z][\w+.-]*://")
@@ -68,14 +66,17 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
     Guarded files are secrets, files that other programs run, and those outside of the session.
     """
     commands = requests.commands(call)
+    if is_too_large(named_paths(call, session.cwd), commands):
+        return False
     if not all(_is_plain(command, session) for command in commands):
         return False
+    kind = guard_kind(call.kind, commands)
     paths = list(islice(_all_paths(call, commands, session), MAX_PATHS + 1))
     if len(paths) > MAX_PATHS or any("\0" in path for path in paths):
         return False
     paths = list(dict.fromkeys(paths))
     return not any(
-        guard.reasons(call.kind, paths[at : at + guard.MAX_NAMED], session.roots, settings.files)
+        guard.reasons(kind, paths[at : at + guard.MAX_NAMED], session.roots, settings.files)
         for at in range(0, len(paths), guard.MAX_NAMED)
     )
 
@@ -90,30 +91,52 @@ def _all_paths(call: ToolCall, commands: Sequence[Command], session: Session) ->
     if call.kind != "edit":
         yield from _possible_paths(_texts(call.raw_input), session.cwd)
     for command in commands:
-        yield from _possible_paths(
-            _words_of(command),
-            os.path.join(session.cwd, command.cwd or ""),  # noqa: PTH118
-        )
+        yield from _paths_of_command(command, session.cwd)
 
 
 def _is_plain(command: Command, session: Session) -> bool:
-    """Return whether all shells read a command alike and it stays in the session's directories.
+    """Return whether a command shows its action, and stays in the session's directories.
 
-    It must not pipe code to a shell or interpreter either.
+    All shells must read it alike, and it must not pipe code to a shell or interpreter either.
     """
     line = rules.plain_line(command)
     if line is None or not variables.are_harmless(command.env):
         return False
     piped = (one for one, join in zip(line.commands[1:], line.joins, strict=True) if join == "|")
-    if any(programs.reads_code_from_stdin(one.words) for one in piped):
+    if any(hidden_actions.hides_action(one.words) for one in line.commands):
+        return False
+    if any(programs.reads_code_from_stdin(hidden_actions.started(one.words)) for one in piped):
         return False
     return not leaves_session(command, session)
 
 
-def _words_of(command: Command) -> Iterator[str]:
+def _paths_of_command(command: Command, cwd: str) -> Iterator[str]:
+    """Yield the absolute paths that the words of a plain line may mean.
+
+    After a `cd` and an option `-C` they may be relative to that directory too.
+    """
     line = rules.plain_line(command)
+    directories = [os.path.join(cwd, command.cwd or "")]  # noqa: PTH118
+    entered = directories[0]
     for part in line.commands if line is not None else ():
-        yield from (*part.words, *part.writes)
+        inner = [directory for directory in _directories_of_options(part.words) if directory]
+        at = dict.fromkeys([*directories, *(os.path.join(entered, path) for path in inner)])  # noqa: PTH118
+        for directory in at:
+            yield from _possible_paths((*part.words, *part.writes), directory)
+        if part.words[0] == "cd" and len(part.words) == 2:
+            entered = os.path.join(entered, part.words[1])  # noqa: PTH118
+            directories.append(entered)
+
+
+def _directories_of_options(words: Sequence[str]) -> Iterator[str]:
+    """Yield the directories that options `-C` of git, make and tar name."""
+    for option, value in zip(words, [*words[1:], ""], strict=True):
+        if option in ("-C", "--directory"):
+            yield value
+        elif option.startswith("-C"):
+            yield option.removeprefix("-C")
+        elif option.startswith("--directory="):
+            yield option.partition("=")[2]
 
 
 def _words(call: ToolCall) -> list[str]:

@@ -220,8 +220,17 @@ class _Judgement:
         if rule.command is None:
             if rule.path is None and self._case.outside:
                 return False
-            return self._command is None or rule.path is None or rule.kind is not None
+            return self._command is None or self._is_for_commands(rule)
         return self._allows_command(_list(rule.command))
+
+    def _is_for_commands(self, rule: Rule) -> bool:
+        """Return whether a rule without a command allows a call that names one.
+
+        Its kinds must include one that runs commands, whatever kind the agent gives.
+        """
+        if rule.kind is None:
+            return rule.path is None
+        return self._case.kind not in RUNS_NOTHING or _matches_any(rule.kind, "execute")
 
     def _allows_command(self, globs: Sequence[str]) -> bool:
         if self._command is not None and self._command.is_name:
