@@ -56,6 +56,7 @@ def problems(property_: dict[str, Any], value: Any) -> list[str]:
         ({"type": "string", "oneOf": [{"const": "a", "title": "A"}]}, "A", "'A' is none of a"),
         ({"type": "integer"}, 3, ""),
         ({"type": "integer"}, 3.0, ""),
+        ({"type": "integer"}, 10**400, ""),
         ({"type": "integer"}, 3.5, "a whole number is wanted"),
         ({"type": "integer"}, True, "a whole number is wanted"),
         ({"type": "integer"}, float("inf"), "a whole number is wanted"),
@@ -112,6 +113,20 @@ def test_a_slow_pattern_is_not_tried() -> None:
     assert forms.matches("^(a+)+$", "a" * 40 + "b") is None
     assert forms.matches("a*a*a*a*a*a*b", "a" * 4000) is None
     assert forms.matches(r"^\d{4}-\d{2}$", "2026-01") is True
+    assert forms.matches("(?x)^(a+) +$", "a" * 40 + "b") is None, "there (a+) + is (a+)+"
+    assert forms.matches("(?P<a>a+)(?P=a)+b", "a" * 4000) is None
+    assert forms.matches("[" * 500_000, "a") is None
+
+
+def test_many_choices_take_little_time() -> None:
+    """Otherwise this test would not end."""
+    names = [f"n{n}" for n in range(50_000)]
+    items = {"type": "array", "items": {"type": "string", "enum": names}, "default": names[::-1]}
+    form = form_of({"x": items})
+    assert not forms.is_short(form)
+    assert forms.check(form, {"x": names}) == []
+    assert len(form_page.page_lines(form, {"x": names}, [])) > len(names)
+    assert sum(map(len, problems(items, [f"m{n}" for n in range(50_000)]))) < 10_000
 
 
 # ---- the page
@@ -217,6 +232,8 @@ def test_text_of_an_agent_cannot_imitate_a_field() -> None:
         ("file:///etc/passwd", False, ["no readable host"]),
         ("ftp://example.org/", False, ["Not a web address (ftp)"]),
         ("https://[broken", False, ["no readable host"]),
+        ("https://xn--" + "a" * 1_000_000, False, ["no readable host"]),
+        ("https://" + "ä." * 500_000, False, ["no readable host"]),
         ("https://a.org:port/", False, ["no readable host"]),
         ("", False, ["no readable host"]),
     ],

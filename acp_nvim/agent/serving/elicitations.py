@@ -21,7 +21,6 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
 from acp_nvim.protocol.schema import given
 from acp_nvim.session import ids
-from acp_nvim.session.lists import LISTED
 from acp_nvim.session.questions import addresses, forms
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.session import Session
@@ -127,9 +126,9 @@ class Elicitations:
         match params:
             case schema.ElicitationFormMode():
                 kind, options = "form", [_DECLINE, _DISMISS]
-                count = len(given(params.requested_schema.properties) or ())
-                details = [f"a form of {count:,} fields: too many to fill in"]
-                if count <= LISTED:
+                form = forms.fields(params.requested_schema)
+                details = [f"a form of {len(form):,} fields and their choices: too many to fill in"]
+                if forms.is_short(form):
                     options, details = [_open(params), *options], _fields(params)
             case schema.ElicitationUrlMode():
                 kind, details = "url", addresses.describe_address(params.url)

@@ -12,6 +12,8 @@ from acp_nvim.render.text import visible
 _LOOPBACK: Final = late(r"(?i)(.+\.)?localhost|127(\.\d+){3}|::1")
 _PARAMETERS: Final = 100
 """Maximum number of parameters of an address that are examined."""
+_LONGEST_HOST: Final = 1000
+"""Maximum number of characters of a host with its user name. A name in DNS has at most 253."""
 
 
 def describe_address(url: str) -> list[str]:
@@ -85,7 +87,7 @@ def _split(url: str) -> SplitResult | None:
         parts.port  # noqa: B018 - raises for a port that is none
     except ValueError:
         return None
-    return parts
+    return parts if len(parts.netloc) <= _LONGEST_HOST else None
 
 
 def _host(parts: SplitResult) -> str:

@@ -77,7 +77,8 @@ def _value(field: Field, value: Any) -> list[str]:
                 for choice in field.choices
             ]
         case "choices":
-            chosen = value if isinstance(value, list | tuple) else ()
+            given = value if isinstance(value, list | tuple) else ()
+            chosen = {text for text in given if isinstance(text, str)}
             return [
                 f"[{_checkbox(choice.value in chosen)}] {_choice_text(choice)}"
                 for choice in field.choices

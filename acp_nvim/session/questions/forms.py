@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
+from itertools import islice
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -17,12 +18,16 @@ from msgspec import Struct
 
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.schema import given
+from acp_nvim.session.lists import LISTED
 
 Kind = Literal["text", "choice", "integer", "number", "boolean", "choices", "unknown"]
 
 PATTERN_STEPS: Final = 5_000_000
 """Maximum number of steps for matching a pattern."""
-
+MAX_PARTS: Final = 5_000
+"""Maximum number of fields and choices of a form that is shown."""
+_NAMED: Final = 20
+"""Maximum number of values that a problem names."""
 
 _FORMATS: Final = {
     "email": "an e-mail address",
@@ -120,6 +125,11 @@ def _choices(
     return [Choice(value, value) for value in values or ()]
 
 
+def is_short(form: Sequence[Field]) -> bool:
+    """Return whether a form is short enough to be filled in."""
+    return len(form) <= LISTED and sum(1 + len(field.choices) for field in form) <= MAX_PARTS
+
+
 def with_defaults(form: Sequence[Field], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values, with defaults for the required fields without a value."""
     missing = {
@@ -174,13 +184,20 @@ def _text_problems(field: Field, value: Any) -> Iterator[str]:
 
 def _choice_problems(field: Field, value: Any) -> Iterator[str]:
     if value not in [choice.value for choice in field.choices]:
-        yield f"{value!r} is none of {', '.join(choice.value for choice in field.choices)}"
+        yield f"{value!r} is none of {_offered(field)}"
+
+
+def _offered(field: Field) -> str:
+    more = len(field.choices) - _NAMED
+    names = [choice.value for choice in field.choices[:_NAMED]]
+    return ", ".join([*names, f"{more:,} more"] if more > 0 else names)
 
 
 def _number_problems(field: Field, value: Any) -> Iterator[str]:
     is_integer = field.kind == "integer"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or (is_integer and value != int(value)):
+    is_finite = is_number and (isinstance(value, int) or math.isfinite(value))
+    if not is_finite or (is_integer and value != int(value)):
         yield "a whole number is wanted" if is_integer else "a number is wanted"
         return
     minimum, maximum = given(field.schema.minimum), given(field.schema.maximum)
@@ -199,10 +216,9 @@ def _list_problems(field: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, list | tuple):
         yield "a list is wanted"
         return
-    offered = [choice.value for choice in field.choices]
-    yield from (
-        f"{chosen!r} is none of {', '.join(offered)}" for chosen in value if chosen not in offered
-    )
+    offered = {choice.value for choice in field.choices}
+    unknown = (chosen for chosen in value if not isinstance(chosen, str) or chosen not in offered)
+    yield from (f"{chosen!r} is none of {_offered(field)}" for chosen in islice(unknown, _NAMED))
     minimum, maximum = given(field.schema.min_items), given(field.schema.max_items)
     if minimum is not None and len(value) < minimum:
         yield f"at least {minimum} of them"
@@ -312,11 +328,14 @@ def matches(pattern: str, value: str) -> bool | None:
 def _max_steps(pattern: str, length: int) -> float:
     """Return an upper limit for the steps of a backtracking matcher.
 
-    A repeated group may take exponential time, as may a back reference in one. Otherwise each
-    quantifier multiplies the ways by at most the length of the text.
+    A repeated group may take exponential time, as may a back reference in one. Flags in a pattern
+    may hide one: in `(?x)(a+) +` the blank means nothing. Otherwise each quantifier multiplies the
+    ways by at most the length of the text.
     """
+    if len(pattern) > 1000:
+        return math.inf
     bare = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "x", pattern)
-    if re.search(r"\)[*+{]", bare) or len(pattern) > 1000 or re.search(r"\\\d", pattern):
+    if re.search(r"\)[*+{]|\(\?[^:=!<]", bare) or re.search(r"\\\d", pattern):
         return math.inf
     ways = len(re.findall(r"[*+?{|]", bare))
     return float(max(length, 2)) ** min(ways + 1, 60)
