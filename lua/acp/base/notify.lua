@@ -6,6 +6,9 @@ local text_width = require('acp.base.text.width')
 --- to |:messages|.
 local NARROW = 10
 
+--- Options for a notifier: snacks would render the text as Markdown, in which `_` and `*` vanish.
+local PLAIN = { ft = 'text' }
+
 local waiting = {} ---@type { level: integer, message: string }[]
 
 --- Return a level as a number of |vim.log.levels|. Names are accepted in any case.
@@ -92,13 +95,13 @@ local function would_prompt(level) return vim.o.cmdheight == 0 and level >= vim.
 local function pass_to_notify(level, message)
   local fits = not message:find('\n', 1, true) and text_width(message) <= message_cells()
   if fits and not would_prompt(level) then
-    vim.notify(message, level)
+    vim.notify(message, level, PLAIN)
     return
   end
   local option, value = no_prompt_option(message)
   local before = vim.o[option]
   vim.o[option] = value
-  local ok, why = pcall(vim.notify, message, level)
+  local ok, why = pcall(vim.notify, message, level, PLAIN)
   vim.cmd.redraw()
   vim.o[option] = before
   if not ok then error(why, 0) end

@@ -182,6 +182,9 @@ def test_snacks_shows_the_preview_of_a_choice(editor: Editor) -> None:
     editor.wait_screen("│Explain this code")
     editor.keys("<Esc><Esc>")
     editor.wait("vim.fn.mode() == 'n'")
+    editor.lua("vim.notify = require('snacks').notifier.notify")
+    editor.lua("require('acp.base.notify').echo('info', 'pkg/__init__.py *changed*')")
+    editor.wait_screen("pkg/__init__.py *changed*")  # no Markdown
 
 
 def test_a_match_attaches_its_line(editor: Editor) -> None:
