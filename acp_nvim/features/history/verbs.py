@@ -188,18 +188,31 @@ def _directory_text(path: str, cwd: str) -> str:
 
 
 def _items(sessions: Sequence[StoredSession], cwd: str) -> list[dict[str, Any]]:
-    """Return sessions for Lua. Equal labels, as after a rewind, get the times of the starts."""
-    now = time.time()
-    labels = [_label(stored, cwd, now) for stored in sessions]
+    """Return sessions for Lua."""
     return [
-        _item(stored, _with_start(label, stored) if labels.count(label) > 1 else label)
-        for stored, label in zip(sessions, labels, strict=True)
+        _item(stored, label)
+        for stored, label in zip(sessions, unique_labels(sessions, cwd), strict=True)
     ]
 
 
-def _with_start(label: str, stored: StoredSession) -> str:
+def unique_labels(sessions: Sequence[StoredSession], cwd: str) -> list[str]:
+    """Return the lines of sessions in a list.
+
+    Equal lines, as after a rewind, get the times of the starts, and after a race the numbers, too.
+    """
+    now = time.time()
+    labels = [_label(stored, cwd, now) for stored in sessions]
+    for addition in (_start_text, lambda stored: f"#{stored.id}"):
+        labels = [
+            f"{label}  {addition(stored)}" if labels.count(label) > 1 else label
+            for stored, label in zip(sessions, labels, strict=True)
+        ]
+    return labels
+
+
+def _start_text(stored: StoredSession) -> str:
     started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(stored.started))
-    return f"{label}  {words.PART_STARTED.format(time=started)}"
+    return words.PART_STARTED.format(time=started)
 
 
 def _item(stored: StoredSession, label: str) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from acp_nvim.features.history.verbs import unique_labels
+from acp_nvim.history.search import StoredSession
 from tests.support.checkpoints import FIRST, contents
 from tests.support.days import Days
 from tests.support.editor import Editor
@@ -161,6 +163,18 @@ def test_a_session_can_be_forked_at_an_earlier_message(days: Days) -> None:
     labels = picker_questions(second)[-1]["items"]
     assert len(labels) == 2
     assert all("  started 20" in label for label in labels)
+
+
+def test_no_two_sessions_have_equal_labels() -> None:
+    starts = (10.0, 10.2, 12.0)
+    sessions = [
+        StoredSession(n, str(n), None, "a", "", "/", "hi", started, updated=12.0)
+        for n, started in enumerate(starts)
+    ]
+    labels = unique_labels(sessions, "/")
+    assert len({*labels}) == 3
+    assert [label.rpartition("  ")[2] for label in labels[:2]] == ["#0", "#1"]
+    assert "#" not in labels[2]
 
 
 def test_prompts_are_known_after_the_host_was_killed(days: Days) -> None:
