@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from acp_nvim.agent.transport import http
 from tests.support.http_server import HttpServer, Reply, Request
 from tests.support.remote_client import reached
 from tests.support.streaming_agent import (
@@ -257,6 +258,25 @@ async def test_a_message_that_may_have_arrived_is_not_sent_again() -> None:
         sent = [json.loads(r.body)["id"] for r in server.of("POST")]
         assert sent == [1, 2]
     assert len(server.of("DELETE")) == 1  # which ends the agent's work for it
+
+
+async def test_a_server_cannot_make_the_client_open_connections_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise the host could not open files at last."""
+    monkeypatch.setattr(http, "ORDER_S", 0)
+    agent, never = StreamingAgent(), asyncio.Event()
+    agent.posts = lambda request, message: delayed_reply(never) if message["id"] == "q" else None
+    async with HttpServer(agent) as server, reached(server.url) as client:
+        await shake_hands(client)
+        for n in range(20):
+            agent.say(answer(n, {"sessionId": f"x{n}"}))
+            assert (await client.message())["id"] == n
+        assert len(server.of("GET")) == 1, "no request asked for these sessions"
+        for _ in range(2 * http.MAX_PENDING):
+            client.send(id="q", result={})
+        assert "does not answer" in await client.end()
+        assert len(server.of("POST")) <= http.MAX_PENDING + 1
 
 
 async def test_messages_are_sent_in_order_and_a_late_answer_delays_no_cancel() -> None:

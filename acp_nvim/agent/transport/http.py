@@ -36,6 +36,8 @@ VERSION: Final = "Acp-Protocol-Version"
 CONNECT_S: Final = 10.0
 ORDER_S: Final = 1.0
 """Maximum time that a message waits for the response to the previous POST, in seconds."""
+MAX_PENDING: Final = 200
+"""Maximum number of POSTs without a response. A server with more of them counts as lost."""
 CLOSE_S: Final = 0.5
 """Time for each step of closing, in seconds. Neovim gives its host two seconds in all."""
 IDLE_S: Final = 2.0
@@ -87,10 +89,12 @@ class HttpTransport:
         self._version = ""
         self._agent_requests: dict[object, str] = {}
         """Session of each open request of the agent, by id. The answer needs its header."""
-        self._opening: dict[object, str] = {}
-        """Session that each client request to open one names, by id."""
+        self._opening: dict[object, str | None] = {}
+        """Session that each client request to open one names, if it names one, by id."""
         self._pending_prompts: dict[object, PendingPrompt] = {}
         """Prompts that the server has not accepted yet, as far as known, by id."""
+        self._pending_count = 0
+        """Number of POSTs without a response."""
         self._client: httpx.AsyncClient | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._streams = Streams(self._open_stream)
@@ -144,11 +148,21 @@ class HttpTransport:
     async def _post_all(self) -> None:
         while True:
             line = await self._outbox.get()
-            if self._lost is None:
+            if self._lost is None and self._pending_count >= MAX_PENDING:
+                self._lose(self._no_answer())
+            elif self._lost is None:
                 closed = asyncio.Event()
                 posting = self._start_task(self._post(line, closed))
-                posting.add_done_callback(partial(_set, closed))
+                self._pending_count += 1
+                posting.add_done_callback(partial(self._on_posted, closed))
                 await closed.wait()
+
+    def _on_posted(self, closed: asyncio.Event, _: object) -> None:
+        self._pending_count -= 1
+        closed.set()
+
+    def _no_answer(self) -> TransportError:
+        return TransportError(wording.WHY_NO_ANSWER.format(url=display_address(self._url)))
 
     async def _post(self, line: bytes, may_continue: asyncio.Event) -> None:
         """Post a message. Set ``may_continue`` once the next message may be posted."""
@@ -161,7 +175,7 @@ class HttpTransport:
             session = self._agent_requests.pop(_key(message.id), session)
         if message.method == "session/cancel":
             self._abort_prompts(message)
-        if message.method in envelopes.OPENING and session is not None:
+        if message.method in (*envelopes.OPENING, "session/new"):
             self._opening[_key(message.id)] = session
         posting = asyncio.current_task()
         if message.method == "session/prompt" and session is not None and posting is not None:
@@ -208,7 +222,7 @@ class HttpTransport:
             if self._lost is not None or pause is None:
                 break
             await anyio.sleep(max(pause, after))
-        self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=display_address(self._url))))
+        self._lose(self._no_answer())
 
     async def _request(
         self, line: bytes, session: str | None, may_continue: asyncio.Event
@@ -261,7 +275,7 @@ class HttpTransport:
         """Post `initialize`, whose response contains the answer and the connection's id."""
         answer = await self._request(line, None, may_continue)
         if answer is None:
-            self._lose(TransportError(wording.WHY_NO_ANSWER.format(url=display_address(self._url))))
+            self._lose(self._no_answer())
             return
         if answer.is_success and not answer.body.is_whole:
             text = wording.WHY_ANSWER_TOO_LONG.format(limit=self._address.message_bytes)
@@ -340,8 +354,8 @@ class HttpTransport:
             self._mark_accepted(message.session or session)
         if message.is_request and (about := message.session or session):
             self._agent_requests[_key(message.id)] = about
-        if message.is_answer:
-            asked = self._opening.pop(_key(message.id), None)
+        if message.is_answer and _key(message.id) in self._opening:
+            asked = self._opening.pop(_key(message.id))
             for session_id in {message.opened_session, asked} - {None}:
                 self._streams.of(session_id)
             if asked is not None:  # its history arrives on its own stream
@@ -392,10 +406,6 @@ class HttpTransport:
         except Exception as error:
             self._address.remark(f"{type(error).__name__}: {error}")
             self._lose(TransportError(wording.WHY_TRANSPORT_FAULT))
-
-
-def _set(event: asyncio.Event, _: object) -> None:
-    event.set()
 
 
 def _key(id: object) -> object:
