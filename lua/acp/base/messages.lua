@@ -213,7 +213,7 @@ return {
   why_exit_code = 'exit code %d',
   part_edits_of_file = ', with the pending edits of 1 file',
   part_edits_of_files = ', with the pending edits of %d files',
-  python_not_found = 'Python not found: %s. %s',
+  python_not_found = 'Python not found. %s (%s)',
   python_too_old = 'Python %s is too old',
   venv_broken = 'The .venv is broken',
   with_way_out = '%s. %s (%s)',

@@ -157,7 +157,9 @@ def test_the_requirements_are_those_of_the_package(editor: Editor) -> None:
 
 def test_a_missing_interpreter_is_named(editor: Editor) -> None:
     editor.setup({"python": "/nowhere/python"})
-    with pytest.raises(EditorError, match=r"Python not found: /nowhere/python\. Fix or remove"):
+    with pytest.raises(
+        EditorError, match=r"Python not found\. Fix or remove the `python` option, then"
+    ):
         editor.cmd("AcpPrompt hello")
     assert editor.lines("acp://composer/1") == ["hello"]
     assert "ERROR /nowhere/python cannot be run (from option `python`)" in health(editor)

@@ -86,7 +86,8 @@ function M.advice()
   return source == 'option' and messages.fix_option or messages.run_install
 end
 
---- Return why the interpreter cannot be started, in one line, or nil if it can.
+--- Return why the interpreter cannot be started, in one line, or nil if it can. The path comes last
+--- because the line may be cut.
 ---@return string|nil
 function M.why_unusable()
   local path, source = M.find()
@@ -95,7 +96,7 @@ function M.why_unusable()
   if M.is_broken() and source ~= 'option' then
     return messages.venv_way_out:format(messages.venv_broken, way_out)
   end
-  return messages.python_not_found:format(path, way_out)
+  return messages.python_not_found:format(way_out, path)
 end
 
 return M
