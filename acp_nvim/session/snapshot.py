@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
+from acp_nvim.render.text import far_path
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.calls.tool_use import ToolUse
 from acp_nvim.session.lists import ITEMS, OPTIONS
@@ -38,7 +39,9 @@ def tool_call(call: ToolCall) -> dict[str, Any]:
 
 def locations(call: ToolCall) -> list[dict[str, Any]]:
     """Return `{path, line}` of the first `ITEMS` locations of a tool call."""
-    return [compact(path=at.path, line=at.line) for at in call.locations[:ITEMS]]
+    return [
+        compact(path=far_path(at.path) or at.path, line=at.line) for at in call.locations[:ITEMS]
+    ]
 
 
 def plan(entries: Iterable[schema.PlanEntry]) -> list[dict[str, Any]]:
