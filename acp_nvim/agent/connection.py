@@ -45,6 +45,7 @@ from acp_nvim.session.session import Session
 if TYPE_CHECKING:
     from acp_nvim.agent.elsewhere import FarAgent
     from acp_nvim.agent.far_place import FarPlace
+    from acp_nvim.agent.wire.path_fields import PathFields
 
 _KILLS = frozenset(("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"))
 """Signals sent by other programs. A crash ends with a different one."""
@@ -157,7 +158,13 @@ class Connection:
 
     def covers(self, directory: str) -> bool:
         """Return whether a directory exists in the place of the agent."""
-        return self.place is None or self.place.covers(directory)
+        if self.place is not None:
+            return self.place.covers(directory)
+        if not self.spec.paths:
+            return True
+        from acp_nvim.agent.elsewhere import covers
+
+        return covers(self.name, self.spec, directory)
 
     def session_params(self, session: Session) -> SessionParams:
         """Return the parameters for opening a session. Their secrets stay out of the log.
@@ -341,8 +348,17 @@ class Connection:
             self._around.flow,
             self._around.settings().limits.message_bytes,
             stopping=lambda: self.stopping,
-            paths=self._far.fields if self._far is not None else None,
+            paths=self._path_fields(),
         )
+
+    def _path_fields(self) -> PathFields | None:
+        if self._far is not None:
+            return self._far.fields
+        if not self.spec.paths:
+            return None
+        from acp_nvim.agent.elsewhere import path_fields
+
+        return path_fields(self.name, self.spec)
 
     async def _new_transport(self, settings: Settings) -> AgentTransport:
         around, spec = self._around, self.spec

@@ -70,7 +70,7 @@ def level(name: str) -> Level:
 
 def is_local(spec: AgentSettings) -> bool:
     """Return whether an agent runs on this machine, according to its configuration."""
-    if spec.via:
+    if spec.via or spec.paths:
         return False
     if not spec.url:
         return True

@@ -137,10 +137,17 @@ class FarAgent(Struct, frozen=True):
 
 
 def covers(name: str, spec: AgentSettings, path: str) -> bool:
-    """Return whether the options of an agent with `via` map a path of this machine."""
+    """Return whether an agent has a path of this machine, according to its options."""
+    if not (spec.via or spec.paths):
+        return True
     paths = PathMap(name, spec.paths)
     paths.set_home("/", "")  # as if the pairs with `~` were known
     return paths.covers_here(path)
+
+
+def path_fields(name: str, spec: AgentSettings) -> PathFields:
+    """Return the mapping of paths for an agent without `via`."""
+    return PathFields(PathMap(name, spec.paths))
 
 
 async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarAgent:

@@ -126,7 +126,7 @@ class Worktrees:
         """Raise StoreError if one of these agents runs elsewhere and cannot reach a directory."""
         for agent in agents:
             spec = self._host.options.spec(agent)
-            if spec is not None and spec.via and not covers(agent, spec, str(place)):
+            if spec is not None and not covers(agent, spec, str(place)):
                 reason = wording.WHY_NOT_COVERED.format(agent=agent, folder=home_path(str(place)))
                 raise StoreError(reason)
 

@@ -193,7 +193,7 @@ return {
   url_or_command = '%s has both url and command. Give only one of the two',
   url_or_via = '%s has both url and via. Give only one of the two',
   via_needs = "%s.via needs the field '%s'",
-  paths_need_via = '%s.paths need a via',
+  paths_need_via = "%s.paths: ~ on the agent's side needs a via",
   headers_need_url = '%s.headers need a url',
   setup_takes_table = 'setup() takes a table',
   one_mistake = '1 mistake in setup(). See :checkhealth acp',

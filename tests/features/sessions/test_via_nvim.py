@@ -93,6 +93,34 @@ def test_a_container_with_another_path_for_the_workspace(editor: Editor) -> None
     editor.quit()
 
 
+def test_paths_hold_for_an_agent_that_is_reached_by_its_own_command(editor: Editor) -> None:
+    agent = editor.agent("script", paths={str(editor.work): THERE})
+    editor.write("a.txt", "one\ntwo\n")
+    far = {"title": "look", "kind": "read", "locations": [{"path": "/etc/hostname"}]}
+    script = (
+        f"read {THERE}/a.txt",
+        f"replace {THERE}/a.txt two TWO",
+        update(sessionUpdate="tool_call", toolCallId="far", status="completed", **far),
+        f"read {editor.work}/a.txt",
+    )
+    assert editor.turn("\n".join(script))["stop_reason"] == "end_turn"
+    read, *_, outside = agent.answers("fs/read_text_file")
+    assert read["result"]["content"] == "one\ntwo\n"
+    assert outside["error"]["data"]["reason"] == "outside"
+    assert (editor.work / "a.txt").read_text() == "one\nTWO\n"
+    wait_edits(editor, a="modified")
+    (opened,) = agent.received("session/new")
+    assert (opened["params"]["cwd"], opened["params"]["mcpServers"]) == (THERE, [])
+    (look,) = (call for call in editor.session()["tool_calls"] if call["id"] == "far")
+    assert look["locations"] == [{"path": "script:/etc/hostname"}]
+    editor.options["agents"]["script"]["paths"] = {"/elsewhere": THERE}
+    editor.setup({})
+    editor.cmd("Acp restart")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    error = f"agents.script.paths does not have the directory {editor.work}"
+    assert editor.session()["error"] == error
+
+
 def test_a_host_behind_sshd_that_shares_no_files(editor: Editor) -> None:
     if SSHD is None:
         pytest.skip("there is no sshd here")

@@ -104,6 +104,8 @@ def test_an_address_replaces_a_command(front: Editor) -> None:
     assert both == ["agents.far has both url and command. Give only one of the two"]
     alone = mistakes_of(front, "{ command = { 'x' }, headers = { A = 'b' } }")
     assert alone == ["agents.far.headers need a url"]
+    home = mistakes_of(front, "{ command = { 'x' }, paths = { ['~/src'] = '~/src' } }")
+    assert home == ["agents.far.paths: ~ on the agent's side needs a via"]
     known = "require('acp').setup({ agents = { gemini = { url = 'ws://host' } } })"
     agent = front.lua(f"{known} return require('acp.config').get().agents.gemini")
     assert (agent["url"], "command" in agent, "title" in agent) == ("ws://host", False, True)

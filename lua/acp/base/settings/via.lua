@@ -36,7 +36,10 @@ function M.mistake(agent)
   for way, field in pairs({ ssh = 'host', docker = 'container', kubectl = 'pod' }) do
     if agent.via == way and not agent[field] then return messages.via_needs:format('%s', field) end
   end
-  if agent.paths and next(agent.paths) and not agent.via then return messages.paths_need_via end
+  local function is_below_home(there) return there:find('^~') ~= nil end
+  if not agent.via and vim.iter(vim.tbl_values(agent.paths or {})):any(is_below_home) then
+    return messages.paths_need_via
+  end
 end
 
 --- Return the program that reaches an agent, or nil if a function of the user names it.
