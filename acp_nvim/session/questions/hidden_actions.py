@@ -58,9 +58,9 @@ _AWK_UNSEEN: Final = late(r"system|getline|\||@|ARGV|>>|>\s*[^\s\d=]|>\s*$")
 _SED_OPTION: Final = late(r"-[nErsz]+|-i[\w.]*|-[nErsz]*e")
 _SED_ADDRESS: Final = r"(?:\d+|\$|/(?:[^/\\]|\\.)*+/)"
 _SED: Final = late(
-    rf"(?:\s*(?:{_SED_ADDRESS}(?:,\+?{_SED_ADDRESS})?!?)?\s*(?:[dpq=]"
+    rf"(?:\s*+(?:{_SED_ADDRESS}(?:,\+?{_SED_ADDRESS})?!?)?\s*+(?:[dpq=]"
     r"|s(?:(?:/(?:[^/\\]|\\.)*+){2}/|(?:\|(?:[^|\\]|\\.)*+){2}\||(?:#(?:[^#\\]|\\.)*+){2}#)"
-    r"[gpI0-9]*)\s*(?:;|$))+"
+    r"[gpI0-9]*)\s*+(?:;|$))+"
 )
 """Script of sed that only prints, deletes and replaces."""
 
