@@ -9,12 +9,17 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http.cookiejar import CookieJar
 from typing import Any
+from unittest.mock import Mock
 
 import anyio
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.client import ClientProtocol
 from websockets.http11 import Request, Response
+from websockets.uri import parse_uri
+from websockets.utils import accept_key
 
+from acp_nvim.agent.transport import websocket
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.remote import Address
 from acp_nvim.agent.transport.websocket import WebSocketTransport
@@ -225,6 +230,25 @@ async def test_pings_detect_a_dead_connection() -> None:
         finally:
             await way.aclose()
             frozen.set()
+
+
+async def test_pings_of_a_server_that_reads_no_answers_end_the_connection() -> None:
+    """Otherwise the answers would fill the memory."""
+    protocol = ClientProtocol(parse_uri("ws://host/"))
+    connection, transport = websocket.SplittingConnection(protocol), Mock()
+    written: list[bytes] = []
+    transport.write.side_effect = written.append
+    transport.get_write_buffer_size.side_effect = lambda: sum(map(len, written))
+    connection.connection_made(transport)
+    head = "HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    protocol.send_request(protocol.connect())
+    key = f"Sec-WebSocket-Accept: {accept_key(protocol.key)}\r\n\r\n"
+    connection.data_received((head + key).encode())
+    pings = (b"\x89\x7d" + b"a" * 125) * 1000
+    while not transport.abort.called:
+        connection.data_received(pings)
+        assert sum(map(len, written)) < 2 * websocket.MAX_UNREAD_PONGS
+    assert sum(map(len, written)) > websocket.MAX_UNREAD_PONGS
 
 
 async def test_messages_right_before_the_end_arrive() -> None:

@@ -42,6 +42,8 @@ PONG_S: Final = 20.0
 """Time for the answer to a ping while no other data arrives, in seconds."""
 CLOSE_S: Final = 0.5
 """Time for each step of closing, in seconds. Neovim gives its host two seconds in all."""
+MAX_UNREAD_PONGS: Final = 4 << 20
+"""Maximum number of bytes of answers to pings that a server has not read."""
 
 _SILENT: Final = logging.getLogger("acp_nvim.websocket")
 """Disabled logger for the library, which would log headers."""
@@ -97,7 +99,7 @@ class WebSocketTransport:
             additional_headers=headers,
             user_agent_header=agent,
             compression=None,
-            create_connection=_SplittingConnection,
+            create_connection=SplittingConnection,
             max_size=None,
             open_timeout=OPEN_S,
             close_timeout=CLOSE_S,
@@ -204,15 +206,22 @@ class WebSocketTransport:
 USER_AGENT: Final = f"acp.nvim/{__version__}"
 
 
-class _SplittingConnection(ClientConnection):
-    """Connection that limits the memory for one frame."""
+class SplittingConnection(ClientConnection):
+    """Connection that limits the memory for one frame, and for the answers to pings."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._splitter = FrameSplitter()
+        self._unread_pongs = 0
+        """Number of bytes written by the library since the server had read all."""
 
     def data_received(self, data: bytes) -> None:
+        before = self.transport.get_write_buffer_size()
         super().data_received(self._splitter.feed(data))
+        after = self.transport.get_write_buffer_size()
+        self._unread_pongs = self._unread_pongs + max(after - before, 0) if after else 0
+        if self._unread_pongs > MAX_UNREAD_PONGS:
+            self.transport.abort()
 
 
 class _Connect(connect):
