@@ -164,7 +164,9 @@ def test_a_diff_shows_context_syntax_colours_and_the_words_that_differ(editor: E
     assert editor.lua("return #vim.api.nvim_tabpage_list_wins(0)") >= 2
 
     # Without tints, only red and green tell changed lines.
-    editor.cmd("tabclose | set notermguicolors")
+    editor.keys("q")
+    editor.wait("vim.fn.tabpagenr('$') == 1")
+    editor.cmd("set notermguicolors")
     editor.turn(
         call(2, "Edit b.lua", "edit", content=diff(path.replace("a.lua", "b.lua"), old, new))
         + "\nsay .end"

@@ -42,6 +42,18 @@ function M.filetype(file)
     or ''
 end
 
+--- Close the review by `q`, like other windows without editable text, unless that key is mapped or
+--- the user has removed the keys of the review.
+local function close_by_q(bufnr)
+  local keys = require('acp.ui.keymaps').list('review')
+  local can_close = vim.iter(keys):any(function(key) return key.action == 'close' end)
+  local mapping = api.nvim_buf_call(bufnr, function() return vim.fn.maparg('q', 'n') end)
+  if not can_close or mapping ~= '' then return end
+  local emit = require('acp.base.signals').emit
+  local function close() emit('key_pressed', 'review', 'close', bufnr) end
+  vim.keymap.set('n', 'q', close, { buffer = bufnr, desc = 'acp: close the review', nowait = true })
+end
+
 --- Return a scratch buffer with these lines.
 ---@param modifiable? boolean
 ---@return integer bufnr
@@ -61,7 +73,10 @@ function M.scratch(name, lines, filetype, modifiable)
   if vim.bo[bufnr].filetype ~= filetype then
     require('acp.ui.scratch').set_filetype(bufnr, filetype)
   end
-  if not scratch_buffers[bufnr] then require('acp.ui.keymaps').attach('review', bufnr) end
+  if not scratch_buffers[bufnr] then
+    require('acp.ui.keymaps').attach('review', bufnr)
+    if not modifiable then close_by_q(bufnr) end
+  end
   scratch_buffers[bufnr] = true
   return bufnr
 end
