@@ -61,9 +61,9 @@ async def apply(agent: Agent, session: Session, initial: InitialOptions) -> dict
     for option_id, value in initial.options.items():
         if chosen_options(session).options.get(option_id) != value:
             request = choices.set_option(session, agent, option_id, value)
-            problems |= await _problems(
-                request, f"option {option_id} = {value}", initial.is_configured
-            )
+            text = str(value).lower() if isinstance(value, bool) else value  # as in Lua
+            what = f"option {option_id} = {text}"
+            problems |= await _problems(request, what, initial.is_configured)
     if is_late:
         problems |= await _set_model(agent, session, initial)
     return problems

@@ -99,7 +99,7 @@ def test_a_model_or_mode_that_the_agent_lacks_is_named_in_the_chat(editor: Edito
     chat = "\n".join(editor.chat())
     assert "Could not set mode plan: no mode plan. Modes: ask, code" in chat
     assert "Could not set model huge: model has no value huge. Values: small, large" in chat
-    assert "Could not set option slow = True" in chat
+    assert "Could not set option slow = true" in chat
     assert "hello" in chat
 
 
