@@ -164,13 +164,17 @@ class Conversation:
         queue.hold(session)
         return True
 
-    def cancel(self) -> bool:
-        """Cancel the running turn (v1/prompt-turn#cancellation). Return False if none runs."""
+    def cancel(self, *, holds_queue: bool = True) -> bool:
+        """Cancel the running turn (v1/prompt-turn#cancellation). Return False if none runs.
+
+        ``holds_queue``: hold the queued prompts until `run_queue`.
+        """
         session, connection = self.session, self.connection
         is_working = self._sender.is_busy or self._sender.has_added or session.at_work
         if connection is None or not connection.is_alive or not session.id or not is_working:
             return False
-        queue.hold(session)
+        if holds_queue:
+            queue.hold(session)
         if session.status == "cancelling":
             cancel_questions(session, self._tasks, "cancel")
             return True

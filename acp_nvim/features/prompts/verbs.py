@@ -111,7 +111,7 @@ def _send_now(host: Host, conversation: Conversation, prompt: Prompt) -> None:
         conversation.add(prompt)
         host.echo("info", words.ADDED)
         return
-    conversation.cancel()
+    conversation.cancel(holds_queue=False)
     conversation.send_first(prompt)
 
 

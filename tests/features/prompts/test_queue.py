@@ -32,7 +32,7 @@ def waiting(editor: Editor) -> Editor:
     return editor
 
 
-def test_queued_prompts_are_announced_and_counted(editor: Editor) -> None:
+def test_queued_prompts_are_counted_and_follow_one_that_is_sent_now(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("wait_for_cancel")
     editor.wait("require('acp').state().sessions[1].status == 'running'")
@@ -42,6 +42,10 @@ def test_queued_prompts_are_announced_and_counted(editor: Editor) -> None:
     editor.wait(f"#{QUEUE} == 2")
     editor.wait("require('acp').statusline():find('^running %d s · 2 queued · Scripted$')")
     until(lambda: "Queued (2 waiting). Edit with :Acp queue" in editor.messages())
+    editor.cmd("Acp send say x")
+    editor.wait_event("AcpTurnEnd", 4)
+    assert [line for line in editor.chat(1) if line in ("a", "b", "x")] == ["x", "a", "b"]
+    assert editor.session(1)["queue"] == []
 
 
 def send_two(editor: Editor) -> None:
