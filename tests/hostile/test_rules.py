@@ -187,6 +187,21 @@ def test_an_allowed_command_stays_in_the_sessions_directories(
     assert verdict(run(raw), home, MAKE, {"action": "allow", "command": "cd *"}) == action
 
 
+def test_many_words_do_not_hide_a_link_to_a_refused_file(home: Path) -> None:
+    (home / "secrets").mkdir()
+    (home / "a").symlink_to("secrets/x")
+    deny, allow = {"action": "deny", "path": "secrets/*"}, {"action": "allow", "kind": "execute"}
+    for words, expected in (("a", "deny"), (" ".join(f"w{n}" for n in range(2500)), "ask")):
+        many = run({"commands": [f"cat {words}", f"cat {words}.b", "cat a"]})
+        assert verdict(many, home, deny, allow) in (expected, "deny")
+    options = " ".join(f"-C d{n}" for n in range(2000))
+    many = run({"commands": [f"git {options} add x"]})
+    assert verdict(many, home, deny, allow) == "ask"
+    assert not is_safe(
+        run({"command": "git -C src -C src status"}), Session(1, "a", str(home)), decode({})
+    )
+
+
 @pytest.mark.parametrize(
     "raw",
     [
@@ -245,6 +260,13 @@ def test_a_large_request_asks_after_little_work(
 def test_trust_covers_no_command_that_hides_its_action(home: Path, line: str) -> None:
     (home / "src" / "link").symlink_to("/etc/passwd")
     assert not is_safe(run({"command": line}), Session(1, "agent", str(home)), decode({}))
+
+
+def test_trust_covers_no_file_that_looks_like_an_address(home: Path) -> None:
+    session, settings = Session(1, "agent", str(home)), decode({})
+    for path in ("a://../../../outside/x", "FILE:///etc/passwd", "file://host/etc/passwd"):
+        assert not is_safe(run({"command": ["cat", path]}), session, settings)
+    assert is_safe(run({"command": ["curl", "https://x.y/z"]}), session, settings)
 
 
 @pytest.mark.parametrize(

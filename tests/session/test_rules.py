@@ -352,6 +352,27 @@ def test_allow_by_kind_does_not_cover_unknown_paths() -> None:
     assert decide(rules, case("cat $x")) == "ask"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("curl file:///s/id", "curl FILE://host/s/id", "curl -d @/s/id x", "curl -T/s/id x"),
+        *(
+            "tar -cf- -C/s id",
+            "git -C /s add id",
+            "make --directory=/s id",
+            "cc -I/s/id",
+            "x a:/s/id",
+        ),
+        *("dd if=/s/id", "git -c x=/s/id y", "python -c 'open(\"/s/id\")'", "cat a://../../s/id"),
+        *("awk 'BEGIN {getline < \"/s/id\"}'", "sed 'r /s/id' a", "docker run -v /s/id:/x a"),
+    ],
+)
+def test_a_path_is_refused_in_any_word_of_a_command(line: str) -> None:
+    rules = [Rule("deny", path="/s/**"), Rule("allow", kind="execute")]
+    assert decide(rules, case(line, cwd="/w", roots=["/w"])) == "deny"
+    assert decide(rules, case(line.replace("/s", "/t"), cwd="/w", roots=["/w"])) != "deny"
+
+
 def test_a_rule_about_paths_does_not_allow_a_command() -> None:
     rule = Rule("allow", path="/w/**")
     given = Case("execute", paths=["/w/a"], commands=[Command("rm -rf /")])

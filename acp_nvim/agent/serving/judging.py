@@ -32,6 +32,8 @@ MAX_LENGTH: Final = 4 * command_line.MAX_LENGTH
 `MAX_PATHS` is also the maximum number of variables of a command. The user is asked about a larger
 request, since its check would take long.
 """
+MAX_WORDS: Final = 4000
+"""Maximum number of possible paths in the words of commands whose links are followed."""
 
 
 def has_rules(session: Session, settings: Settings) -> bool:
@@ -50,10 +52,13 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     if is_too_large(case.paths, case.commands):
         return "ask"
     lists = settings.preset(session.root.preset).rules, settings.permission.rules
-    placed = _complete_case(case, session, settings)
+    words = _words_like_paths(case, session) if _can_refuse_paths(session, settings) else []
+    placed = _complete_case(case, words[:MAX_WORDS], session, settings)
     if all(lists) and any(rules.decide(wanted, placed) == "deny" for wanted in lists):
         return "deny"
     action = rules.decide([*lists[0], *lists[1]], placed)
+    if len(words) > MAX_WORDS and action != "deny":
+        return "ask"
     guarded = action == "allow" and guard.is_guarded(
         guard_kind(case.kind, case.commands), placed.paths, session.roots, settings.files
     )
@@ -75,7 +80,7 @@ def guard_kind(kind: str, commands: Sequence[Command]) -> str:
     return "execute" if commands else kind
 
 
-def _complete_case(case: Case, session: Session, settings: Settings) -> Case:
+def _complete_case(case: Case, words: Sequence[str], session: Session, settings: Settings) -> Case:
     """Return the case with facts from the file system.
 
     These are targets of links, commands that leave the session's directories, and files that no
@@ -90,7 +95,7 @@ def _complete_case(case: Case, session: Session, settings: Settings) -> Case:
         cwd=session.cwd,
         roots=session.roots,
         real={path: _spellings(path, session.roots) for path in [*paths, *map(normpath, written)]},
-        linked=list(_targets_of_words(at, session)) if _can_refuse_paths(session, settings) else (),
+        linked=list(_targets_of_words(words, session)),
         away=any(leaves_session(command, session) for command in case.commands),
         guarded=[path for path in written if _is_outside_or_guarded(path, session, settings)],
         outside=_outside(paths, session, settings),
@@ -103,13 +108,16 @@ def _can_refuse_paths(session: Session, settings: Settings) -> bool:
     return any(rule.path is not None and rule.action != "allow" for rule in wanted)
 
 
-def _targets_of_words(commands: Sequence[tuple[Command, str]], session: Session) -> Iterator[str]:
-    """Yield the targets of the words of commands that may be paths through links.
+def _words_like_paths(case: Case, session: Session) -> list[str]:
+    """Return the absolute paths that words of commands may mean, at most one above `MAX_WORDS`."""
+    at = ((command, _directory(command, session)) for command in case.commands)
+    paths = (path for command in at for path in rules.possible_paths(*command))
+    return list(islice(dict.fromkeys(paths), MAX_WORDS + 1))
 
-    ``commands`` have their directories.
-    """
-    words = dict.fromkeys(path for command in commands for path in rules.possible_paths(*command))
-    for path in islice(words, MAX_PATHS):
+
+def _targets_of_words(words: Sequence[str], session: Session) -> Iterator[str]:
+    """Yield the targets of the words that lead through links."""
+    for path in words:
         if _real(path) != normpath(path):
             yield from _spellings(path, session.roots)
 

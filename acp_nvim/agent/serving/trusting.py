@@ -15,7 +15,6 @@ from typing import Any, Final
 from acp_nvim.agent.serving.judging import MAX_PATHS, guard_kind, is_too_large, leaves_session
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import guard
-from acp_nvim.patterns import late
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import hidden_actions, programs, requests, rules, variables
 from acp_nvim.session.questions.decisions import Decision, Option
@@ -25,10 +24,6 @@ from acp_nvim.session.session import Session
 
 _NEVER_TRUSTED: Final = frozenset({"switch_mode"})
 """Kinds that trust never covers, since they change which questions follow."""
-_PARTS: Final = late(r"[=:,@]")
-MAX_SHORT_OPTIONS: Final = 10
-"""Maximum number of characters before the path in a word such as `-xzfpath`."""
-_ADDRESS: Final = late(r"(?!file:)[A-Za-z][\w+.-]*://")
 _AROUND: Final = "\"'`()[]<>,;:"
 """Characters around a path in a title."""
 
@@ -91,7 +86,9 @@ def _all_paths(call: ToolCall, commands: Sequence[Command], session: Session) ->
     if call.kind != "edit":
         yield from _possible_paths(_texts(call.raw_input), session.cwd)
     for command in commands:
-        yield from _paths_of_command(command, session.cwd)
+        at = os.path.join(session.cwd, command.cwd or "")  # noqa: PTH118
+        for path in rules.possible_paths(command, at):
+            yield from _readings(path)
 
 
 def _is_plain(command: Command, session: Session) -> bool:
@@ -108,35 +105,6 @@ def _is_plain(command: Command, session: Session) -> bool:
     if any(programs.reads_code_from_stdin(hidden_actions.started(one.words)) for one in piped):
         return False
     return not leaves_session(command, session)
-
-
-def _paths_of_command(command: Command, cwd: str) -> Iterator[str]:
-    """Yield the absolute paths that the words of a plain line may mean.
-
-    After a `cd` and an option `-C` they may be relative to that directory too.
-    """
-    line = rules.plain_line(command)
-    directories = [os.path.join(cwd, command.cwd or "")]  # noqa: PTH118
-    entered = directories[0]
-    for part in line.commands if line is not None else ():
-        inner = [directory for directory in _directories_of_options(part.words) if directory]
-        at = dict.fromkeys([*directories, *(os.path.join(entered, path) for path in inner)])  # noqa: PTH118
-        for directory in at:
-            yield from _possible_paths((*part.words, *part.writes), directory)
-        if part.words[0] == "cd" and len(part.words) == 2:
-            entered = os.path.join(entered, part.words[1])  # noqa: PTH118
-            directories.append(entered)
-
-
-def _directories_of_options(words: Sequence[str]) -> Iterator[str]:
-    """Yield the directories that options `-C` of git, make and tar name."""
-    for option, value in zip(words, [*words[1:], ""], strict=True):
-        if option in ("-C", "--directory"):
-            yield value
-        elif option.startswith("-C"):
-            yield option.removeprefix("-C")
-        elif option.startswith("--directory="):
-            yield option.partition("=")[2]
 
 
 def _words(call: ToolCall) -> list[str]:
@@ -158,22 +126,17 @@ def _texts(raw: Any) -> Iterator[str]:
 
 
 def _possible_paths(words: Iterable[str], cwd: str) -> Iterator[str]:
-    """Yield the absolute paths that words may mean, also as part of `--option=path` or `-Cpath`.
+    """Yield the absolute paths that words, or parts of them, may mean.
 
     A path with a `..`, which may follow a link, is yielded in its normal form and as spelled.
-    Network addresses are not paths.
     """
     for word in words:
-        if _ADDRESS.match(word):
-            continue
-        parts = {word, *_PARTS.split(word)}
-        if word.startswith("-") and "/" in word:
-            parts.add(word[word.index("/") :])  # -I/usr/include
-        if word.startswith("-"):
-            parts |= {word[at:] for at in range(2, min(len(word), MAX_SHORT_OPTIONS))}
-        for part in parts - {""}:
+        for part in rules.parts_of_word(word):
             path = str(Path(part).expanduser()) if part.startswith("~") else part
-            spelled = os.path.join(cwd, path)  # noqa: PTH118
-            yield os.path.normpath(spelled)
-            if ".." in path:
-                yield spelled
+            yield from _readings(os.path.join(cwd, path))  # noqa: PTH118
+
+
+def _readings(path: str) -> Iterator[str]:
+    yield os.path.normpath(path)
+    if ".." in path:
+        yield path

@@ -43,6 +43,7 @@ _UNSEEN_OF: Final[Mapping[str, re.Pattern[str]]] = {
     "ssh": late(r"-[a-zA-Z0-9]*[oF]"),
     "sort": late(r"--c"),
 }
+_DIRECTORY: Final = late(r"-C|--directory\b")
 _NAMES_FROM_INPUT: Final = frozenset({"cpio", "pax", "ed", "ex", "vi", "vim", "nvim", "emacs"})
 """Programs that read names or commands from their input."""
 _GIT_OPTIONS: Final = frozenset({"-P", "--no-pager", "--no-optional-locks", "--version", "--help"})
@@ -70,6 +71,8 @@ def hides_action(words: Sequence[str]) -> bool:
     words = started(words)
     if not words or any(_UNSEEN.match(word) for word in words[1:]):
         return True
+    if sum(_DIRECTORY.match(word) is not None for word in words) > 1:
+        return True  # the second one is relative to the first
     program, args = programs.program_name(words[0]), words[1:]
     unseen = _UNSEEN_OF.get(program.removeprefix("g"), _UNSEEN_OF.get(program))
     if unseen is not None and any(unseen.match(arg) for arg in args):

@@ -18,6 +18,7 @@ import fnmatch
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
@@ -39,11 +40,21 @@ TOUCHES_NOTHING: Final = frozenset({"think", "fetch", "switch_mode"})
 """Kinds that touch no file."""
 
 MAX_CHANGES: Final = 20
-"""Maximum number of `cd` in a line that are followed. No rule allows a line with more."""
+"""Maximum number of `cd` in a line, and of options `-C`, that are followed.
+
+No rule allows a line with more `cd`.
+"""
+
+MAX_SHORT_OPTIONS: Final = 10
+"""Maximum number of characters before the path in a word such as `-xzfpath`."""
 
 _STRICTEST: Final = {"deny": 0, "ask": 1, None: 2, "allow": 3}
 _WILD: Final = late(r"[*?\[]")
 _JOIN: Final = late(r"\s*(&&|\|\||[;|])\s*")
+_PARTS: Final = late(r"[=:,@]")
+_ADDRESS: Final = late(r"[A-Za-z][\w+.-]*://")
+_TEXT: Final = late(r"[\s'\"()]")
+_FILE: Final = late(r"(?i:file)://")
 _QUOTED: Final = late(r"('[^']*'|\"[^\"]*\")")
 
 
@@ -115,26 +126,54 @@ def redirect_targets(command: Command, cwd: str) -> list[str]:
 def possible_paths(command: Command, cwd: str) -> Iterator[str]:
     """Yield the absolute paths, with their `..`, that the words of a command may mean.
 
-    `cwd` is its directory. After a `cd` of a plain line, words may be relative to either directory.
+    `cwd` is its directory. After a `cd` of a plain line, and with an option `-C`, words may be
+    relative to either directory.
     """
     line = plain_line(command)
     if line is None:
-        yield from (_possible_path(word, cwd) for word in suspicion.words(command.line))
+        yield from (_path_of_word(word, cwd) for word in suspicion.words(command.line))
         return
     entered, changes = cwd, 0
     for part in line.commands:
-        for directory in {cwd, entered}:
-            yield from (_possible_path(word, directory) for word in (*part.words, *part.writes))
+        options = islice(directories_of_options(part.words), MAX_CHANGES)
+        named = (posixpath.join(entered, path) for path in options)
+        parts = [path for word in (*part.words, *part.writes) for path in parts_of_word(word)]
+        for directory in dict.fromkeys((cwd, entered, *named)):
+            yield from (_path_of_word(word, directory) for word in parts)
         if part.words[0] == "cd" and len(part.words) == 2 and changes < MAX_CHANGES:
             entered, changes = posixpath.join(entered, part.words[1]), changes + 1
 
 
-def _possible_path(word: str, cwd: str) -> str:
-    """Return the path that a word may mean, also as the value of `--option=path`."""
-    value = word.rpartition("=")[2] if word.startswith("-") else word
-    if value.startswith("~"):
-        value = str(Path(value).expanduser())
-    return posixpath.join(cwd, value)
+def _path_of_word(word: str, cwd: str) -> str:
+    path = str(Path(word).expanduser()) if word.startswith("~") else word
+    return posixpath.join(cwd, path)
+
+
+def parts_of_word(word: str) -> Iterator[str]:
+    """Yield the parts of a word that may be paths, as in `--option=path`, `-Cpath` and `host:path`.
+
+    An address of the network is one path, since `a://../b` names a file if there is a folder `a:`.
+    """
+    yield word
+    if not _ADDRESS.match(word):
+        yield from filter(None, _PARTS.split(word))
+    elif _FILE.match(word):
+        yield "/" + word.partition("://")[2].partition("/")[2].lstrip("/")
+    if word.startswith("-"):
+        if "/" in word:
+            yield word[word.index("/") :]  # -I/usr/include
+        yield from (word[at:] for at in range(2, min(len(word), MAX_SHORT_OPTIONS)))
+
+
+def directories_of_options(words: Sequence[str]) -> Iterator[str]:
+    """Yield the directories that options `-C` of git, make and tar name."""
+    for option, value in zip(words, [*words[1:], ""], strict=True):
+        if option in ("-C", "--directory"):
+            yield value
+        elif option.startswith("-C"):
+            yield option.removeprefix("-C")
+        elif option.startswith("--directory="):
+            yield option.partition("=")[2]
 
 
 def entered_directories(command: Command) -> list[str | None]:
@@ -325,6 +364,7 @@ class _Judgement:
         case, named = self._case, list(self._case.paths)
         if self._command is not None:
             named += map(posixpath.normpath, possible_paths(self._command, self._cwd))
+            named += self._paths_in_texts()
             named += case.linked
         spellings = (spelling for path in named for spelling in (path, *case.real.get(path, ())))
         if any(_matches_path(patterns, path, fold=True) for path in spellings):
@@ -333,10 +373,23 @@ class _Judgement:
             self._hidden.add("path")
         return False
 
+    def _paths_in_texts(self) -> Iterator[str]:
+        """Yield the paths in words with blanks or quotes, such as code."""
+        words = [
+            word for part in (self._line.commands if self._line else ()) for word in part.words
+        ]
+        for word in words:
+            if _TEXT.search(word):
+                texts = suspicion.words(word)
+                yield from (posixpath.normpath(_path_of_word(text, self._cwd)) for text in texts)
+
     def _shows_all_paths(self) -> bool:
         if self._command is None:
             return bool(self._case.paths)
-        return self._line is not None and not self._is_unclear()
+        if self._line is None or self._is_unclear():
+            return False
+        named = (list(directories_of_options(part.words)) for part in self._line.commands)
+        return all(len(directories) <= MAX_CHANGES for directories in named)
 
     def _suspicion(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
         """Return how surely the open commands run a program of these globs."""
