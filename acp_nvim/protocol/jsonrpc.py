@@ -205,10 +205,6 @@ class Peer:
         return line
 
     def _block(self, block: bytes) -> list[Event]:
-        with blocks.limited_nesting():
-            return self._events(block)
-
-    def _events(self, block: bytes) -> list[Event]:
         if self._halves:
             return self._read_line_by_line(block)
         if not self.reads_updates or b"session/update" not in block:
@@ -254,6 +250,9 @@ class Peer:
         return [event for line in lines for event in self._json(line)]
 
     def _json(self, line: bytes) -> list[Event]:
+        if blocks.is_nested_too_deep(line):
+            detail = f"nested deeper than {blocks.MAX_NESTING} levels"
+            return self._unreadable("json", detail, line)
         text = repair_escapes(line) if b"\\u" in line else line
         try:
             return self._message(_envelope.decode(text), _Rows(line), 0)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acp_nvim.protocol import errors, schema
+from acp_nvim.protocol.blocks import MAX_NESTING, is_nested_too_deep
 from acp_nvim.protocol.errors import LocalProtocolError
 from acp_nvim.protocol.jsonrpc import Notification, Peer, Request, Response, Violation
 from acp_nvim.protocol.lines import SHOWN_BYTES
@@ -54,21 +58,32 @@ def test_ids_are_echoed_exactly(wire_id: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["m", "session/update"])
-@pytest.mark.parametrize("depth", [*range(400, 1000, 20), 5000, 100_000])
-def test_a_message_is_refused_if_its_values_cannot_be_written_again(
-    depth: int, method: str
+@pytest.mark.parametrize("depth", [390, 399, 400, 600, 1000, 5000, 20_000, 100_000])
+@pytest.mark.parametrize("ends", [("[", "]"), ('{"a":', "}")])
+def test_a_message_is_refused_if_it_is_nested_deeper_than_400_levels(
+    depth: int, method: str, ends: tuple[str, str]
 ) -> None:
     peer = Peer()
-    value = "[" * depth + "]" * depth
+    value = ends[0] * (depth - 1) + "[]" + ends[1] * (depth - 1)
     (event,) = peer.receive(f'{{"id":1,"method":"{method}","params":{value}}}\n'.encode())
-    if isinstance(event, Violation):
-        assert depth > 400
+    if depth < 400:
+        assert isinstance(event, Request)
+        _written_below(300, msgspec.json.decode(event.params))
+    else:
+        assert isinstance(event, Violation)
         assert event.reply is not None
         assert json.loads(event.reply)["id"] == 1
         assert json.loads(event.reply)["error"]["code"] == errors.PARSE_ERROR
-    else:
-        assert isinstance(event, Request)
-        _written_below(300, msgspec.json.decode(event.params))
+
+
+@given(st.text('[]{}\\"a'), st.integers(390, 410), st.booleans())
+def test_brackets_in_text_are_no_levels(text: str, depth: int, is_after: bool) -> None:
+    nested: Any = None
+    for _ in range(depth - 1):
+        nested = [nested]
+    members = [text * 500, nested]
+    line = msgspec.json.encode(members[::-1] if is_after else members)
+    assert is_nested_too_deep(line) == (depth > MAX_NESTING)
 
 
 def _written_below(calls: int, value: object) -> None:
