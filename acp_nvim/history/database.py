@@ -66,7 +66,7 @@ class Database:
             private_files.directory(path.parent)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private_files.FILE))
         uri = path.absolute().as_uri() + ("" if writes else "?immutable=1")
-        self.sql = sqlite3.connect(uri, BUSY_MS / 1000, isolation_level=None, uri=True)
+        self.sql = sqlite3.connect(uri, timeout=BUSY_MS / 1000, isolation_level=None, uri=True)
         try:
             self.identity = identity_of(path)
             if writes:
