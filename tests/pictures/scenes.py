@@ -85,7 +85,7 @@ def scenes(run: Run) -> Iterator[tuple[str, Picture]]:
     run.command("AcpPrompt /read till.py", "done")
     run.command("AcpPrompt /plan", "done")
     yield "chat", run.picture()
-    run.command("AcpPrompt", "Message Tutor")
+    run.command("AcpPrompt", "Tutor · Ask first")  # without "Message" in 80 columns
     run.type("look at @", "@README.md")
     yield "composer", run.picture()
     run.type("\x1c\x0e")
