@@ -53,29 +53,35 @@ def conversation_for(host: Host, args: Args) -> Conversation:
 
     All prompts for a session that has ended go to the same new session, with its queue.
     """
-    named = None if args.get("new") else host.sessions.conversation(args.get("session"))
-    chosen = named
-    while chosen is not None and chosen.session.has_ended:
-        chosen = (
-            None
-            if chosen.session.successor is None
-            else host.sessions.conversation(chosen.session.successor)
-        )
     wanted = args.get("agent")
-    if chosen is not None and wanted in (None, "", chosen.session.agent):
-        return chosen
-    chosen = None
-    if named is not None and named.session.status == "closed" and not wanted:
-        chosen = host.transcripts.continue_chat(named)
-    if named is not None and chosen is not None:
-        named.session.successor = chosen.session.n
-        return chosen
-    chosen = host.sessions.new(args["cwd"], wanted, preset=args.get("preset"))
-    if named is not None and named.session.has_ended:
-        named.session.successor = chosen.session.n
-        _move_waiting(host, named.session, chosen.session)
-    if named is not None and named.session.status == "closed":
-        host.echo("info", wording.SESSION_CLOSED.format(session=named.session.n))
+    named = None if args.get("new") else host.sessions.conversation(args.get("session"))
+    if named is None:
+        return host.sessions.new(args["cwd"], wanted, preset=args.get("preset"))
+    successor = _open_successor(host, named)
+    if successor is not None and wanted in (None, "", successor.session.agent):
+        return successor
+    session = named.session
+    continued = None
+    if session.status == "closed" and not wanted:
+        continued = host.transcripts.continue_chat(named)
+    if continued is not None:
+        session.successor = continued.session.n
+        return continued
+    new = host.sessions.new(args["cwd"], wanted, preset=args.get("preset"))
+    if session.has_ended:
+        session.successor = new.session.n
+        _move_waiting(host, session, new.session)
+    if session.status == "closed":
+        host.echo("info", wording.SESSION_CLOSED.format(session=session.n))
+    return new
+
+
+def _open_successor(host: Host, conversation: Conversation) -> Conversation | None:
+    """Return the conversation, or if it has ended, the open one that prompts for it went to."""
+    chosen: Conversation | None = conversation
+    while chosen is not None and chosen.session.has_ended:
+        n = chosen.session.successor
+        chosen = None if n is None else host.sessions.conversation(n)
     return chosen
 
 

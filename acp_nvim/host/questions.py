@@ -1,10 +1,11 @@
-"""Pending questions by id."""
+"""Pending questions, and the sessions that ask them."""
 
 from __future__ import annotations
 
 from acp_nvim import wording
 from acp_nvim.app import Host
 from acp_nvim.session.questions.decisions import Decision
+from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args
 
 
@@ -22,3 +23,9 @@ def pending_question(host: Host, args: Args) -> Decision | None:
     if decision is None:
         host.echo("warn", wording.QUESTION_OVER)
     return decision
+
+
+def session_asking(host: Host, decision: Decision) -> Session | None:
+    """Return the session whose chat has the question. A subagent asks in its root session."""
+    sessions = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
+    return next(sessions, None)

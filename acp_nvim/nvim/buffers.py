@@ -63,7 +63,7 @@ class NvimBuffers:
         modified: bool,
         signature: str | None,
     ) -> WriteResult:
-        """Apply a change of the file on disk, about which Neovim then does not ask."""
+        """Apply a change of the file on disk to a buffer. Neovim then does not ask about it."""
         want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
         rows = _rows(hunks)
         args = live.bufnr, live.tick, rows, want, signature

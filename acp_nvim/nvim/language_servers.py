@@ -5,13 +5,13 @@ Their functions are in Lua (`lua/acp/buffers/language/`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from acp_nvim.files.bytes.paths import below
+from acp_nvim.files.changes.turns import real_roots
 from acp_nvim.nvim.async_calls import AsyncCalls
 from acp_nvim.nvim.bridge import Bridge, NvimError
 from acp_nvim.session.session import Session
@@ -117,7 +117,7 @@ def _request_fields(session: Session, path: str | None) -> dict[str, Any]:
     `session` is present if the file may be loaded, that is, inside the session's directories.
     """
     if path is None:
-        return {"roots": [os.path.realpath(root) for root in session.roots]}
+        return {"roots": real_roots(session)}
     inside = below(path, session.roots) is not None
     return {"path": path, "session": session.n} if inside else {"path": path}
 

@@ -186,7 +186,9 @@ class Screen:
             data = event.data
             if event.name in BATCHED_EVENTS and "subagent" not in data:
                 if batch is None:
-                    batch = _event_batch(session.n)
+                    from acp_nvim.nvim.event_batch import EventBatch  # not for the first prompt
+
+                    batch = EventBatch(session.n)
                     ops.append(batch.op)
                 batch.add(event)
                 continue
@@ -272,13 +274,6 @@ def _calls(calls: Iterable[tuple[int, ToolCall]]) -> list[Any]:
             plain(snapshot.locations(call)) if call.locations else False,
         )
     return flat
-
-
-def _event_batch(n: int) -> EventBatch:
-    """Create the operation. The import is late because the first prompt does not need it."""
-    from acp_nvim.nvim.event_batch import EventBatch
-
-    return EventBatch(n)
 
 
 def _status(session: Session) -> tuple[str, int]:

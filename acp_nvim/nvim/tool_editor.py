@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from acp_nvim.files.bytes.paths import below
+from acp_nvim.files.changes.turns import real_roots
 from acp_nvim.nvim.async_calls import AsyncCalls
 from acp_nvim.nvim.bridge import Bridge, NvimError
 from acp_nvim.session.session import Session
@@ -56,7 +56,7 @@ class ToolEditor:
     ) -> Diagnostics:
         question: dict[str, Any] = {
             "session": session.n,
-            "roots": _roots(session),
+            "roots": real_roots(session),
             "severity": severity,
             "turn": turn,
             "wait_ms": wait_ms,
@@ -95,10 +95,6 @@ class ToolEditor:
             return await self._bridge.call(MODULE_PREFIX + module, function, *args)
         except NvimError as error:
             raise ToolError(str(error)) from error
-
-
-def _roots(session: Session) -> list[str]:
-    return [os.path.realpath(root) for root in session.roots]
 
 
 def _without_none(table: dict[str, Any]) -> dict[str, Any]:

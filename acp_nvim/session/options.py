@@ -133,9 +133,9 @@ def find(session: Session, option_id: str) -> Option:
     return option
 
 
-def option_of_category(session: Session, category: str) -> Option | None:
-    """Return the first option of a category, which is the agent's preferred one."""
-    return next((o for o in available(session) if o.category == category), None)
+def preferred_mode_option(session: Session) -> Option | None:
+    """Return the first option of the category mode, which is the agent's preferred one."""
+    return next((o for o in available(session) if o.category == "mode"), None)
 
 
 def replace(session: Session, listed: Sequence[Any]) -> None:
@@ -275,7 +275,7 @@ def mode_option(session: Session, mode_id: str) -> Option | None:
 
     Config options take precedence over modes if an agent has both (v1/session-config-options).
     """
-    option = option_of_category(session, "mode")
+    option = preferred_mode_option(session)
     if option is None or mode_id not in [item.value for item in values(option)]:
         return None
     return option
@@ -283,7 +283,7 @@ def mode_option(session: Session, mode_id: str) -> Option | None:
 
 def modes(session: Session) -> schema.SessionModeState | None:
     """Return the available modes, from the config option of that category if there is one."""
-    option = option_of_category(session, "mode")
+    option = preferred_mode_option(session)
     if isinstance(option, schema.SessionConfigSelect):
         listed = [
             schema.SessionMode(item.value, item.name, item.description) for item in values(option)

@@ -302,9 +302,9 @@ def _media(item: Media, capabilities: schema.PromptCapabilities) -> Any:
     )
 
 
-def accompanying_block(name: str, text: str, capabilities: schema.PromptCapabilities) -> Any:
-    """Return a text that accompanies the user's, in a form that the agent accepts."""
-    return _variable(Variable(name, text), capabilities)
+def earlier_session_block(text: str, capabilities: schema.PromptCapabilities) -> Any:
+    """Return the transcript of an earlier session, in a form that the agent accepts."""
+    return _variable(Variable("earlier-session", text), capabilities)
 
 
 def _variable(item: Variable, capabilities: schema.PromptCapabilities) -> Any:

@@ -28,7 +28,7 @@ from acp_nvim.protocol.errors import (
 )
 from acp_nvim.protocol.refusals import is_session_lost, needs_login, rate_limit
 from acp_nvim.session import queue, turns
-from acp_nvim.session.prompts import Prompt, accompanying_block, end_with_newline
+from acp_nvim.session.prompts import Prompt, earlier_session_block, end_with_newline
 from acp_nvim.tasks import Tasks
 
 
@@ -128,9 +128,7 @@ class PromptSender:
         """Return the earlier conversation for the agent, unless the prompt is a `/command`."""
         text = self._opener.handover
         self._hands_over = bool(text) and not prompt.text.startswith("/")
-        return (
-            [accompanying_block("earlier-session", text, capabilities)] if self._hands_over else []
-        )
+        return [earlier_session_block(text, capabilities)] if self._hands_over else []
 
     async def run(self, prompt: Prompt, connection: Connection, blocks: Sequence[Any]) -> None:
         """Begin a turn with a prompt and wait for its end."""

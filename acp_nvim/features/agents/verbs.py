@@ -45,10 +45,6 @@ async def restart(host: Host, args: Args) -> None:
 async def stop(host: Host, args: Args) -> None:
     """End an agent's process tree."""
     name = host.sessions.agent_name(args.get("agent"))
-    stopped = await host.restarts.stop(name)
-    host.echo(
-        "info",
-        wording.AGENT_STOPPED.format(agent=name)
-        if stopped
-        else wording.AGENT_NOT_RUNNING.format(agent=name),
-    )
+    was_running = await host.restarts.stop(name)
+    text = wording.AGENT_STOPPED if was_running else wording.AGENT_NOT_RUNNING
+    host.echo("info", text.format(agent=name))

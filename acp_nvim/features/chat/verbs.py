@@ -79,7 +79,7 @@ def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
     Return the number of lines. This takes seconds for a long log. Raise OSError.
     """
     count = 0
-    with open(path, "w", encoding="utf-8", opener=private) as file:
+    with open(path, "w", encoding="utf-8", opener=_open_private) as file:
         for name, recorded in logs.items():
             for line in chain([f"# {name}"], recorded.redacted()):
                 file.write(line + "\n")
@@ -87,8 +87,8 @@ def save_log(path: Path, logs: Mapping[str, Recorded]) -> int:
     return count
 
 
-def private(path: str, flags: int) -> int:
-    """Open a file so that only its owner can read it: an opener for `open`."""
+def _open_private(path: str, flags: int) -> int:
+    """Open a file for the builtin `open`, readable only by its owner even if it exists."""
     handle = os.open(path, flags, 0o600)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         os.fchmod(handle, 0o600)

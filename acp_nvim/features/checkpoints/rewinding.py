@@ -109,7 +109,7 @@ async def rewind(
     if not known:
         return [no_prompts_message(host, conversation.session)]
     if n not in known:
-        return [_unknown_prompt_message(n, list(known))]
+        return [words.NO_SUCH_PROMPT.format(n=n, first=min(known), last=max(known))]
     notes, files = await _restore_files(host, conversation.session, n, ask)
     if files is None:
         return notes
@@ -121,10 +121,6 @@ def no_prompts_message(host: Host, session: Session) -> str:
     """Return the message that no prompts are known."""
     has_checkpoints = host.files.checkpoints.of(session.n)
     return words.PROMPTS_NOT_KEPT if has_checkpoints else words.NO_PROMPTS
-
-
-def _unknown_prompt_message(n: int, known: Sequence[int]) -> str:
-    return words.NO_SUCH_PROMPT.format(n=n, first=known[0], last=known[-1])
 
 
 async def _restore_files(
@@ -171,22 +167,18 @@ def _origin(host: Host, session: Session, source: Session, at: int) -> Origin:
     It is a fork at one of the agent's cursors, or at its last message before that entry if the
     message has an id. Otherwise it is a new session that gets the transcript.
     """
-    if not _has_message(source.transcript.entries[:at]):
+    earlier = source.transcript.entries[:at]
+    if not any(isinstance(entry, Message) for entry in earlier):
         return Origin()
     style = Style(host.settings().chat.tool_lines, session.cwd)
     entries = partial(fork_history, source, style, at)
     point = ForkPoint(
         session.cursors.fork_point(source.transcript, at),
-        _last_message(source.transcript.entries[:at]),
+        _last_message(earlier),
     )
     if session.id and point != ForkPoint():
         return Origin("fork", session.id, entries=entries, point=point)
     return Origin("copy", entries=entries)
-
-
-def _has_message(entries: Sequence[Entry]) -> bool:
-    """Return whether the entries contain a message."""
-    return any(isinstance(entry, Message) for entry in entries)
 
 
 def _last_message(entries: Sequence[Entry]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from acp_nvim import wording
@@ -62,10 +62,7 @@ async def restore(host: Host, args: Args) -> None:
         return
     wanted: Any = args.get("n")
     rewind, every = rewinding.rewind_of(host), bool(args.get("every"))
-
-    async def ask(question: str, answers: Sequence[str]) -> int | None:
-        return await host.choose(question, answers, "restore")
-
+    ask = partial(host.choose, kind="restore")
     notes = None if wanted else await rewinding.undo(host, conversation, ask)
     if notes is None:
         notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
@@ -91,10 +88,7 @@ async def rewind(host: Host, args: Args) -> None:
     n = int(args["n"]) if args.get("n") else await _choose_prompt(host, conversation, source)
     if n is None:
         return
-
-    async def ask(question: str, answers: Sequence[str]) -> int | None:
-        return await host.choose(question, answers, "restore")
-
+    ask = partial(host.choose, kind="restore")
     host.notices.show_lines(await rewinding.rewind(host, conversation, source, n, ask))
 
 

@@ -14,7 +14,7 @@ from acp_nvim.features.history.statistics import statistics
 from acp_nvim.features.history.stored_chats import StoredChats
 from acp_nvim.host.exports import write_lines
 from acp_nvim.render.in_full import markdown_of
-from acp_nvim.render.text import one_line
+from acp_nvim.render.text import home_path, one_line
 from acp_nvim.session.transcript.entries import Entry
 from acp_nvim.verbs import Args, verb
 
@@ -157,7 +157,7 @@ def _label(stored: StoredSession, cwd: str, now: float) -> str:
     """Return the line of a session in a list: title, agent, directory, age and matching line."""
     parts = [
         stored.agent,
-        _directory_text(stored.cwd, cwd),
+        "" if stored.cwd == cwd else home_path(stored.cwd),
         _age_text(now - stored.updated, stored.updated),
     ]
     line = one_line(stored.line, 120)
@@ -177,14 +177,6 @@ def _age_text(seconds: float, then: float) -> str:
     if seconds < DAYS * DAY:
         return f"{seconds // DAY:.0f} d ago"
     return time.strftime("%Y-%m-%d", time.localtime(then))
-
-
-def _directory_text(path: str, cwd: str) -> str:
-    """Return a directory for display, or an empty text for the current one."""
-    home = str(Path.home())
-    if path == cwd:
-        return ""
-    return "~" + path[len(home) :] if path.startswith(home + "/") else path
 
 
 def _items(sessions: Sequence[StoredSession], cwd: str) -> list[dict[str, Any]]:

@@ -51,22 +51,16 @@ async def _choose_method(
     host: Host, connection: Connection, wanted: object
 ) -> schema.AuthMethod | None:
     methods = auth.usable_methods(connection.spec, connection.agent.auth_methods)
-    names = ", ".join(auth.identity(method) for method in methods)
     if not methods:
-        host.echo(
-            "warn",
-            (words.NO_LOGIN_FROM_HERE if connection.spec.url else words.NO_LOGIN).format(
-                agent=connection.title
-            ),
-        )
+        text = words.NO_LOGIN_FROM_HERE if connection.spec.url else words.NO_LOGIN
+        host.echo("warn", text.format(agent=connection.title))
         return None
     if wanted:
         method = auth.find(methods, str(wanted))
         if method is None:
-            host.echo(
-                "error",
-                words.NO_SUCH_LOGIN.format(agent=connection.title, login=wanted, logins=names),
-            )
+            names = ", ".join(map(auth.identity, methods))
+            text = words.NO_SUCH_LOGIN
+            host.echo("error", text.format(agent=connection.title, login=wanted, logins=names))
         return method
     if len(methods) == 1:
         return methods[0]

@@ -8,9 +8,8 @@ from acp_nvim import wording
 from acp_nvim.agent.serving.proposed_edits import diagnostic_marks, has_edits, proposal_table
 from acp_nvim.app import Host
 from acp_nvim.features.permissions import words
-from acp_nvim.host.questions import find_question, pending_question
+from acp_nvim.host.questions import find_question, pending_question, session_asking
 from acp_nvim.session.questions.decisions import CANCELLED, CHOICE, Decision, Option, Outcome
-from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
 MAX_NAMED = 20
@@ -44,7 +43,7 @@ def choose(host: Host, args: Args) -> None:
 def show_card(host: Host, args: Args) -> None:
     """Show the card of a waiting question after a key press on its line in the chat."""
     decision = pending_question(host, args)
-    session = None if decision is None else _session_of(host, decision)
+    session = None if decision is None else session_asking(host, decision)
     if decision is not None and session is not None:
         if session.decisions.show(decision):
             session.change(decision.listed, "more")
@@ -80,16 +79,10 @@ def _choose(host: Host, decision: Decision, choice: str, args: Args) -> None:
 
 def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None:
     """Answer a permission. If it is allowed, use the proposed edits as amended by the user."""
-    session, texts = _session_of(host, decision), args.get("amended")
+    session, texts = session_asking(host, decision), args.get("amended")
     if session is not None and isinstance(texts, dict) and option.kind.startswith("allow"):
         host.proposed.on_answer(session, decision, texts)
     decision.resolve(Outcome("selected", option))
-
-
-def _session_of(host: Host, decision: Decision) -> Session | None:
-    """Return the session whose chat has the question. A subagent asks in its root session."""
-    owners = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
-    return next(owners, None)
 
 
 @verb("propose")
@@ -100,7 +93,7 @@ async def propose(host: Host, args: Args) -> None:
         host.echo("info", wording.NO_EDITS)
         return
     decision = find_question(host, decision_id)
-    session = _session_of(host, decision) if decision is not None else None
+    session = session_asking(host, decision) if decision is not None else None
     if decision is None or session is None:
         host.echo("warn", wording.QUESTION_OVER)
         return

@@ -22,7 +22,7 @@ class SentPrompts:
     def __init__(self, problem: Callable[[str], None]) -> None:
         """`problem` is called once if the file cannot be written."""
         self.path: Path | None = None
-        """Path of the file, or None before `use_file`."""
+        """Path of the file, or None before `on_setup`."""
         self._problem = problem
         self._failed = False
         self._closed = False
@@ -31,11 +31,7 @@ class SentPrompts:
         """Use the file named in Neovim's record of the previous host."""
         past = args.get("past") or {}
         if past.get("sent"):
-            self.use_file(Path(past["sent"]))
-
-    def use_file(self, path: Path) -> None:
-        """Write to this file from now on."""
-        self.path = path
+            self.path = Path(past["sent"])
 
     def on_sent(self, prompt: Prompt) -> None:
         """Record that a prompt is being sent."""

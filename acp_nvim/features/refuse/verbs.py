@@ -6,7 +6,7 @@ from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.app import Host
-from acp_nvim.host.questions import find_question
+from acp_nvim.host.questions import find_question, session_asking
 from acp_nvim.protocol.errors import ProtocolError, RequestError
 from acp_nvim.session import queue
 from acp_nvim.session.prompts import Prompt
@@ -72,9 +72,7 @@ def _answer(host: Host, decision: Decision, outcome: Outcome, reason: str) -> No
 
 
 def _conversation(host: Host, decision: Decision) -> Conversation | None:
-    """Return the conversation of a question. A subagent's question belongs to its root session."""
-    owners = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
-    session = next(owners, None)
+    session = session_asking(host, decision)
     return None if session is None else host.sessions.conversations.get(session.root.n)
 
 

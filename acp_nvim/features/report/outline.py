@@ -56,19 +56,14 @@ def outline(lines: Iterable[Line], redact: Callable[[str], str]) -> list[str]:
         if head.startswith("-> session/prompt"):
             heads.clear()
         heads.append((line.time, head))
-    grouped = [
-        (next(group)[0], head, 1 + sum(1 for _ in group)) for head, group in _group_equal(heads)
-    ]
+    groups = groupby(heads, key=lambda timed: timed[1])
+    grouped = [(next(group)[0], head, 1 + sum(1 for _ in group)) for head, group in groups]
     dropped = len(grouped) - MAX_LINES
     rows = [f"({dropped} lines before this are left out)"] if dropped > 0 else []
     for time, head, count in grouped[-MAX_LINES:]:
         clock = datetime.fromtimestamp(time).astimezone().strftime("%H:%M:%S.%f")[:-3]
         rows.append(f"{clock} {head}" + (f" x {count}" if count > 1 else ""))
     return rows
-
-
-def _group_equal(heads: list[tuple[float, str]]) -> groupby[str, tuple[float, str]]:
-    return groupby(heads, key=lambda head: head[1])
 
 
 def _summary(line: Line, redact: Callable[[str], str]) -> str:

@@ -77,28 +77,31 @@ async def reject(host: Host, args: Args) -> None:
 
 
 async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
-    workspace = host.workspace
-    scope = args.get("scope", "hunk")
-    if scope == "hunk":
+    review = host.workspace.review
+    if args.get("scope", "hunk") == "hunk":
         row, tick = int(args.get("line", 1)) - 1, args.get("tick")
-        notes = await workspace.review.hunk(verdict, _real_path(host, args), row, tick)
+        notes = await review.hunk(verdict, _real_path(host, args), row, tick)
     else:
-        await workspace.catch_up(running=verdict == "reject")  # do not accept edits not yet shown
-        await workspace.persistence.adopt_writes()
-        entries = _entries(host, args)
-        left = 0
-        if verdict == "reject" and scope == "all":
-            agreed = await _confirm_reject(host, args)
-            entries, left = agreed, len(_entries(host, args)) - len(agreed)
-        if left and not entries:
-            notes = [words.NOT_REJECTED]
-        else:
-            done = _decided_message(verdict, entries)
-            done += words.PART_LEFT_PENDING.format(count=left) if left else ""
-            notes = await workspace.review.files(verdict, entries) or [done]
-        place = workspace.review.next_hunk(str(args.get("path", "")), 0)
+        notes = await _decide_files(host, args, verdict)
+        place = review.next_hunk(str(args.get("path", "")), 0)
         host.screen.push("next_hunk", *(place or ()))
     host.notices.show_lines(notes)
+
+
+async def _decide_files(host: Host, args: Args, verdict: Verdict) -> list[str]:
+    """Decide all hunks of a file, or of all files. Return messages for the user."""
+    workspace = host.workspace
+    await workspace.catch_up(running=verdict == "reject")  # do not accept edits not yet shown
+    await workspace.persistence.adopt_writes()
+    entries, left = _entries(host, args), 0
+    if verdict == "reject" and args["scope"] == "all":
+        entries = await _confirm_reject(host, args)
+        left = len(_entries(host, args)) - len(entries)
+    if left and not entries:
+        return [words.NOT_REJECTED]
+    done = _decided_message(verdict, entries)
+    done += words.PART_LEFT_PENDING.format(count=left) if left else ""
+    return await workspace.review.files(verdict, entries) or [done]
 
 
 def _entries(host: Host, args: Args) -> Sequence[Pending]:

@@ -9,7 +9,7 @@ from acp_nvim.agent.serving import kept_rules
 from acp_nvim.agent.serving.kept_rules import KeptRule
 from acp_nvim.app import Host
 from acp_nvim.features.rules import store, words
-from acp_nvim.host.questions import find_question
+from acp_nvim.host.questions import find_question, session_asking
 from acp_nvim.render.text import visible
 from acp_nvim.session.questions.decisions import Decision
 from acp_nvim.session.questions.rules import Rule
@@ -98,8 +98,7 @@ async def _offer(
 
 def _rule(host: Host, decision: Decision) -> tuple[Session, KeptRule] | None:
     """Return the session of a question and the rule for exactly its action."""
-    asked = (s for s in host.session_list.all() if s.decisions.get(decision.id) is decision)
-    session = next(asked, None)
+    session = session_asking(host, decision)
     call = decision.shown_call
     if session is None or call is None:
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import cast
 
 import anyio
@@ -24,7 +23,7 @@ from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.render.calls.tools import Style
 from acp_nvim.render.entry_rows import fork_history
-from acp_nvim.render.text import one_line
+from acp_nvim.render.text import home_path, one_line
 from acp_nvim.session import options
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import Entry as TranscriptEntry
@@ -174,10 +173,7 @@ def _state(session: Session) -> str:
 
 def _directory_text(path: str, cwd: str) -> str:
     """Return a directory for display, or an empty text for the current one."""
-    if not path or path == cwd:
-        return ""
-    home = str(Path.home())
-    return "~" + path[len(home) :] if path.startswith(home + "/") else path
+    return "" if path == cwd else home_path(path)
 
 
 def _format_time(seconds: float) -> str:

@@ -41,21 +41,15 @@ def _item(session: Session, terminal: Terminal, *, more: bool) -> dict[str, Any]
     }
 
 
-def open_terminal(host: Host, session: Session, id: str) -> None:
-    """Open a terminal's buffer."""
-    terminal = session.terminals.get(id)
-    if terminal is None:
-        host.echo("info", words.TERMINAL_UNKNOWN.format(terminal=one_line(id, 60)))
-    else:
-        host.screen.push("terminal_open", session.n, id, terminal.ours)
-
-
 @verb("terminal_open")
 def terminal_open(host: Host, args: Args) -> None:
-    """Open a terminal by session and id."""
-    session = host.screen.sessions.get(int(args["session"]))
-    if session is not None:
-        open_terminal(host, session, str(args["id"]))
+    """Open a terminal's buffer."""
+    n, id = int(args["session"]), str(args["id"])
+    terminal = host.screen.terminal(n, id)
+    if terminal is not None:
+        host.screen.push("terminal_open", n, id, terminal.ours)
+    elif n in host.screen.sessions:
+        host.echo("info", words.TERMINAL_UNKNOWN.format(terminal=one_line(id, 60)))
 
 
 @verb("terminal_view")

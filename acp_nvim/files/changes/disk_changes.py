@@ -133,11 +133,8 @@ class DiskChanges:
 
     async def enter_early(self, start: TurnStart) -> None:
         """Process files that changed between a tool call that named them and the scan."""
-        turn = start.turn
-        early, turn.early_contents = (
-            turn.early_contents,
-            {},
-        )  # older than the next prompt of the turn
+        # The contents are older than the next prompt of the turn, so they are used only once.
+        early, start.turn.early_contents = start.turn.early_contents, {}
         changes = await to_thread.run_sync(differing, early) if early else ()
         if changes:
             start.add(changes)

@@ -69,7 +69,7 @@ class Marks:
         data = msgspec.msgpack.encode(_Stored(files, folders))
         name = blake2b(data, digest_size=20).hexdigest()
         if name not in self._known:
-            write_packed(self._home / name, data, sync=True)
+            write_packed(self._home / name, data)
             self._known[name] = out
         return f"{tree}{_MARK}{name}"
 

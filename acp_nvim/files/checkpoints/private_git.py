@@ -199,12 +199,12 @@ def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOU
         return ""
 
 
-def list_files(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> list[str]:
+def list_files(directory: str, env: Mapping[str, str]) -> list[str]:
     """Return the files below a directory that are tracked or not ignored, as absolute paths.
 
     Raise StoreError if there is no repository or git cannot read it.
     """
-    repository = find(directory, env, timeout)
+    repository = find(directory, env)
     with scratch(repository, env) as own:
         exclude = Path(own["GIT_DIR"]) / "exclude"
         _link_or_copy(repository.options["core.excludesfile"], exclude)
@@ -215,7 +215,7 @@ def list_files(directory: str, env: Mapping[str, str], timeout: float = TIMEOUT_
             for path in (exclude, repository.exclude)
             if Path(path).exists()
         ]
-        output = call(ask, directory, own, timeout=timeout)
+        output = call(ask, directory, own)
     names = map(os.fsdecode, filter(None, output.split(b"\0")))
     return [os.path.join(directory, name) for name in names]  # noqa: PTH118
 

@@ -204,11 +204,11 @@ def existing_path(path: str, root: str) -> str:
     return path if path.startswith(stem) else root
 
 
-def write_packed(place: Path, data: bytes, *, sync: bool) -> None:
+def write_packed(place: Path, data: bytes) -> None:
     """Write a packed file unless it exists. Raise StoreError."""
     try:
         if not place.exists():
-            private_files.write(place, zlib.compress(data, 1), sync=sync)
+            private_files.write(place, zlib.compress(data, 1))
     except OSError as error:
         raise StoreError(f"{place.parent}: {error.strerror}") from error
 
@@ -221,15 +221,12 @@ def read_packed(place: Path, kind: type[T]) -> T:
         raise StoreError(wording.WHY_STATE_GONE) from error
 
 
-def read_stored(place: Path, below: int = 1) -> bytes:
-    """Return the bytes of a file that may be in `OLDER`.
-
-    ``below`` is the number of directories between it and the store. Raise OSError.
-    """
+def read_stored(place: Path) -> bytes:
+    """Return the bytes of a file that may be in `OLDER`. Raise OSError."""
     try:
         return place.read_bytes()
     except FileNotFoundError:
-        store = place.parents[below]
+        store = place.parents[1]
         return (store / OLDER / place.relative_to(store)).read_bytes()
 
 

@@ -175,9 +175,9 @@ def more_line(more: int) -> list[str]:
     return [f"… {more} more"] if more else []
 
 
-def count_with_noun(count: int, noun: str, many: str = "") -> str:
+def count_with_noun(count: int, noun: str) -> str:
     """Return a count with its noun: "1 place", "3 places"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {many or noun + 's'}"
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def result(

@@ -20,7 +20,7 @@ def problems() -> list[str]:
 @pytest.fixture
 def sent(tmp_path: Path, problems: list[str]) -> SentPrompts:
     found = SentPrompts(problems.append)
-    found.use_file(tmp_path / "acp/drafts/1.2.host.sent")
+    found.on_setup({"past": {"sent": str(tmp_path / "acp/drafts/1.2.host.sent")}})
     return found
 
 
