@@ -227,9 +227,9 @@ end
 
 --- Mark a conflict between a changed file and unsaved edits. Only the user may then overwrite the
 --- file.
----@param found? boolean called from FileChangedShell
-function M.mark_conflict(bufnr, found)
-  if not found then mark_in_sync(bufnr, vim.bo[bufnr].modified) end
+---@param by_neovim? boolean whether Neovim found the change (|FileChangedShell|)
+function M.mark_conflict(bufnr, by_neovim)
+  if not by_neovim then mark_in_sync(bufnr, vim.bo[bufnr].modified) end
   conflicts[bufnr] = CHANGED_BOTH
 end
 

@@ -23,8 +23,8 @@ local function save_marks(bufnr)
   return saved
 end
 
-local function restore_marks(bufnr, found)
-  for mark, position in pairs(found) do
+local function restore_marks(bufnr, saved)
+  for mark, position in pairs(saved) do
     local row = api.nvim_buf_get_extmark_by_id(bufnr, ns, position[1], {})[1]
     api.nvim_buf_del_extmark(bufnr, ns, position[1])
     local last = api.nvim_buf_line_count(bufnr)

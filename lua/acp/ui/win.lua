@@ -169,8 +169,8 @@ function M.are_covered(win, first, last, ignored)
   local text = api.nvim_buf_get_lines(api.nvim_win_get_buf(win), last - 1, last, false)[1] or ''
   part.top = vim.fn.screenpos(win, first, 1).row
   part.bottom = vim.fn.screenpos(win, last, math.max(#text, 1)).row
-  local function covers(one)
-    return one.columns > BAR and vim.bo[api.nvim_win_get_buf(one.win)].filetype ~= ignored
+  local function covers(overlap)
+    return overlap.columns > BAR and vim.bo[api.nvim_win_get_buf(overlap.win)].filetype ~= ignored
   end
   return vim.iter(overlaps(win, part)):any(covers)
 end

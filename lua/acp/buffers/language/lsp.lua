@@ -74,10 +74,10 @@ local function answer(client, tick, result)
 end
 
 --- Ask all of these servers and call `done(answers, why)`. Failures are reported only if all fail.
----@param found table<integer, vim.lsp.Client[]> by buffer
+---@param by_buffer table<integer, vim.lsp.Client[]>
 ---@param question acp.LspQuestion
 ---@return fun() cancel
-local function ask(found, question, done)
+local function ask(by_buffer, question, done)
   local answers, failures, left, cancels = {}, {}, 0, {}
   local function on_answer(client, tick, err, result)
     left = left - 1
@@ -88,7 +88,7 @@ local function ask(found, question, done)
     done(nil, table.concat(failures, '; '))
   end
   local asked = {}
-  for bufnr, group in pairs(found) do
+  for bufnr, group in pairs(by_buffer) do
     for _, client in ipairs(group) do
       asked[#asked + 1] = { client, bufnr }
     end

@@ -145,22 +145,22 @@ end
 
 --- Add the colours of one side of a diff, except to rows with the sign `sign`. Without
 --- 'termguicolors' the text of changed rows is red or green instead.
----@param found acp.Colours
-local function add_side(found, rows, at, colours, sign)
+---@param coloured acp.Colours
+local function add_side(coloured, rows, at, colours, sign)
   local add = require('acp.features.chat.languages').row
   for i, spans in pairs(colours or {}) do
     local row = rows[at[i]]
     local is_coloured = row.sign ~= sign and (vim.o.termguicolors or row.sign == ' ')
     for n = 1, is_coloured and #spans or 0, 3 do
-      local own = add(found, at[i])
+      local own = add(coloured, at[i])
       vim.list_extend(own, { spans[n] + row.col, spans[n + 1] + row.col, spans[n + 2] })
     end
   end
 end
 
 --- Mark the words that differ between removed lines and the added lines below them.
----@param found acp.Colours
-local function mark_words(found, rows)
+---@param coloured acp.Colours
+local function mark_words(coloured, rows)
   local groups = { 'AcpHunkRemoveWord', 'AcpHunkWord' }
   local at = 1
   while at <= #rows do
@@ -182,7 +182,7 @@ local function mark_words(found, rows)
           vim.list_extend(marks, { span[1] + row.col, span[2] + row.col, id })
         end
         local own = places[which][i]
-        found[own] = vim.list_extend(marks, found[own] or {})
+        coloured[own] = vim.list_extend(marks, coloured[own] or {})
       end
     end
     if #sides[1] + #sides[2] == 0 then at = at + 1 end

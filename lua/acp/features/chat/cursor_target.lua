@@ -4,7 +4,7 @@ local M = {}
 local api = vim.api
 
 --- Return the target of the cursor's row.
----@return table? data
+---@return table?
 ---@return acp.Chat? chat
 local function target()
   local chat = require('acp.ui.chats').of(api.nvim_get_current_buf())

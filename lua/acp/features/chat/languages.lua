@@ -50,17 +50,17 @@ function M.of_path(path)
   return not path:find('%c') and vim.filetype.match({ filename = path }) or nil
 end
 
----@param found acp.Colours
-local function add(found, line, first, last, id)
-  if last > first then vim.list_extend(M.row(found, line), { first, last, id }) end
+---@param colours acp.Colours
+local function add(colours, line, first, last, id)
+  if last > first then vim.list_extend(M.row(colours, line), { first, last, id }) end
 end
 
 --- Return the colours of a line, creating an empty list if needed.
----@param found acp.Colours
+---@param colours acp.Colours
 ---@return integer[]
-function M.row(found, line)
-  found[line] = found[line] or {}
-  return found[line]
+function M.row(colours, line)
+  colours[line] = colours[line] or {}
+  return colours[line]
 end
 
 --- Parse asynchronously if Neovim can, otherwise only a short text.
@@ -73,8 +73,8 @@ local function parse_in_slices(parser, text)
     return trees[1]
   end
   local done, trees = false, nil
-  parser:parse(nil, function(_, found)
-    done, trees = true, found
+  parser:parse(nil, function(_, parsed)
+    done, trees = true, parsed
   end)
   while not done do
     slices.rest()
@@ -97,12 +97,12 @@ local function language(filetype)
 end
 
 ---@param lines string[]
----@param found acp.Colours
-local function span(found, lines, node, id)
+---@param colours acp.Colours
+local function span(colours, lines, node, id)
   local first, col, last, end_col = node:range()
   for row = first, math.min(last, #lines - 1) do
     local stop = row == last and end_col or #lines[row + 1]
-    add(found, row + 1, row == first and col or 0, stop, id)
+    add(colours, row + 1, row == first and col or 0, stop, id)
   end
 end
 
@@ -130,13 +130,13 @@ local function by_treesitter(lines, lang)
 end
 
 --- Add the syntax colours of a line of the current buffer.
----@param found acp.Colours
-local function add_syntax(found, line, length)
+---@param colours acp.Colours
+local function add_syntax(colours, line, length)
   local id, first = 0, 0
   for col = 1, math.min(length, LONGEST) + 1 do
     local now = col <= length and vim.fn.synID(line, col, 1) or 0
     if now ~= id then
-      if id > 0 then add(found, line, first, col - 1, id) end
+      if id > 0 then add(colours, line, first, col - 1, id) end
       id, first = now, col - 1
     end
   end

@@ -215,8 +215,8 @@ end
 function M.look(bufnr, row) return chats[bufnr] and chats[bufnr].looks[row + 1] or {} end
 
 --- Return a target as a table. A number is the index of a tool call, from 0.
-local function as_table(data)
-  return type(data) == 'number' and { kind = 'tool', call = data } or data --[[@as table]]
+local function as_table(target)
+  return type(target) == 'number' and { kind = 'tool', call = target } or target --[[@as table]]
 end
 
 --- Redraw the windows of this tab page that show a chat, since the keys that answer have changed.
@@ -228,10 +228,10 @@ end
 
 --- Return the target of a row.
 ---@param chat acp.Chat
----@return table? data
+---@return table?
 function M.at(chat, row)
-  local data = chat.targets[row + 1]
-  return data and as_table(data)
+  local target = chat.targets[row + 1]
+  return target and as_table(target)
 end
 
 --- Return the question whose card contains a row.
@@ -245,11 +245,11 @@ function M.question(chat, row) return (M.at(chat, row) or {}).decision end
 local function cards(chat, first, last)
   local has_start, whole = {}, {}
   for row = first + 1, last + 1 do
-    local data = chat.targets[row]
-    local id = type(data) == 'table' and vim.fn.foldclosed(row) < 0 and data.decision
+    local target = chat.targets[row]
+    local id = type(target) == 'table' and vim.fn.foldclosed(row) < 0 and target.decision
     if id then
-      has_start[id] = has_start[id] or data.first and row
-      if has_start[id] and data.last then whole[id] = { has_start[id], row } end
+      has_start[id] = has_start[id] or target.first and row
+      if has_start[id] and target.last then whole[id] = { has_start[id], row } end
     end
   end
   return whole
@@ -268,8 +268,8 @@ end
 function M.rows(chat, kind)
   local rows = {}
   for row = 1, api.nvim_buf_line_count(chat.bufnr) do
-    local data = chat.targets[row]
-    if data and as_table(data).kind == kind then rows[#rows + 1] = row - 1 end
+    local target = chat.targets[row]
+    if target and as_table(target).kind == kind then rows[#rows + 1] = row - 1 end
   end
   return rows
 end

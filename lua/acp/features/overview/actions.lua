@@ -27,15 +27,12 @@ local function open_session()
   notify.show('info', 'session_over')
 end
 
----@param args? table
-local function notify_host(verb, args) require('acp.base.host').notify(verb, args) end
-
 --- Open the chat of the session. A session of a Neovim that has ended is opened again.
 function M.open()
   local session = own_session()
   if not session then return end
   if session.elsewhere then
-    notify_host('reopen', { session = session.n })
+    require('acp.base.host').notify('reopen', { session = session.n })
   else
     emit('chat_wanted', session.n)
   end
@@ -89,7 +86,7 @@ end
 function M.close()
   local session = open_session()
   if session and session.child then return notify.show('info', 'subagent_ends') end
-  if session then notify_host('close', { session = session.n }) end
+  if session then require('acp.base.host').notify('close', { session = session.n }) end
 end
 
 --- Hide the question of the session, or show it again.
@@ -98,11 +95,8 @@ function M.fold()
   if block then view.fold(block.key) end
 end
 
---- Go to the next (1) or previous (-1) session.
----@param direction 1|-1
-function M.go(direction) view.go(direction) end
+M.go = view.go
 
---- Read all sessions again and draw them.
-function M.refresh() view.refresh() end
+M.refresh = view.refresh
 
 return M

@@ -208,16 +208,15 @@ local function write(bufnr, old)
   vim.bo[bufnr].modifiable = false
 end
 
----@param found integer[] windows
+---@param wins integer[]
 ---@return acp.OverviewLayout
-local function layout(found)
+local function layout(wins)
   local width, rows = math.huge, math.huge
-  for _, win in ipairs(found) do
+  for _, win in ipairs(wins) do
     width = math.min(width, win_of.text_columns(win))
-    local info = vim.fn.getwininfo(win)[1]
-    rows = math.min(rows, info.height)
+    rows = math.min(rows, vim.fn.getwininfo(win)[1].height)
   end
-  if #found == 0 then
+  if #wins == 0 then
     width, rows = vim.o.columns, math.floor(vim.o.lines * SHARE)
   end
   return { width = width, rows = rows, folded = folded, now = os.time() }

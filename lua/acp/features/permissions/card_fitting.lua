@@ -46,14 +46,18 @@ end
 --- Minimum number of rows of a line that is cut in its middle.
 local CUT = 2
 
+---@class acp.LineCut
+---@field first integer first byte that is cut, 0-based
+---@field last integer exclusive
+---@field tail integer byte at which the end of the line continues
+
 --- Cut the middle of each line that would take more than its share of `rows` screen rows. So a
 --- long command keeps its end although other lines follow it.
 ---@param lines string[]
----@param spans acp.Span[]
 ---@param how string hint at the key that shows all
 ---@return string[] lines
----@return acp.Span[] spans
-local function shorten(lines, spans, width, rows, how)
+---@return table<integer, acp.LineCut> cuts by row, 0-based
+local function cut_lines(lines, width, rows, how)
   local needs, short, long = {}, 0, 0
   for i, line in ipairs(lines) do
     needs[i] = least({ line }, width)
@@ -64,8 +68,7 @@ local function shorten(lines, spans, width, rows, how)
     end
   end
   local share = long > 0 and math.max(math.floor((rows - short) / long), CUT) or math.huge
-  local shortened = {}
-  local cuts = {} ---@type table<integer, { [1]: integer, [2]: integer, [3]: integer }>
+  local shortened, cuts = {}, {}
   for i, line in ipairs(lines) do
     shortened[i] = line
     if needs[i] > share then
@@ -77,26 +80,34 @@ local function shorten(lines, spans, width, rows, how)
       local head = line:sub(1, fitting(line, math.ceil(cells * 0.6), 1)):gsub('%s+$', '')
       local tail = line:sub(#line - fitting(line, math.floor(cells * 0.4), -1) + 1):gsub('^%s+', '')
       shortened[i] = head .. gap .. tail
-      cuts[i - 1] = { #head, #line - #tail, #head + #gap }
+      cuts[i - 1] = { first = #head, last = #line - #tail, tail = #head + #gap }
     end
   end
+  return shortened, cuts
+end
+
+--- Return the spans of lines that were cut.
+---@param spans acp.Span[]
+---@param cuts table<integer, acp.LineCut>
+---@return acp.Span[]
+local function move_spans(spans, cuts)
   local moved = {}
   for _, span in ipairs(spans) do
     local cut = cuts[span[1]]
     if not cut then
       moved[#moved + 1] = span
     else
-      local head, tail, at = cut[1], cut[2], cut[3]
-      if span[2] < head then
-        moved[#moved + 1] = { span[1], span[2], math.min(span[3], head), span[4] }
+      if span[2] < cut.first then
+        moved[#moved + 1] = { span[1], span[2], math.min(span[3], cut.first), span[4] }
       end
-      if span[3] > tail then
-        local first = math.max(span[2], tail) - tail + at
-        moved[#moved + 1] = { span[1], first, span[3] - tail + at, span[4] }
+      if span[3] > cut.last then
+        local shift = cut.tail - cut.last
+        local first = math.max(span[2], cut.last) + shift
+        moved[#moved + 1] = { span[1], first, span[3] + shift, span[4] }
       end
     end
   end
-  return shortened, moved
+  return moved
 end
 
 --- Return the pieces of lines that fill `rows` screen rows from the first line down, or from the
@@ -279,7 +290,9 @@ function M.card(card, width, rows, inside)
   local least_share = math.max(room - least(below, width), math.ceil(room * 0.6))
   local share = math.min(wanted, least_share)
   if wanted > share then
-    above, above_spans = shorten(above, above_spans, width, share, how)
+    local cuts
+    above, cuts = cut_lines(above, width, share, how)
+    above_spans = move_spans(above_spans, cuts)
   end
   local top = vim.tbl_extend('force', card, { lines = above, spans = above_spans })
   local result = fit_above(top, #above, width, share, how)

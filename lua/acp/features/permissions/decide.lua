@@ -4,7 +4,7 @@ local M = {}
 
 local signals = require('acp.base.signals')
 
-local function host(verb, args) require('acp.base.host').notify(verb, args) end
+local function send(verb, args) require('acp.base.host').notify(verb, args) end
 
 ---@param options acp.PermissionOption[]
 ---@return string|nil optionId
@@ -32,7 +32,7 @@ local function choose(id, choice)
   local amended = signals.emit('question_amended', id)
   -- The chosen option may open a window, such as a form.
   require('acp.ui.report').allow_focus()
-  host('choose', { id = id, option = choice, amended = amended })
+  send('choose', { id = id, option = choice, amended = amended })
 end
 
 ---@param id integer|string
@@ -56,7 +56,7 @@ end
 function M.command(verb, option)
   local id = require('acp.features.permissions.answer_rule').oldest()
   if not id then return end
-  host(verb, {
+  send(verb, {
     id = id,
     option = option,
     amended = signals.emit('question_amended', id),
@@ -85,7 +85,7 @@ function M.question_at_cursor()
   local id = require('acp.features.permissions.float').here()
   if not id then return end
   if not require('acp.features.permissions.cards').options(id) then
-    return host('bring', { id = id })
+    return send('bring', { id = id })
   end
   return require('acp.features.permissions.answer_rule').may_answer(id) and id or nil
 end
@@ -122,7 +122,7 @@ function M.open()
   local id = require('acp.features.permissions.float').here()
   if id then
     require('acp.ui.report').allow_focus()
-    host('open_decision', { id = id })
+    send('open_decision', { id = id })
   end
 end
 

@@ -70,11 +70,11 @@ local function at_cursor()
   return not are_covered(win, first, last, 'acppermission') and id or nil
 end
 
---- Return whether all of the cards were found.
----@param found table<integer|string, any>
+--- Return whether the cards of all these questions are among `shown`.
+---@param shown table<integer|string, any> by id
 ---@param cards acp.Card[]
-local function all(found, cards)
-  return vim.iter(cards):all(function(card) return found[card.id] ~= nil end)
+local function are_shown(shown, cards)
+  return vim.iter(cards):all(function(card) return shown[card.id] ~= nil end)
 end
 
 --- Return `'here'` if the current window (a chat, a form or a review) shows all of the cards as a
@@ -85,11 +85,11 @@ function M.where(cards)
   local questions = questions_in_view(api.nvim_get_current_win())
   local about = whole_subject(cards)
   if about then questions[about] = true end
-  if all(questions, cards) then return 'here' end
+  if are_shown(questions, cards) then return 'here' end
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     questions = vim.tbl_extend('force', questions, questions_in_view(win))
   end
-  return all(questions, cards) and 'beside' or nil
+  return are_shown(questions, cards) and 'beside' or nil
 end
 
 --- Return the ids of the questions that the windows of this tab page show: whole cards that no

@@ -108,12 +108,12 @@ end
 local add_job = require('acp.base.slices').queue(PAUSE_MS)
 
 ---@param image acp.KittyImage
----@param data string
-local function transmit(image, data)
+---@param png string
+local function transmit(image, png)
   local slices = require('acp.base.slices')
-  local last = math.max(math.ceil(#data / CHUNK), 1)
+  local last = math.max(math.ceil(#png / CHUNK), 1)
   for i = 1, last do
-    local chunk = vim.base64.encode(data:sub((i - 1) * CHUNK + 1, i * CHUNK))
+    local chunk = vim.base64.encode(png:sub((i - 1) * CHUNK + 1, i * CHUNK))
     local first = i == 1 and ('a=t,t=d,f=100,i=%d,'):format(image.id) or ''
     send(('%sm=%d'):format(first, i < last and 1 or 0), chunk)
     if i % BURST == 0 then slices.rest() end

@@ -192,8 +192,8 @@ local waiting = {} ---@type fun()[] calls for the time when a backend is known
 --- Find the first backend that works, and then make the calls in `waiting`.
 ---@param at integer in `BACKENDS`
 local function choose(at)
-  local function finish(found)
-    backend = found
+  local function finish(chosen)
+    backend = chosen
     for _, call in ipairs(waiting) do
       call()
     end

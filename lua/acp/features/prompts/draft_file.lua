@@ -164,7 +164,7 @@ function M.run(jobs) return run_jobs(jobs, at_once) end
 
 --- Return the ids of the prompts that a host has sent and that were not returned.
 ---@return table<integer, true>
-local function sent(path)
+local function sent_ids(path)
   local ids = {}
   for sign, id in (read_file(path) or ''):gmatch('([+-])(%d+)\n') do
     ids[tonumber(id)] = sign == '+' or nil
@@ -271,7 +271,7 @@ local function read(path)
   local stored =
     vim.json.decode(read_file(path) or '', { luanil = { object = true, array = true } })
   assert(type(stored) == 'table' and stored.version == M.VERSION, 'another version')
-  local gone = sent(M.directory() .. '/' .. vim.fs.basename(stored.sent or ''))
+  local gone = sent_ids(M.directory() .. '/' .. vim.fs.basename(stored.sent or ''))
   for _, name in ipairs({ 'drafts', 'queue', 'earlier' }) do
     stored[name] = unsent(stored[name] or {}, gone)
   end
@@ -307,7 +307,7 @@ end
 
 --- Claim and read the drafts that exited Neovims left for a workspace. The claimed files (`paths`)
 --- stay until the caller removes them. Files of a newer version are left alone.
----@return acp.StoredDrafts[] found oldest first
+---@return acp.StoredDrafts[] drafts oldest first
 ---@return string[] paths
 ---@return string[] problems
 ---@return string|nil newer a file of a newer version

@@ -233,12 +233,12 @@ end
 
 --- Return the drafts of all files, the newest file first. Within a file, the draft of the current
 --- session is first.
----@param found acp.StoredDrafts[] the oldest first
+---@param stored acp.StoredDrafts[] the oldest first
 ---@return acp.StoredPrompt[]
-local function by_use(found)
+local function by_use(stored)
   local list = {}
-  for i = #found, 1, -1 do
-    local file = found[i]
+  for i = #stored, 1, -1 do
+    local file = stored[i]
     table.sort(file.drafts, function(a, b)
       local first, second = a.n == file.current, b.n == file.current
       if first ~= second then return first end

@@ -74,12 +74,12 @@ local function mark_options(text, bufnr, row)
   return { virt_lines = vim.tbl_map(chunks, wrap_words(text, width)) }
 end
 
----@param one acp.UnsentRemark
-local function show(one, bufnr, row)
+---@param comment acp.UnsentRemark
+local function show(comment, bufnr, row)
   require('acp.ui.highlights').define()
-  local opts = mark_options(one.remark.text, bufnr, row)
+  local opts = mark_options(comment.remark.text, bufnr, row)
   opts.invalidate, opts.undo_restore = true, false
-  one.bufnr, one.mark = bufnr, api.nvim_buf_set_extmark(bufnr, ns, row, 0, opts)
+  comment.bufnr, comment.mark = bufnr, api.nvim_buf_set_extmark(bufnr, ns, row, 0, opts)
 end
 
 ---@param here { path: string, line: integer, bufnr: integer }

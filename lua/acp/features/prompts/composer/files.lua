@@ -142,15 +142,15 @@ local mentioned = {} ---@type table<string, string[]> names in a prompt, by its 
 --- Return the names that each earlier prompt mentions, the newest prompt first.
 ---@return string[][]
 local function earlier_mentions()
-  local found, texts = {}, {}
+  local names, texts = {}, {}
   if require('acp.base.state').get().host == 'running' then load_prompts() end
   for _, prompt in ipairs(require('acp.features.prompts.earlier_prompts').list()) do
     local text = prompt.text
     texts[text] = mentioned[text] or require('acp.base.text.mentions').names(text)
-    found[#found + 1] = texts[text]
+    names[#names + 1] = texts[text]
   end
   mentioned = texts
-  return found
+  return names
 end
 
 --- Return the files that the user works with: those with unsaved changes, then those that were used

@@ -44,29 +44,29 @@ end
 ---@return acp.Preview
 local function markdown(value) return { kind = 'markdown', value = value } end
 
----@type table<string, fun(one: acp.Previewed, done: fun(preview?: acp.Preview))>
+---@type table<string, fun(item: acp.Previewed, done: fun(preview?: acp.Preview))>
 local by_kind = {}
 
 --- Show the text of a command unformatted, because the agent could hide a part of it with Markdown.
-function by_kind.command(one, done)
+function by_kind.command(item, done)
   local command = vim
-    .iter(candidates.session_commands(one.composer))
-    :find(function(command) return command.name == one.name end)
+    .iter(candidates.session_commands(item.composer))
+    :find(function(command) return command.name == item.name end)
   if not command then return done() end
   local hint = command.hint and ' ' .. candidates.legible(command.hint) or ''
   local about = candidates.legible(command.description)
-  local text = vim.trim(('/%s%s\n\n%s'):format(one.name, hint, about))
+  local text = vim.trim(('/%s%s\n\n%s'):format(item.name, hint, about))
   done({ kind = 'plaintext', value = text })
 end
 
-function by_kind.prompt(one, done)
-  local text = candidates.prompt_texts()[one.name]
+function by_kind.prompt(item, done)
+  local text = candidates.prompt_texts()[item.name]
   done(text and markdown(block(lines_of(text), 'markdown')))
 end
 
-function by_kind.variable(one, done)
-  local value, from_host = require('acp.features.prompts.composer.variables').value(one.name)
-  local about = require('acp.features.prompts.composer.values').about[one.name]
+function by_kind.variable(item, done)
+  local value, from_host = require('acp.features.prompts.composer.variables').value(item.name)
+  local about = require('acp.features.prompts.composer.values').about[item.name]
   local shown = value ~= '' and block(lines_of(value:sub(1, BYTES)))
     or from_host and 'Known when the prompt is sent.'
     or 'Empty now.'
@@ -114,9 +114,9 @@ local function file_lines(path, first, done)
   end)
 end
 
-function by_kind.file(one, done) file_lines(one.path, 1, done) end
+function by_kind.file(item, done) file_lines(item.path, 1, done) end
 
-function by_kind.symbol(one, done) file_lines(one.path, one.first, done) end
+function by_kind.symbol(item, done) file_lines(item.path, item.first, done) end
 
 ---@class acp.Previewed
 ---@field kind string kind of the candidate
@@ -143,10 +143,10 @@ function M.data(candidate, composer, cwd)
 end
 
 --- Call `done` with the preview of a candidate, nil if it has none.
----@param one acp.Previewed
+---@param item acp.Previewed
 ---@param done fun(preview?: acp.Preview)
-function M.show(one, done)
-  if by_kind[one.kind] then return by_kind[one.kind](one, done) end
+function M.show(item, done)
+  if by_kind[item.kind] then return by_kind[item.kind](item, done) end
   done()
 end
 

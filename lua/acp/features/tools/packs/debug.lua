@@ -215,10 +215,7 @@ local function breakpoints(args, ctx)
       listed[#listed + 1] = breakpoint(bufnr, item, ctx.cwd)
     end
   end
-  table.sort(
-    listed,
-    function(a, b) return a.path < b.path or a.path == b.path and a.line < b.line end
-  )
+  table.sort(listed, results.by_place)
   return results.list(
     'breakpoints',
     listed,

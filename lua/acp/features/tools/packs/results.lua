@@ -49,6 +49,9 @@ function M.is_inside(path, cwd)
   return real == root or vim.startswith(real, root .. '/')
 end
 
+--- Order for |table.sort()|: by path, then by line.
+function M.by_place(a, b) return a.path < b.path or a.path == b.path and a.line < b.line end
+
 --- Return a text on one line, truncated to `most` bytes.
 function M.line(text, most)
   local flat = vim.trim((tostring(text):gsub('%s+', ' ')))

@@ -56,20 +56,18 @@ local function discover(cwd, done)
   check()
 end
 
----@param data table neotest.Position
-local function test(data, adapter, cwd)
-  local result = known[data.id]
+---@param place table neotest.Position
+local function test(place, adapter, cwd)
+  local result = known[place.id]
   return {
-    id = data.id,
-    name = data.name,
-    path = results.display_path(data.path, cwd),
-    line = data.range and data.range[1] + 1 or 1,
+    id = place.id,
+    name = place.name,
+    path = results.display_path(place.path, cwd),
+    line = place.range and place.range[1] + 1 or 1,
     adapter = adapter,
     status = result and result.status or nil,
   }
 end
-
-local function by_place(a, b) return a.path < b.path or a.path == b.path and a.line < b.line end
 
 --- Return the tests below a position, or in the session's directory.
 ---@param at? string id of a position
@@ -79,14 +77,14 @@ local function tests(cwd, at)
   for adapter, tree in pairs(trees()) do
     local node = at and tree:get_key(at) or not at and tree or nil
     if node then
-      for _, data in node:iter() do
-        if data.type == 'test' and results.is_inside(data.path, cwd) then
-          listed[#listed + 1] = test(data, adapter, cwd)
+      for _, place in node:iter() do
+        if place.type == 'test' and results.is_inside(place.path, cwd) then
+          listed[#listed + 1] = test(place, adapter, cwd)
         end
       end
     end
   end
-  table.sort(listed, by_place)
+  table.sort(listed, results.by_place)
   return listed
 end
 
@@ -154,7 +152,7 @@ local function report(all, limit, none)
   table.sort(run, function(a, b)
     local rank_a, rank_b = RANKS[a.status] or 4, RANKS[b.status] or 4
     if rank_a ~= rank_b then return rank_a < rank_b end
-    return by_place(a, b)
+    return results.by_place(a, b)
   end)
   local listed = results.list('results', run, limit, outcome_line, none)
   if #run > 0 then
