@@ -159,25 +159,38 @@ def cancel(host: Host, args: Args) -> None:
     if child is not None and conversation is not None:
         host.echo("info", host.subagents.cancel(child, conversation))
         return
-    already = conversation is not None and conversation.session.status == "cancelling"
-    ending = conversation is not None and conversation.cancel()
-    dismissed = not ending and _dismiss(host, conversation)
-    stopped = conversation is not None and host.observers.stop_work(conversation.session)
-    ends_login = not (ending or dismissed or stopped) and _cancel_login(host)
-    is_held = conversation is not None and not (ending or ends_login) and conversation.hold()
-    cleared = bool(args.get("clear")) and conversation is not None and _clear_queue(conversation)
-    if cleared and (already or not ending):
+    if conversation is not None:
+        _cancel_turn(host, conversation, clear=bool(args.get("clear")))
+    elif not (_dismiss(host, None) or _cancel_login(host)):
+        _report_nothing_to_cancel(host)
+
+
+def _cancel_turn(host: Host, conversation: Conversation, *, clear: bool) -> None:
+    """Cancel a turn or, if none runs, what else runs for the session, and hold its queue."""
+    session = conversation.session
+    was_cancelling = session.status == "cancelling"
+    ends_turn = conversation.cancel()
+    is_dismissed = not ends_turn and _dismiss(host, conversation)
+    has_ended = host.observers.stop_work(session) or ends_turn or is_dismissed
+    ends_login = not has_ended and _cancel_login(host)
+    is_held = not (ends_turn or ends_login) and conversation.hold()
+    is_cleared = clear and _clear_queue(conversation)
+    if is_cleared and (was_cancelling or not ends_turn):
         host.echo("info", words.QUEUE_CLEARED)
-    elif already:
+    elif was_cancelling:
         host.echo("info", words.CANCELLING)
-    elif conversation is not None and (is_held or (ending and conversation.session.queue)):
-        count = len(conversation.session.queue)
+    elif is_held or (ends_turn and session.queue):
+        count = len(session.queue)
         on_hold = words.ONE_ON_HOLD if count == 1 else words.ON_HOLD
         host.echo("info", on_hold.format(count=count))
-    elif not (ending or dismissed or stopped or ends_login):
-        others = host.sessions.conversations.values()
-        is_one_running = any(other.session.status == "running" for other in others)
-        host.echo("info", words.OTHERS_RUN if is_one_running else words.NOTHING_TO_CANCEL)
+    elif not (has_ended or ends_login):
+        _report_nothing_to_cancel(host)
+
+
+def _report_nothing_to_cancel(host: Host) -> None:
+    others = host.sessions.conversations.values()
+    is_one_running = any(other.session.status == "running" for other in others)
+    host.echo("info", words.OTHERS_RUN if is_one_running else words.NOTHING_TO_CANCEL)
 
 
 def _dismiss(host: Host, conversation: Conversation | None) -> bool:
@@ -220,13 +233,11 @@ def queue(host: Host, args: Args) -> None:
     match args.get("action"):
         case "run" if not conversation.session.queue:
             host.echo("info", words.QUEUE_EMPTY)
-        case "clear" if not (conversation.session.queue or conversation.session.at_agent):
-            host.echo("info", words.QUEUE_EMPTY)
         case "run":
             _call_after_questions(host, conversation.session, None, conversation.run_queue)
         case "clear":
-            _clear_queue(conversation)
-            host.echo("info", words.QUEUE_CLEARED)
+            was_filled = _clear_queue(conversation)
+            host.echo("info", words.QUEUE_CLEARED if was_filled else words.QUEUE_EMPTY)
         case "set":
             _set_queue(conversation, args.get("texts") or [], args.get("shown") or [])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from acp_nvim.agent.opening.origin import NEW
@@ -77,7 +76,6 @@ def session_of(host: Host, worktree: Worktree, n: int | None = None) -> Session:
     ]
     if here:
         return max(here, key=lambda session: (session.status != "closed", session.n))
-    cwd = worktree.path + os.sep
-    session = host.sessions.new_closed(worktree.agent, cwd.rstrip(os.sep), worktree.title)
+    session = host.sessions.new_closed(worktree.agent, worktree.path, worktree.title)
     host.sessions.add(session, NEW, None)
     return session
