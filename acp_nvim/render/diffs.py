@@ -112,7 +112,10 @@ def _changes(old_text: str, new_text: str) -> tuple[list[str], list[str], list[h
 
 
 def cut_rows(rows: list[Row], limit: int | None, full_target: Target | int) -> list[Row]:
-    """Return the first rows and a row for the rest. Context rows are not counted."""
+    """Return the first rows of a diff, and a row that counts the rest.
+
+    Neither ``limit`` nor that row counts rows of context.
+    """
     if limit is None or len(rows) <= limit:
         return rows
     count = 0

@@ -181,8 +181,8 @@ class PromptSender:
             if blocks:
                 await self._request(SentPrompt(prompt, is_resent=True), connection, blocks)
         if session.in_turn:
-            waits = wording.PROMPT_WAITS_FOR_LOGIN if opener.is_login_awaited else None
-            turns.end(session, None if waits else "cancelled", waits)
+            message = wording.PROMPT_WAITS_FOR_LOGIN if opener.is_login_awaited else None
+            turns.end(session, None if message else "cancelled", message)
 
     def _begin_request(
         self,

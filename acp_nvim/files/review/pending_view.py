@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from acp_nvim import wording
 from acp_nvim.edits.ledger import Ledger
@@ -14,6 +14,16 @@ from acp_nvim.files.buffers.tracked_file import AgentChanged, TrackedFiles
 from acp_nvim.files.changes.git_tree import GitTrees
 from acp_nvim.files.ports import AgentSession, View
 from acp_nvim.tasks import Trigger
+
+
+class AgentEdit(NamedTuple):
+    """Arguments of `View.report_edit`."""
+
+    session: AgentSession
+    path: str
+    kind: str
+    source: str
+    conflict: bool
 
 
 class PendingView:
@@ -35,11 +45,13 @@ class PendingView:
         self._sessions = sessions
         self._journal_due = journal_due
         self._changed = set[str]()
+        """Files to show with the next `flush`."""
         self._gathering = set[asyncio.Task[Any] | None]()
         """Tasks within `together`, whose changes are shown later."""
-        self._announced: list[tuple[AgentSession, str, str, str, bool]] = []
+        self._announced: list[AgentEdit] = []
         """Changes of agents that have not been reported yet."""
         self._pending: list[str] = []
+        """Pending files as last shown."""
         self._parked = set[str]()
         """Files whose edits were parked and that have not been reported yet."""
 
@@ -60,7 +72,7 @@ class PendingView:
         """Show an agent's change, as an event and by its hunks."""
         self._tracked[path].apply(AgentChanged())
         self._trees.record_mark(path)
-        self._announced.append((session, path, kind, source, conflict))
+        self._announced.append(AgentEdit(session, path, kind, source, conflict))
         self.refresh(path)
 
     def on_parked(self, path: str) -> None:
@@ -96,8 +108,8 @@ class PendingView:
                 self._view.pending(pending)
             for session in self._sessions():
                 self._view.summary(session, self._ledger.files(session.n))
-        for change in announced:
-            self._view.report_edit(*change)
+        for edit in announced:
+            self._view.report_edit(*edit)
 
     def show(self, path: str) -> None:
         """Show the hunks of a file now."""

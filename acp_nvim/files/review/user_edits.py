@@ -1,4 +1,4 @@
-"""Entry of the user's changes in the ledger, as Neovim reports them."""
+"""The user's changes, recorded in the ledger as Neovim reports them."""
 
 from __future__ import annotations
 

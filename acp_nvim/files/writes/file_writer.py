@@ -97,16 +97,21 @@ class FileWriter:
                     continue
             written = await self._write(place, live, after, fresh=stored is not None, exists=exists)
             if written.outcome == "done":
-                if written.requested is not None and written.live is not None:
-                    self._files.ledger.record_formatting(path, after, written.live.text)
-                    if written.is_saved:
-                        self._files.ledger.disk_entries.drop(path)
-                        self._files.tracked[path].apply(
-                            ContentKnown(written.live.text, live.format)
-                        )
+                self._on_written(path, after, written, live.format)
                 return
             self._files.buffers.distrust(path)
         raise Refused("the buffer keeps changing")
+
+    def _on_written(
+        self, path: str, after: Text, written: WriteResult, file_format: Format
+    ) -> None:
+        """Record what autocommands have made of the text, and the content on disk."""
+        if written.requested is None or written.live is None:
+            return
+        self._files.ledger.record_formatting(path, after, written.live.text)
+        if written.is_saved:
+            self._files.ledger.disk_entries.drop(path)
+            self._files.tracked[path].apply(ContentKnown(written.live.text, file_format))
 
     async def _format_of(self, path: str) -> Format | None:
         """Return the format of a file; None if it does not exist or is not text."""

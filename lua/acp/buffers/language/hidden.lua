@@ -70,8 +70,8 @@ local function release(bufnr, file)
     options.buflisted = true
     return keep(bufnr)
   end
-  local is_users = options.modified or options.buflisted and not file.known
-  if is_users or #vim.fn.win_findbuf(bufnr) > 0 then return keep(bufnr) end
+  local is_in_use = options.modified or options.buflisted and not file.known
+  if is_in_use or #vim.fn.win_findbuf(bufnr) > 0 then return keep(bufnr) end
   hidden_files[bufnr] = nil
   pcall(api.nvim_buf_delete, bufnr, { unload = file.known })
 end

@@ -238,6 +238,36 @@ function M.has_clients(reply)
   reply(vim.iter(vim.lsp.get_clients()):any(function(client) return client.name ~= 'acp' end))
 end
 
+--- Add the diagnostics of a server, unless there are too many.
+---@param opinions table[]
+---@param base table[]
+---@param proposed table[]
+local function add_opinion(opinions, base, proposed)
+  if math.max(#proposed, #base) > MAX_DIAGNOSTICS then return end
+  opinions[#opinions + 1] = {
+    base = vim.tbl_map(to_host_format, base),
+    proposed = vim.tbl_map(to_host_format, proposed),
+  }
+end
+
+--- Stop the check of a server that is detached from its buffer.
+---@param all acp.ProposalCheck[]
+---@param on_detached fun(check: acp.ProposalCheck)
+---@return integer autocommand
+local function watch_detach(all, on_detached)
+  return api.nvim_create_autocmd('LspDetach', {
+    callback = function(args)
+      for _, check in ipairs(all) do
+        if check.client.id == args.data.client_id and check.near == args.buf then
+          stop(check)
+          check.over = nil
+          on_detached(check)
+        end
+      end
+    end,
+  })
+end
+
 --- Reply with the diagnostics for both texts: `opinions`, a list of `{ base, proposed }` with one
 --- item for each server that has answered for the proposed text, and `known`, the present
 --- diagnostics of the buffer.
@@ -268,25 +298,10 @@ function M.check(reply, file)
     left = left - 1
     timeouts[check.client.id] = not proposed and (timeouts[check.client.id] or 0) + 1 or nil
     if proposed and left > 0 then vim.defer_fn(finish, OTHERS_MS) end
-    if proposed and math.max(#proposed, #(base or {})) <= MAX_DIAGNOSTICS then
-      opinions[#opinions + 1] = {
-        base = vim.tbl_map(to_host_format, base or {}),
-        proposed = vim.tbl_map(to_host_format, proposed),
-      }
-    end
+    if proposed then add_opinion(opinions, base or {}, proposed) end
     if left == 0 then finish() end
   end
-  detached = api.nvim_create_autocmd('LspDetach', {
-    callback = function(args)
-      for _, check in ipairs(all) do
-        if check.client.id == args.data.client_id and check.near == args.buf then
-          stop(check)
-          check.over = nil
-          on_result(check)
-        end
-      end
-    end,
-  })
+  detached = watch_detach(all, on_result)
   for _, check in ipairs(all) do
     run(check, function(base, proposed) on_result(check, base, proposed) end)
   end

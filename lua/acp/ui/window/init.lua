@@ -258,7 +258,7 @@ function M.restore_width(win, opts)
   end
 end
 
---- Move an acp window below another one. It stays current if it is.
+--- Move an acp window below another one. If it is current, it stays so.
 ---@param upper integer
 ---@param height integer
 function M.move_below(win, upper, height)
