@@ -16,13 +16,12 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.files.workspace import Workspace
 from acp_nvim.nvim.pace import Pace
 from acp_nvim.nvim.screen import Screen
+from acp_nvim.render.batch import Op
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.server.toolbox import ToolList
 
-Op: TypeAlias = list[Any]
-"""Frame operation."""
 Resume: TypeAlias = Callable[[], None]
 
 

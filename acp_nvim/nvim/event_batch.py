@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from acp_nvim.nvim.plain import legible, legible_all, plain
+from acp_nvim.render.batch import Op
 from acp_nvim.session import snapshot
 from acp_nvim.session.changes import Event
 from acp_nvim.session.questions.decisions import Option
-
-Op = list[Any]
 
 
 class EventBatch:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from acp_nvim.nvim.bridge import Bridge, NvimError
 from acp_nvim.nvim.pace import Pace
+from acp_nvim.render.batch import Op
 
 TARGET_US: Final = 3000
 """Microseconds of Neovim's main loop that a frame should take."""
@@ -22,7 +23,6 @@ MIN_CHARACTERS, MAX_CHARACTERS = 16_000, 400_000
 """Characters in a frame."""
 
 
-Op = list[Any]
 Collect = Callable[[int], tuple[list[Op], bool]]
 """Function of a budget in characters that returns operations, and whether more are waiting."""
 

@@ -40,13 +40,7 @@ class Notices:
 
     def notice(self, text: str) -> None:
         """Warn in the current session that something cannot be stored or observed."""
-        session = self._current()
-        if session is None:
-            self._screen.event("AcpNotice", severity="warning", title=text)
-            self.echo("warn", text)
-            return
-        session.notice("warning", text)
-        session.event("AcpNotice", severity="warning", title=text)
+        _warn(self._screen, self._current(), text)
 
     def on_error(self, what: str, error: Exception) -> None:
         """Report the exception of a background task."""
@@ -81,15 +75,19 @@ class LimitReports:
     def report(self, limit: str, text: str, session: Session | None = None) -> None:
         """Report that `limit` was exceeded, in a session or, without one, as a message."""
         self.counts[limit] += 1
-        title = wording.OVER_LIMIT.format(what=text, limit=limit)
-        if session is None:
-            self._screen.event("AcpNotice", severity="warning", title=title)
-            self._screen.push("echo", "warn", title)
-        else:
-            session.notice("warning", title)
-            session.event("AcpNotice", severity="warning", title=title)
+        _warn(self._screen, session, wording.OVER_LIMIT.format(what=text, limit=limit))
 
     def lines(self) -> list[str]:
         """Return the lines for `:Acp info`."""
         counts = [f"{count} × limits.{name}" for name, count in self.counts.most_common()]
         return ["limits hit: " + (", ".join(counts) or "none")]
+
+
+def _warn(screen: Screen, session: Session | None, text: str) -> None:
+    """Show a warning in the chat of a session, or as a message without one, and by an event."""
+    if session is None:
+        screen.event("AcpNotice", severity="warning", title=text)
+        screen.push("echo", "warn", text)
+    else:
+        session.notice("warning", text)
+        session.event("AcpNotice", severity="warning", title=text)

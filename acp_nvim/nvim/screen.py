@@ -10,6 +10,7 @@ from acp_nvim.agent.serving.proposed_edits import has_edits
 from acp_nvim.agent.settings import Settings
 from acp_nvim.nvim.plain import legible, plain
 from acp_nvim.render import cards
+from acp_nvim.render.batch import Op
 from acp_nvim.render.calls.tools import Style, call_of_question, float_rows
 from acp_nvim.render.document import ENTRY_COST, Document
 from acp_nvim.render.entry_rows import plan_rows
@@ -25,8 +26,6 @@ from acp_nvim.session.transcript.entries import Past
 
 if TYPE_CHECKING:
     from acp_nvim.nvim.event_batch import EventBatch
-
-Op = list[Any]
 
 CARD_KEYS = frozenset({"permissions", "elicitations", "questions"})
 """Keys of the state that are drawn as cards."""

@@ -10,6 +10,7 @@ from acp_nvim.render.markdown import Span
 from acp_nvim.render.rows import Row
 
 Op = list[Any]
+"""Operation of a frame: its name, then its arguments."""
 
 
 class Batch:

@@ -7,14 +7,13 @@ out, never the end.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
 from acp_nvim.features.terminals import words
+from acp_nvim.render.batch import Op
 from acp_nvim.session.output.terminal import Terminal
-
-Op = list[Any]
 
 SLOWNESS: Final = 8
 """Factor by which Neovim's terminal is slower than a chat."""
