@@ -112,7 +112,6 @@ return {
   not_to_open = '%s: %s',
   changed_on_disk = '%s: the agent changed the same lines on disk. :Acp review shows both',
   conflict = "Conflict with the agent's text. :Acp review shows both",
-  edits_title = 'Pending edits',
   blame_off = 'Blame is off. Set the option `blame = true`',
   blame_nothing = 'No agent is known to have written lines of this file',
   blame_line = '%s, %s%s',

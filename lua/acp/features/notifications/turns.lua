@@ -8,14 +8,15 @@ local ends = {
   refusal = 'turn_refused',
 }
 
-local function on_turn_end(data)
-  if data.stop_reason == 'cancelled' or vim.g.acp_focused ~= false then return end
-  local name = data.error and 'turn_failed' or ends[data.stop_reason] or ends.end_turn
-  local session = require('acp.base.state').get().sessions[data.session or -1] or {}
+---@param turn table data of |AcpTurnEnd|
+local function on_turn_end(turn)
+  if turn.stop_reason == 'cancelled' or vim.g.acp_focused ~= false then return end
+  local name = turn.error and 'turn_failed' or ends[turn.stop_reason] or ends.end_turn
+  local session = require('acp.base.state').get().sessions[turn.session or -1] or {}
   local agent = require('acp.ui.activity').agent(session.agent or 'acp')
   require('acp.features.notifications.ways').notify({
     kind = 'turn',
-    session = data.session,
+    session = turn.session,
     message = require('acp.base.messages')[name]:format(agent),
   })
 end

@@ -28,8 +28,8 @@ end
 ---@param picture acp.Picture
 ---@return integer|nil id
 function M.draw(picture, row)
-  local data = assert(require('acp.base.read_file')(picture.file))
-  local id = vim.ui.img.set(data, options_of(picture, row))
+  local png = assert(require('acp.base.read_file')(picture.file))
+  local id = vim.ui.img.set(png, options_of(picture, row))
   local placed = vim.ui.img.get(id)
   if placed and placed.buf then return id end
   vim.ui.img.del(id) -- an earlier version, which places images on the screen only

@@ -6,9 +6,8 @@ local ns = api.nvim_create_namespace('acp.features.review.list')
 
 --- Put pending hunks into the quickfix list and open it without moving the focus.
 ---@param items { filename: string, lnum: integer, text: string }[]
----@param title? string
+---@param title string
 function M.quickfix(items, title)
-  title = type(title) == 'string' and title or require('acp.base.messages').edits_title
   -- Replace the current list if it is the plugin's own; other lists stay in the history.
   local is_own = vim.fn.getqflist({ title = 0 }).title == title
   vim.fn.setqflist({}, is_own and 'r' or ' ', { items = items, title = title })
