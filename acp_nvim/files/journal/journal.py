@@ -101,7 +101,8 @@ class JournalFile:
     def read(self, *, locked: bool) -> NewRecords:
         """Return the records that other processes added since the last call.
 
-        With ``locked``, no process is writing, so a killed process left any incomplete record.
+        With ``locked``, no process is writing, so a killed process left any incomplete record at
+        the end. It is cut off.
         """
         noted = self._noted_size()
         was_open = self._read_handle >= 0
@@ -120,10 +121,15 @@ class JournalFile:
         if is_replaced:
             # A long file is rewritten by the next process that opens it.
             self._rewritten_size = size if was_open else 0
-        is_incomplete = end < len(data) and (locked or (is_replaced and not batches))
+        is_torn = end < len(data)
+        is_unreadable = is_torn and is_replaced and not batches
         is_cut = self._offset + end < noted
-        self._offset = size if locked else self._offset + end
-        return NewRecords(batches, is_replaced, lost > 0 or is_incomplete, is_cut=is_cut)
+        self._offset += end
+        if locked and (is_unreadable or is_cut):
+            self._offset = size
+        elif locked and is_torn:
+            os.truncate(self.path, self._offset)
+        return NewRecords(batches, is_replaced, lost > 0 or is_unreadable, is_cut=is_cut)
 
     def _stop_reading(self) -> None:
         if self._read_handle >= 0:
