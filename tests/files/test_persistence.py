@@ -16,6 +16,7 @@ from acp_nvim.files.bytes.file_format import Format
 from acp_nvim.files.journal import journal as module
 from acp_nvim.files.journal import persistence
 from acp_nvim.files.journal.journal import JournalFile
+from acp_nvim.files.journal.replica import Replica
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.git import git, repository
 from tests.support.journals import HUNKS, TEXT, TWO, folder, next_neovim, write_two_lines
@@ -359,6 +360,36 @@ async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_bo
         == pending_by_path(second)
         == {"a.txt": ("modified", False, HUNKS[1:])}
     )
+
+
+async def test_a_neovim_that_starts_during_a_reject_waits_for_its_end(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file has the rejected text before the journal has the reject."""
+    first = await write_two_lines(started)
+    await first.exchange()
+    persistence_of_first, is_locked = first.core.persistence, anyio.Event()
+    publish, try_lock = persistence_of_first._publish, JournalFile.try_lock
+
+    async def publish_later(replica: Replica) -> None:
+        group.start_soon(started.neovim, "second", 0)
+        await is_locked.wait()
+        await publish(replica)
+
+    def note_refusal(file: JournalFile) -> bool:
+        if try_lock(file):
+            return True
+        is_locked.set()
+        return False
+
+    monkeypatch.setattr(persistence_of_first, "_publish", publish_later)
+    monkeypatch.setattr(JournalFile, "try_lock", note_refusal)
+    async with anyio.create_task_group() as group:
+        await first.core.review.hunk("reject", str(first.work / "a.txt"), 1)
+        monkeypatch.setattr(persistence_of_first, "_publish", publish)
+    second = started.all[-1]
+    assert list(second.core.files.ledger.parked.all()) == []
+    assert pending_by_path(second) == {"a.txt": ("modified", False, HUNKS[1:])}
 
 
 async def test_a_decision_in_progress_in_another_neovim_is_reported(

@@ -287,8 +287,10 @@ class Persistence:
             yield seen
 
     @asynccontextmanager
-    async def _hold_journal(self, replica: Replica) -> AsyncIterator[EarlierEdits]:
-        """Hold the lock of a journal; read changes at the start and write changes at the end.
+    async def _hold_journal(
+        self, replica: Replica, *, publish: bool = True
+    ) -> AsyncIterator[EarlierEdits]:
+        """Hold the lock of a journal. Read changes at the start; if ``publish``, write at the end.
 
         If the journal cannot be read or written, the work continues without it.
         """
@@ -298,7 +300,7 @@ class Persistence:
             try:
                 seen = await self._try(replica, self._apply_changes) if is_locked else None
                 yield seen or {}
-                if is_locked and replica.root not in self._state.ignored:
+                if publish and is_locked and replica.root not in self._state.ignored:
                     await self._try(replica, self._publish)
             finally:
                 replica.file.unlock()
@@ -434,17 +436,37 @@ class Persistence:
         await to_thread.run_sync(_summaries, entries)
         for at in range(0, len(paths), FILES_AT_ONCE):
             batch = paths[at : at + FILES_AT_ONCE]
-            with self._files.pending_view.together():
-                for path in batch:
-                    await self._catch_up(path)
-                self._files.pending_view.refresh(*batch)
+            async with self._hold_undisturbed(batch):
+                with self._files.pending_view.together():
+                    for path in batch:
+                        await self._catch_up(path)
+                    self._files.pending_view.refresh(*batch)
         self._files.trees.known.update(trees)
         self._files.pending_view.refresh(*marked)
         self.request_exchange()
 
+    @asynccontextmanager
+    async def _hold_undisturbed(self, paths: Iterable[str]) -> AsyncIterator[None]:
+        """Hold the journals of these files while no other Neovim decides their edits.
+
+        A reject changes the file first, then the journal. If another Neovim does not release a
+        journal, continue without its lock.
+        """
+        async with AsyncExitStack() as stack:
+            for root in sorted({self._state.root_of(path) for path in paths}):
+                if (replica := self._state.replicas.get(root)) is None:
+                    continue
+                try:
+                    held = self._hold_journal(replica, publish=False)
+                    await stack.enter_async_context(held)
+                except BusyError:
+                    await stack.enter_async_context(self._locks[root])
+            yield
+
     async def _catch_up(self, path: str) -> None:
+        """Compare one file. The caller holds its journal."""
         root = self._state.root_of(path)
-        async with self._locks[root], self._live.hold(path):
+        async with self._live.hold(path):
             if root in self._writes_under_way:
                 await self._writes_under_way[root].adopt(path)
             await self._live.sync(path)
