@@ -255,6 +255,15 @@ def test_a_large_request_asks_after_little_work(
         *("sed -f x a", "make --eval=x", "make SHELL=./x", "npx -c 'cat a'", "rsync -e ./x a b"),
         *("cd src && cat link", "cd src && echo x > link", "git -C src show link", "cat src/link"),
         *("tar -Csrc -cf x.tar link", "make --directory=src link"),
+        *(
+            "sh",
+            "bash -e",
+            "python",
+            "node",
+            "make && python3 -u",
+            "cat a | ruby",
+            "cat a | python -",
+        ),
     ],
 )
 def test_trust_covers_no_command_that_hides_its_action(home: Path, line: str) -> None:
@@ -272,6 +281,7 @@ def test_trust_covers_no_file_that_looks_like_an_address(home: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        *("bash --version", "python -V", "node --help"),
         *("make test", "timeout 60 make test", "nice -n 5 make", "cd src && npm install && ls"),
         *("python x.py", "python -m pytest -x", "sh run.sh", "bash -eu run.sh", "node --test"),
         *("git -C src status", "git --no-pager log", "git commit -m 'Fix it'", "git switch -c x"),

@@ -16,7 +16,7 @@ from acp_nvim.agent.serving.judging import MAX_PATHS, guard_kind, is_too_large, 
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import guard
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.questions import hidden_actions, programs, requests, rules, variables
+from acp_nvim.session.questions import hidden_actions, requests, rules, variables
 from acp_nvim.session.questions.decisions import Decision, Option
 from acp_nvim.session.questions.questions import dotted_paths, named_paths
 from acp_nvim.session.questions.requests import Command
@@ -94,15 +94,12 @@ def _all_paths(call: ToolCall, commands: Sequence[Command], session: Session) ->
 def _is_plain(command: Command, session: Session) -> bool:
     """Return whether a command shows its action, and stays in the session's directories.
 
-    All shells must read it alike, and it must not pipe code to a shell or interpreter either.
+    All shells must read it alike.
     """
     line = rules.plain_line(command)
     if line is None or not variables.are_harmless(command.env):
         return False
-    piped = (one for one, join in zip(line.commands[1:], line.joins, strict=True) if join == "|")
     if any(hidden_actions.hides_action(one.words) for one in line.commands):
-        return False
-    if any(programs.reads_code_from_stdin(hidden_actions.started(one.words)) for one in piped):
         return False
     return not leaves_session(command, session)
 

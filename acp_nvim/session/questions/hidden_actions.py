@@ -52,8 +52,10 @@ _GIT_STARTS: Final = frozenset(
 )
 """Subcommands of git that start programs or set which ones it starts."""
 _GIT_UNSEEN: Final = late(r"-[a-zA-Z]*x|-O")
-_SHELL_OPTION: Final = late(r"-[exuv]+")
+_SHELL_OPTION: Final = late(r"-[exuv]+|--(?:version|help)")
 _CODE_OPTION: Final = late(r"-[uBOISvVh]+|--(?:version|help|test)")
+_WITHOUT_CODE: Final = frozenset({"--version", "--help", "-V", "--test"})
+"""Options with which a shell or an interpreter reads no code from its input."""
 _AWK: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
 _AWK_UNSEEN: Final = late(r"system|getline|\||@|ARGV|>>|>\s*[^\s\d=]|>\s*$")
 _SED_OPTION: Final = late(r"-[nErsz]+|-i[\w.]*|-[nErsz]*e")
@@ -68,7 +70,7 @@ _SED: Final = late(
 
 def hides_action(words: Sequence[str]) -> bool:
     """Return whether a command may use programs, code or files that its words do not show."""
-    words = started(words)
+    words = _started(words)
     if not words or any(_UNSEEN.match(word) for word in words[1:]):
         return True
     if sum(_DIRECTORY.match(word) is not None for word in words) > 1:
@@ -84,7 +86,7 @@ def hides_action(words: Sequence[str]) -> bool:
     return program in _NAMES_FROM_INPUT or not programs.runs_only_itself(words)
 
 
-def started(words: Sequence[str]) -> Sequence[str]:
+def _started(words: Sequence[str]) -> Sequence[str]:
     """Return a command without the starters before its program (`timeout 60 make`).
 
     Return no words if the program is uncertain.
@@ -103,13 +105,15 @@ def _leading_options(args: Sequence[str]) -> Sequence[str]:
     return args[: next(ends, len(args))]
 
 
-def _shell_hides(args: Sequence[str]) -> bool:
-    return not all(_SHELL_OPTION.fullmatch(arg) for arg in _leading_options(args))
+def _shell_hides(args: Sequence[str], known: re.Pattern[str] = _SHELL_OPTION) -> bool:
+    """Return whether the code is in an option or comes from the input, not from a file."""
+    options = _leading_options(args)
+    has_code = len(options) < len(args) or not _WITHOUT_CODE.isdisjoint(options)
+    return not has_code or not all(known.fullmatch(option) for option in options)
 
 
 def _interpreter_hides(args: Sequence[str]) -> bool:
-    options = _leading_options(args)
-    return "eval" in args[:1] or not all(_CODE_OPTION.fullmatch(arg) for arg in options)
+    return "eval" in args[:1] or _shell_hides(args, _CODE_OPTION)
 
 
 def _awk_hides(args: Sequence[str]) -> bool:

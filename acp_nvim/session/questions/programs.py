@@ -113,10 +113,3 @@ def may_start_other_programs(words: Sequence[str]) -> bool:
     """Return whether one of these words turns others into programs or code."""
     known = CODE | WRAPPERS | INTERPRETERS
     return any(program_name(word) in known or _EXECUTES.match(word) for word in words)
-
-
-def reads_code_from_stdin(words: Sequence[str]) -> bool:
-    """Return whether a command is a shell or an interpreter with options only, or with `-s`."""
-    args = words[1:]
-    is_known = program_name(words[0]) in SHELLS | INTERPRETERS
-    return is_known and ("-s" in args or all(arg.startswith("-") for arg in args))
