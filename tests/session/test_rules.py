@@ -109,6 +109,10 @@ def test_paths_are_judged_by_the_rules(rule: Rule, paths: list[str], action: Act
 def test_paths_are_compared_in_normal_form(spelled: str, path: str) -> None:
     call = ToolCall("t", kind="edit", raw_input={"file_path": spelled})
     assert rule_case(call, "a", "/w").paths == [path]
+    call.raw_input = {"uri": f"FILE://host{path}"}
+    assert rule_case(call, "a", "/w").paths == [path]
+    call.raw_input = {"uri": f"file:{path}"}
+    assert rule_case(call, "a", "/w").paths == [path]
     call = ToolCall("t", kind="edit", content=[schema.Diff(path=spelled, new_text="x")])
     assert rule_case(call, "a", "/w").paths == [path]
 

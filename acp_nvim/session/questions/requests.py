@@ -64,6 +64,7 @@ _PATCHED: Final = late(
 _PROSE: Final = 65_536
 """Maximum number of characters of a text that are searched for a command."""
 _ADDRESS: Final = late(r"[A-Za-z][\w+.-]*://")
+_FILE_ADDRESS: Final = late(r"(?i:file):/")
 _CHANGES: Final = frozenset({"changes", "filechanges"})
 """Maps whose keys are paths."""
 
@@ -391,7 +392,7 @@ def _paths_in(key: str, value: str) -> Iterator[str]:
         if "*** Begin Patch" in value or "\n+++ " in value or value.startswith("+++ "):
             names = (match[1] or match[2] for match in _PATCHED.finditer(value))
             yield from (name for name in names if name != "/dev/null")
-    elif value.startswith("file://"):
+    elif _FILE_ADDRESS.match(value):
         yield unquote(urlsplit(value).path)
     elif key in PATH_KEYS and not _ADDRESS.match(value):
         yield value
