@@ -26,12 +26,11 @@ _Nothing: TypeAlias = Annotated[str, msgspec.Meta(pattern="(?!)")]
 """Type without values, for members that must be absent."""
 
 
-MAX_NESTING: Final = 400
+MAX_NESTING: Final = 100
 """Deepest nesting of objects and arrays in a message.
 
-Values are later searched by recursive functions, and encoded again for Neovim and the history.
-msgpack allows 511 levels, Python about 900 calls. What a JSON decoder allows depends on Python:
-about 1,000 levels in 3.11, and 20,000 in 3.14.
+Recursive functions search values later, and encode them again for Neovim and the history. The limit
+of a JSON decoder depends on Python: about 1,000 levels in 3.11, and 20,000 in 3.14.
 """
 _UNBRACKETED: Final = bytes(set(range(256)) - set(b'[]{}"'))
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}

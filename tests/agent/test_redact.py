@@ -158,6 +158,13 @@ def test_deeply_nested_json_is_removed() -> None:
     assert "hunter2" not in redacted({"a": text})
 
 
+@pytest.mark.parametrize("levels", [200, 900, 20_000])
+def test_many_levels_of_objects_are_removed(levels: int) -> None:
+    text = '{"a":' * levels + '"hunter2-hunter2"' + "}" * levels
+    for whole in (text, f"output:\n{text}\n"):
+        assert "hunter2" not in Redactor(["hunter2-hunter2"]).text(whole)
+
+
 def test_the_directory_is_no_secret() -> None:
     env = {"PWD": "/home/me/work", "OLDPWD": "/home/me", "MYSQL_PWD": "hunter2-hunter2"}
     assert secret_values(env) == ["hunter2-hunter2"]

@@ -156,6 +156,8 @@ class Redactor:
         self._depth += 1
         try:
             redacted = self.value(value)
+        except RecursionError:
+            return REDACTED
         finally:
             self._depth -= 1
         return text if redacted == value else msgspec.json.encode(redacted).decode()
