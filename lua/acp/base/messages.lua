@@ -7,6 +7,7 @@ return {
   -- Sessions and prompts
   no_session = 'No session yet. :AcpPrompt starts one',
   no_such_session = 'No session %s. :Acp sessions lists them',
+  session_starting = 'The session is still starting. Choose its %s in a moment',
   session_closed = 'This session is closed. Your next prompt opens a new one',
   session_of_another = 'Session %s belongs to %s, not to %s. Give only one of the two',
   session_elsewhere = 'Open in another Neovim, process %d. Go there',

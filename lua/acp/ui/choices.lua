@@ -16,7 +16,10 @@ local function line(choice) return (choice.current and '* ' or '  ') .. choice.l
 ---@param on_value fun(value: any)
 function M.choose(prompt, kind, choices, on_value)
   if #choices == 0 then
-    return require('acp.base.notify').show('info', 'nothing_to_choose', kind)
+    local session = require('acp.base.valid_names').session()
+    local is_starting = session and session.status == 'starting'
+    local message = is_starting and 'session_starting' or 'nothing_to_choose'
+    return require('acp.base.notify').show('info', message, kind)
   end
   local function on_choice(index) on_value(choices[index].value) end
   require('acp.ui.pick').choose(prompt, kind, vim.tbl_map(line, choices), on_choice)

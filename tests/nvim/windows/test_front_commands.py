@@ -309,6 +309,11 @@ def test_an_argument_without_any_choices_is_refused(front: Editor) -> None:
     session(front, options=[], model={}, checkpoints=[{"n": 1, "label": "one"}])
     for command, line in NO_CHOICES:
         assert error_of(front, f"Acp {command}") == line
+    session(front, status="starting", options=[], model={}, modes={"available": []})
+    for kind in ("mode", "model", "option"):
+        assert error_of(front, f"Acp {kind}") == (
+            f"acp: The session is still starting. Choose its {kind} in a moment"
+        )
     assert sent(front) == []
 
 
