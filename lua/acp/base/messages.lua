@@ -105,7 +105,7 @@ return {
   review_done = 'Nothing left to review%s',
   comparison_only = 'This edit is already made. :Acp review shows what is pending',
   not_saved = 'Not saved: %s',
-  no_file = 'This buffer has no file',
+  no_file = 'This buffer has no file. Go to a line of a file first',
   not_a_path = '%s is not a file path',
   not_a_file = '%s is a %s now. Not written. Move it away, or use :write {file}',
   not_overwritten = '%s has changed on disk. Not written. :write! overwrites it',

@@ -287,6 +287,12 @@ def test_install_repairs_an_existing_environment(front: Editor, tmp_path: Path) 
     assert fill[-2:] == ["-e", str(ROOT)]
     assert str(ROOT / ".venv") in " ".join(fill)
     assert compiling[1:] == ["-m", "compileall", "-q", str(ROOT / "acp_nvim")]
+    front.lua("env, lines = require('acp.features.install.environment'), {}")
+    front.lua("env.steps = function() return { { name = 'one', argv = { 'true' } } } end")
+    build = "env.build(function(line) table.insert(lines, line) end)"
+    front.lua(f"vim.g.loaded_acp = nil {build} vim.g.loaded_acp = os.time() {build}")
+    asked = "The plugin was updated. Restart Neovim, which keeps sessions and edits"
+    assert front.lua("return lines") == ["one", "one", asked]  # an install, and an update
 
 
 def test_install_adds_the_extra_if_an_agent_has_an_address(front: Editor) -> None:
