@@ -208,8 +208,10 @@ def test_a_value_is_typed_hidden_and_is_in_no_log(picker: Editor) -> None:
 
 def test_a_value_may_come_from_the_users_environment(edit: Callable[..., Editor]) -> None:
     editor = edit(env={"MY_OWN_KEY": "from-elsewhere"})
-    agent(editor, "e", env={"ACP_TEST_KEY": "$ENV{MY_OWN_KEY}", "ACP_MARK_2": "$ENV{NOT_SET}"})
+    env = {"ACP_TEST_KEY": "$ENV{MY_OWN_KEY}", "ACP_MARK_2": "$ENV{NOT_SET}"}
+    traffic = agent(editor, "e", env=env)
     assert editor.turn("say from-elsewhere")["stop_reason"] == "end_turn"
+    assert len(traffic.pids()) == 1, "the agent is started once, with the values"
     editor.cmd(f"Acp log save {editor.home}/log.jsonl")
     editor.wait_message("lines of traffic to")
     assert "from-elsewhere" not in (editor.home / "log.jsonl").read_text()

@@ -45,6 +45,7 @@ function M.env(verbs)
     lines[#lines + 1] = escape(word)
   end
   for name, value in pairs(agent.env or {}) do
+    if tostring(value):find('$ENV{', 1, true) then return nil end -- the host expands it
     lines[#lines + 1] = escape(name .. '=' .. tostring(value))
   end
   local text = table.concat(lines, '\n')
