@@ -107,6 +107,16 @@ function M.cancel(session)
   end
 end
 
+---@param items any
+---@return string|nil mistake
+function M.attach(items)
+  local function is_item(item) return type(item) == 'string' or type(item) == 'table' end
+  local is_list = type(items) == 'table' and vim.islist(items)
+  if not is_list or not vim.iter(items):all(is_item) then
+    return describe_mistake('attach', 'items', 'a list of paths or { path, first, last }', items)
+  end
+end
+
 ---@param id any
 ---@param choice any
 ---@param content any
@@ -124,7 +134,7 @@ function M.answer(id, choice, content)
 end
 
 --- Return whether the arguments of a public function are valid. If not, show the mistake.
----@param name 'prompt'|'cancel'|'answer'
+---@param name 'prompt'|'cancel'|'attach'|'answer'
 ---@param ... any
 ---@return boolean
 function M.check(name, ...)

@@ -33,6 +33,14 @@ WRONG = [
     ("prompt('x', { meta = 1 })", "acp: prompt(): meta should be a table, not 1"),
     ("cancel('x')", "acp: cancel(): session should be a number, not 'x'"),
     ("cancel(99)", "acp: No session 99. :Acp sessions lists them"),
+    (
+        "attach('a.txt')",
+        "acp: attach(): items should be a list of paths or { path, first, last }, not 'a.txt'",
+    ),
+    (
+        "attach({ 5 })",
+        "acp: attach(): items should be a list of paths or { path, first, last }, not a table",
+    ),
     ("answer(nil)", "acp: answer(): id should be a question's id, not nil"),
     ("answer('d1', 5)", "acp: answer(): choice should be an optionId, or nil, not 5"),
     ("answer('d1', 'x', 5)", "acp: answer(): content should be a table, not 5"),

@@ -31,6 +31,7 @@ end
 --- Attach files and lines to the next prompt. Items that do not exist are named in one message.
 ---@param items (string|acp.AttachItem)[]
 function M.attach(items)
+  if not require('acp.base.args').check('attach', items) then return end
   local paths, chips, missing = {}, {}, {}
   local chips_of = require('acp.features.prompts.chips')
   local files = with_paths(items)
