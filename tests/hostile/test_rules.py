@@ -14,9 +14,11 @@ import pytest
 from acp_nvim.agent.serving.judging import judge
 from acp_nvim.agent.serving.trusting import is_safe
 from acp_nvim.agent.settings import Settings, decode
+from acp_nvim.files.bytes.paths import place
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.calls import call_updates
+from acp_nvim.session.calls.named_files import LONGEST, named_files
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
@@ -223,6 +225,18 @@ def test_a_large_request_asks_after_little_work(
     session = Session(1, "agent", str(home))
     assert not is_safe(run(raw), session, decode({}))
     assert resolve.call_count < 10_000
+
+
+@pytest.mark.parametrize("name", ["a/", "../", "./", "é", "/"])
+def test_a_path_that_no_file_can_have_takes_little_time(home: Path, name: str) -> None:
+    """Otherwise this test would not end."""
+    path = str(home / (name * 1_000_000 + "x"))
+    settings, session = decode(rules({"action": "deny", "path": "/a"})), Session(1, "a", str(home))
+    call = run({"path": path, "command": "make"})
+    judge(rule_case(call, "a", str(home)), session, settings)
+    is_safe(call, session, settings)
+    assert len(place(path).real) <= LONGEST
+    assert len(named_files(call, str(home))) == 1
 
 
 # -- trust ----------------------------------------------------------------------------------------

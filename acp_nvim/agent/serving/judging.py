@@ -19,6 +19,7 @@ import msgspec
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import guard
 from acp_nvim.files.bytes.paths import Place, below, targets_past_links
+from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.questions import command_line, rules
 from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.questions.rules import Action, Case
@@ -150,7 +151,7 @@ def _paths_below_names(real: str, names: Sequence[str]) -> Iterator[str]:
 
 def _real(path: str) -> str:
     """Return the target of a path; a path that no file can have unchanged."""
-    return path if "\0" in path else os.path.realpath(path)
+    return path if "\0" in path else resolve(path)
 
 
 def leaves_session(command: Command, session: Session) -> bool:

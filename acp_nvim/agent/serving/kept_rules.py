@@ -18,6 +18,7 @@ from acp_nvim.agent.serving.trusting import is_safe
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import private_files
 from acp_nvim.render.text import display_path, visible
+from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import Decision, Option
@@ -131,7 +132,7 @@ def rule_of(
     paths = tuple(sorted(named_paths(call, session.cwd)))
     if not (paths or is_run) or not is_safe(call, session, settings):
         return None
-    targets = tuple(map(os.path.realpath, paths))
+    targets = tuple(map(resolve, paths))
     line, argv = (commands[0].line, commands[0].argv) if is_run else ("", None)
     rule = KeptRule(call.kind, paths, targets, line, argv)
     text = rule.text(session.cwd)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.session.calls import call_updates
+from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.calls.tool_calls import ToolCall, diffs_without_old_text
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
@@ -54,4 +55,4 @@ def _is_written(call: ToolCall, path: str, text: str) -> bool:
 
 
 def _real(cwd: str, path: str) -> str:
-    return os.path.realpath(os.path.join(cwd, path))  # noqa: PTH118
+    return resolve(os.path.join(cwd, path))  # noqa: PTH118

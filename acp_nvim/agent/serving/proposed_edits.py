@@ -33,6 +33,7 @@ from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.fence import fence_text
 from acp_nvim.render.rows import cut_middle
 from acp_nvim.render.text import far_path, path_line, visible
+from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import effects
 from acp_nvim.session.questions.decisions import Decision
@@ -284,7 +285,7 @@ LOST_SHOWN = wording.AMENDED_IN_VAIN
 
 
 def _real(cwd: str, path: str) -> str:
-    return os.path.realpath(os.path.join(cwd, path))  # noqa: PTH118
+    return resolve(os.path.join(cwd, path))  # noqa: PTH118
 
 
 def _name(cwd: str, path: str) -> str:

@@ -15,6 +15,7 @@ from acp_nvim.session.calls.named_files import (
     diffs,
     named_files,
     paths_in_real_folders,
+    resolve,
 )
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.requests import commands
@@ -48,7 +49,7 @@ class ToolCallWatch:
         """Record a file that one of the editor's tools uses."""
         turn = self._files.turn(session)
         if turn is not None:
-            turn.mentions.add_paths([os.path.realpath(path)])
+            turn.mentions.add_paths([resolve(path)])
 
     def tool_call(self, session: Session, call: ToolCall) -> None:
         """Record a new or changed call."""

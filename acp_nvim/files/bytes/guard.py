@@ -20,6 +20,7 @@ from acp_nvim.files.bytes.paths import Place, below, matches, place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.checkpoints.store import SKIPPED
 from acp_nvim.files.ports import AgentSession, FileOptions
+from acp_nvim.session.calls.named_files import resolve
 
 S = TypeVar("S", bound=AgentSession)
 
@@ -74,7 +75,7 @@ def is_guarded(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Glo
     A rule that allows tool calls does not apply to such a call. ``paths`` are absolute.
     """
     verb: Verb = "read" if kind in READING else "write"
-    places = (Place(path, os.path.realpath(path)) for path in paths if "\0" not in path)
+    places = (Place(path, resolve(path)) for path in paths if "\0" not in path)
     return any(by_name(where, below(where.real, roots), verb, globs) for where in places)
 
 
@@ -86,7 +87,7 @@ def reasons(kind: str, paths: Sequence[str], roots: Sequence[str], globs: Globs)
     verb: Verb = "read" if kind in READING else "write"
     by_path: dict[str, Why] = {}
     for path in [path for path in paths if "\0" not in path][:MAX_NAMED]:
-        where = Place(path, os.path.realpath(path))
+        where = Place(path, resolve(path))
         inside = below(where.real, roots)
         why = by_name(where, inside, verb, globs)
         if why is not None or inside is None:

@@ -14,6 +14,7 @@ import msgspec
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.patterns import late
 from acp_nvim.render.text import far_path
+from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.questions.globs import alternatives
 
 
@@ -32,7 +33,7 @@ def place(path: str) -> Place:
         raise Refusal("outside", path, "in no directory of agents.*.paths, so not on this machine")
     if not os.path.isabs(path):  # noqa: PTH117
         raise Refusal("relative", path, "not an absolute path")
-    return Place(path, os.path.realpath(path))
+    return Place(path, resolve(path))
 
 
 def targets_past_links(paths: Iterable[str]) -> list[str]:
@@ -40,8 +41,8 @@ def targets_past_links(paths: Iterable[str]) -> list[str]:
 
     Such a path leads elsewhere than its normal form, in which other programs may read it.
     """
-    pairs = ((os.path.realpath(path), os.path.normpath(path)) for path in paths if "\0" not in path)
-    return [real for real, normal in pairs if real != os.path.realpath(normal)]
+    pairs = ((resolve(path), os.path.normpath(path)) for path in paths if "\0" not in path)
+    return [real for real, normal in pairs if real != resolve(normal)]
 
 
 def below(real: str, roots: Sequence[str]) -> str | None:

@@ -20,10 +20,22 @@ MAX_NAMED: Final = 200
 MAX_DIFFS: Final = 1000
 """Maximum number of parts of one tool call that are searched for diffs."""
 
+LONGEST: Final = 4096
+"""Maximum number of characters of a path that is resolved. Linux accepts fewer."""
+
+
+def resolve(path: str) -> str:
+    """Return the target of a path.
+
+    A path that is longer than the system accepts is cut: no file has it, and to resolve it takes
+    quadratic time.
+    """
+    return os.path.realpath(path if len(path) <= LONGEST else os.path.normpath(path)[:LONGEST])
+
 
 def named_files(call: ToolCall, cwd: str) -> list[str]:
     """Return the distinct real absolute paths in the order of their mention."""
-    real_paths = (os.path.realpath(path) for path in paths_as_spelled(call, cwd))
+    real_paths = (resolve(path) for path in paths_as_spelled(call, cwd))
     files = (path for path in islice(real_paths, 2 * MAX_NAMED) if not os.path.isdir(path))  # noqa: PTH112
     return list(dict.fromkeys(files))[:MAX_NAMED]
 
@@ -42,14 +54,14 @@ def paths_as_spelled(call: ToolCall, cwd: str) -> Iterator[str]:
 def paths_in_real_folders(call: ToolCall, cwd: str) -> list[str]:
     """Return the named paths with real folders, where only the last name may be a link."""
     parts = map(os.path.split, islice(paths_as_spelled(call, cwd), 2 * MAX_NAMED))
-    return [os.path.join(os.path.realpath(folder), name) for folder, name in parts]  # noqa: PTH118
+    return [os.path.join(resolve(folder), name) for folder, name in parts]  # noqa: PTH118
 
 
 def diffs(call: ToolCall, cwd: str) -> list[tuple[str, str | None, str]]:
     """Return real path, old and new text of each diff of the call (v1/tool-calls#content)."""
     return [
         (
-            os.path.realpath(os.path.join(cwd, item.path)),  # noqa: PTH118
+            resolve(os.path.join(cwd, item.path)),  # noqa: PTH118
             item.old_text if isinstance(item.old_text, str) else None,
             item.new_text,
         )
