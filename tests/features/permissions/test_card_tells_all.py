@@ -239,7 +239,7 @@ def test_a_deeply_nested_input_stops_no_other_question(editor: Editor) -> None:
     agent.ask("asks_about", "deep", json.dumps({"rawInput": deep}))
     agent.ask("asks_about", "plain", json.dumps({"rawInput": {"command": "echo shown"}}))
     editor.wait_screen("wants to run echo shown")
-    refused = [one for one in agent.traffic.entries() if "recursion depth" in str(one)]
+    refused = [one for one in agent.traffic.entries() if "nested deeper" in str(one)]
     assert [one["frame"]["id"] for one in refused] == ["about deep"]
 
 
