@@ -24,6 +24,8 @@ TOKEN = "sk-ant-" + "api03-" + "Ab1" * 30
 """Value with the shape of a key."""
 WORDS = "correct horse battery"
 """Secret without the shape of one."""
+LOADED = 1_500_000_000
+"""Time when a plugin was loaded, in seconds."""
 KEY_LINES = ["-----BEGIN PRIVATE " + "KEY-----", "MIIEvQIBADANBgkqhkiG9w0B" * 2, "QEFAASCB" * 3]
 
 
@@ -58,19 +60,37 @@ def test_a_report_has_versions_options_and_the_last_turn_but_no_texts(editor: Ed
 
 
 def test_the_version_has_the_commit_of_a_clone_and_of_a_linked_work_tree(
-    editor: Editor, tmp_path: Path
+    editor: Editor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """An update checks out another commit. A checkout of the same one and a commit are none."""
+
     def git(*arguments: str) -> str:
         argv = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
         return subprocess.run(argv, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
 
+    def updated() -> list[bool]:
+        code = "require('acp.base.host.python').root = function() return ROOT end"
+        code = f"ROOT, vim.g.loaded_acp = ... {code}"
+        code += " return require('acp.base.installation.updated').is_updated()"
+        return [editor.lua(code, str(root), LOADED) for root in (copy, linked)]
+
+    monkeypatch.setenv("GIT_COMMITTER_DATE", f"{LOADED} +0000")
     copy, linked = tmp_path / "copy", tmp_path / "linked"
-    git("init", "-q", "copy")
+    git("init", "-q", "-b", "main", "copy")
     (copy / "pyproject.toml").write_text('\nversion = "1.2"\n')
     git("-C", "copy", "add", ".")
     git("-C", "copy", "commit", "-qm", "one")
     commit = git("-C", "copy", "rev-parse", "--short=8", "HEAD").strip()
     git("-C", "copy", "worktree", "add", "-q", "../linked")
+    monkeypatch.delenv("GIT_COMMITTER_DATE")
+    git("-C", "copy", "checkout", "-q", "main", "--")
+    git("-C", "copy", "commit", "-q", "--allow-empty", "-m", "two")
+    assert updated() == [False, False]
+    git("-C", "linked", "merge", "-q", "--ff-only", "main")
+    assert updated() == [False, True]
+    git("-C", "copy", "reset", "-q", "--hard", "HEAD~")
+    git("-C", "linked", "reset", "-q", "--hard", "HEAD~")
+    assert updated() == [True, True]
     version = "_G.root = ... require('acp.base.host.python').root = function() return _G.root end"
     version += " return require('acp.base.installation.version').line()"
     for root in (copy, linked):

@@ -2,14 +2,26 @@
 --- run together until Neovim is restarted.
 local M = {}
 
---- Return files that an update writes: those that determine git's commit, and the one with the
---- plugin's version.
----@return string[]
-local function written_by_updates()
-  local root = require('acp.base.host.python').root()
-  local files = require('acp.base.installation.version').head_files(root)
-  files[#files + 1] = root .. '/acp_nvim/__init__.py'
-  return files
+--- Return whether git has checked out another commit since a time, in seconds, by the log of HEAD.
+--- Such a log also has checkouts of the same commit, and commits, which write no file.
+---@param root string
+---@param since integer
+local function has_new_commit(root, since)
+  local folder = require('acp.base.installation.version').git_folder(root)
+  local log = require('acp.base.read_file')(folder .. '/logs/HEAD') or ''
+  return vim.iter(vim.gsplit(log, '\n')):any(function(line)
+    local old, new, time, action = line:match('^(%x+) (%x+) .*> (%d+) %S+\t?(.*)$')
+    return old ~= new and tonumber(time) > since and not vim.startswith(action, 'commit')
+  end)
+end
+
+--- Return whether the file with the plugin's version was written since a time. Package managers
+--- keep the time of its content.
+---@param root string
+---@param since integer
+local function has_new_version(root, since)
+  local stat = vim.uv.fs_stat(root .. '/acp_nvim/__init__.py')
+  return stat ~= nil and stat.ctime.sec > since
 end
 
 --- Return whether the plugin was updated after Neovim had loaded it.
@@ -17,10 +29,8 @@ end
 function M.is_updated()
   local loaded_at = vim.g.loaded_acp
   if type(loaded_at) ~= 'number' or loaded_at <= 1 then return false end -- set by the user
-  return vim.iter(written_by_updates()):any(function(path)
-    local stat = vim.uv.fs_stat(path)
-    return stat ~= nil and stat.ctime.sec > loaded_at
-  end)
+  local root = require('acp.base.host.python').root()
+  return has_new_version(root, loaded_at) or has_new_commit(root, loaded_at)
 end
 
 --- Frame operation: show an internal error, or its likely cause if the plugin was updated.

@@ -18,31 +18,26 @@ local function resolved(folder, path)
   return path:sub(1, 1) == '/' and path or vim.fs.joinpath(folder, path)
 end
 
---- Return the files of git that determine the commit of a work tree: HEAD, and the file of the
---- branch that it names. Files may be missing.
+--- Return the git directory of a work tree.
 ---@param root string
----@return string[] files
----@return string|nil ref such as `refs/heads/main`
----@return string|nil folder that contains the refs
-function M.head_files(root)
+---@return string
+function M.git_folder(root)
   local folder = root .. '/.git'
   local pointer = first_line(folder) -- a file in a linked work tree or a submodule
-  if pointer then folder = resolved(root, (pointer:gsub('^gitdir: ', ''))) end
-  local head = folder .. '/HEAD'
-  local ref = (first_line(head) or ''):match('^ref: (.+)')
-  if not ref then return { head } end
-  local refs_folder = resolved(folder, first_line(folder .. '/commondir') or '')
-  return { head, resolved(refs_folder, ref) }, ref, refs_folder
+  return pointer and resolved(root, (pointer:gsub('^gitdir: ', ''))) or folder
 end
 
 --- Return the commit of a work tree. It runs no git, which could be another program of that name.
 ---@param root string
 ---@return string|nil
 local function commit(root)
-  local files, ref, refs_folder = M.head_files(root)
-  if not ref then return first_line(files[1]) end
-  local packed = read(refs_folder .. '/packed-refs') or ''
-  return first_line(files[2]) or packed:match('(%x+) ' .. vim.pesc(ref) .. '\n')
+  local folder = M.git_folder(root)
+  local head = first_line(folder .. '/HEAD')
+  local ref = head and head:match('^ref: (.+)')
+  if not ref then return head end
+  folder = resolved(folder, first_line(folder .. '/commondir') or '')
+  local packed = read(folder .. '/packed-refs') or ''
+  return first_line(resolved(folder, ref)) or packed:match('(%x+) ' .. vim.pesc(ref) .. '\n')
 end
 
 --- Return a line such as `0.1.0 (4f2a91c0)`.
