@@ -47,21 +47,51 @@ local function words(opts)
   return opts.fargs or vim.split(vim.trim(opts.args), '%s+', { trimempty = true })
 end
 
+--- Return the arguments of a subcommand as typed.
+---@return string
+local function rest_of(opts) return (opts.args:gsub('^%s*%S+%s?', '', 1)) end
+
 --- Return whether a bar ends the arguments. In free text it is a character.
----@param sub acp.Subcommand|nil
-local function ends_at_bar(sub) return sub ~= nil and (sub.max ~= -1 or sub.paths == true) end
+---@param sub acp.Subcommand
+local function ends_at_bar(sub) return sub.max ~= -1 or sub.paths == true end
+
+--- Return whether an argument with a bar is one of the valid values.
+---@param sub acp.Subcommand
+---@param opts table
+local function has_bar_in_value(sub, opts)
+  if not sub.values or sub.paths then return false end
+  local args = arguments(sub, vim.list_slice(words(opts), 2), rest_of(opts))
+  return vim.iter(ipairs(args)):any(function(i, arg)
+    local before = vim.list_slice(args, 1, i - 1)
+    return arg:find('|', 1, true) ~= nil and vim.tbl_contains(sub.values(before, arg), arg)
+  end)
+end
+
+--- Return the position of the bar that ends the arguments. After an argument it is a word of its
+--- own: an argument may be a value of the agent, which must not run a command.
+---@param sub acp.Subcommand|nil nil for the menu
+---@return integer|nil
+local function find_bar(sub, opts)
+  local masked = paths.hide_quoted(opts.args) .. ' '
+  local after_name = masked:match('^%s*[^%s|]*()|')
+  if after_name or not sub or (sub.max or 0) == 0 then return after_name or masked:match('()|') end
+  return vim.tbl_contains(words(opts), '|') and masked:match('%s()|%s') or nil
+end
 
 --- Return the arguments of a command before a bar, and the commands after it (|:bar|).
 ---@param opts table
 ---@return table opts
 ---@return string|nil next_commands
 local function split_at_bar(opts)
+  if not opts.args:find('|', 1, true) then return opts end
   local name = opts.args:match('^%s*([^%s|]*)'):gsub('!$', '')
   local sub = features.subcommand(name)
-  if not opts.args:find('|', 1, true) or not ends_at_bar(sub) then return opts end
-  local bar = paths.hide_quoted(opts.args):find('|', 1, true)
+  local is_literal = sub and (not ends_at_bar(sub) or has_bar_in_value(sub, opts))
+  if is_literal or (not sub and name ~= '') then return opts end
+  local bar = find_bar(sub, opts)
+  if not bar and not opts.args:find('\\|', 1, true) then return opts end
   local args = vim.trim(opts.args:sub(1, bar and bar - 1))
-  if not sub.paths then args = args:gsub('\\|', '|') end
+  if not (sub and sub.paths) then args = args:gsub('\\|', '|') end
   local function unquote(word) return (word:gsub('\\([ \\])', '%1')) end
   local fargs = vim.tbl_map(unquote, paths.words(args))
   local next_commands = bar and opts.args:sub(bar + 1)
@@ -120,12 +150,16 @@ local function menu()
   end)
 end
 
-local function run(opts)
-  local next_commands
-  opts, next_commands = split_at_bar(opts)
+--- Run a subcommand, or open the menu.
+---@param opts table
+---@return boolean|nil has_run
+local function run_subcommand(opts)
   local args = words(opts)
   local name = table.remove(args, 1)
-  if not name then return menu() end
+  if not name then
+    menu()
+    return true
+  end
   local plain = name:match('^(.+)!$')
   if plain and features.subcommand(plain) then
     name, opts = plain, vim.tbl_extend('force', opts, { bang = true })
@@ -138,12 +172,17 @@ local function run(opts)
     )
   end
   if opts.bang and not sub.bang then return fail(messages.takes_no_bang:format(name)) end
-  local rest = opts.args:gsub('^%s*%S+%s?', '', 1)
+  local rest = rest_of(opts)
   args = arguments(sub, args, rest)
   local mistake = check(sub, name, args)
   if mistake then return fail(mistake) end
   sub.run(args, vim.tbl_extend('force', opts, { rest = rest }))
-  if next_commands then vim.cmd(next_commands) end
+  return true
+end
+
+local function run(opts)
+  local own_opts, next_commands = split_at_bar(opts)
+  if run_subcommand(own_opts) and next_commands then vim.cmd(next_commands) end
 end
 
 --- `:Acp {subcommand} …`.

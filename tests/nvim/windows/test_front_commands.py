@@ -152,9 +152,24 @@ def test_a_bar_begins_another_command_except_in_free_text(front: Editor) -> None
     )
     front.answer(r"Acp allow this \| that | let g:seen += 1")
     assert last(front) == ["allow", {"id": "p1", "option": option["id"]}]
-    assert front.lua("return vim.g.seen") == 4
+    front.answer("Acp deny|let g:seen += 1")
+    assert last(front) == ["deny", {"id": "p1"}]
+    front.lua("vim.ui.select = function() vim.g.seen = vim.g.seen + 1 end")
+    front.cmd("Acp | let g:seen += 1")
+    assert front.lua("return vim.g.seen") == 7
     error_of(front, "Acp chat now | let g:seen += 1")
-    assert front.lua("return vim.g.seen") == 4
+    assert front.lua("return vim.g.seen") == 7
+
+
+def test_a_bar_in_a_value_of_an_agent_runs_nothing(front: Editor) -> None:
+    option = {"id": "this | that", "name": "Yes", "kind": "allow_once"}
+    session(front, permissions=[{**permission("p1"), "options": [option]}])
+    front.answer("Acp allow this | that")
+    assert last(front) == ["allow", {"id": "p1", "option": option["id"]}]
+    for value in ("x | let g:seen = 1", "x|let g:seen = 1", "|let g:seen = 1", "this|"):
+        front.lua("vim.cmd.Acp({ 'allow', ... })", value)
+    assert front.lua("return vim.g.seen") is None
+    assert last(front) == ["allow", {"id": "p1", "option": option["id"]}]
 
 
 def test_comment_sends_its_text_and_place(front: Editor) -> None:
