@@ -183,6 +183,8 @@ class AgentWrite:
         if isinstance(live, BufferText):
             self._is_fresh = True
             return await self._write_to_buffer(live)
+        if live.is_busy:  # the user has just opened it
+            return await self._merge_and_write()
         return await self._write_to_disk(stored or Decoded(EMPTY, Format()), live)
 
     async def _read(self) -> BufferText | NotLoaded:

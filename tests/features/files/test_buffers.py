@@ -81,7 +81,10 @@ def test_a_buffer_is_found_by_a_link_after_its_file_was_replaced(opened: AgentFi
 def test_a_buffer_that_neovim_is_reading_has_the_text_of_its_file(
     opened: AgentFilesInNvim,
 ) -> None:
-    """The buffer is empty while an autocommand waits before `:edit!` reads the file."""
+    """The buffer is empty while an autocommand waits before `:edit` reads the file.
+
+    A write waits, even if no buffer has the file when it begins.
+    """
     editor, calls = opened.editor, list[str]()
     opened.read("a.txt")
     reading, resume = editor.home / "reading", editor.home / "resume"
@@ -96,11 +99,31 @@ def test_a_buffer_that_neovim_is_reading_has_the_text_of_its_file(
             resume.touch()
 
     opened.bridge.before = resume_at_second_read
-    opened.write("a.txt", NUMBERED.replace("line 50\n", "line fifty\n"))
+    changed = NUMBERED.replace("line 50\n", "line fifty\n")
+    opened.write("a.txt", changed)
     editor.rpc.answer(number)
     assert resume.exists()
-    assert opened.bytes("a.txt") == NUMBERED.replace("line 50\n", "line fifty\n").encode()
+    assert opened.bytes("a.txt") == changed.encode()
     assert [*lines(opened), ""] == opened.bytes("a.txt").decode().split("\n")
+
+    numbers = list[int]()
+    for path in (reading, resume):
+        path.unlink()
+    (editor.work / "b.txt").write_text("one\ntwo\n")
+
+    def open_before_load(function: str) -> None:
+        if function == "load" and not numbers:
+            editor.lua(WAIT_BEFORE_READ, str(reading), str(resume))
+            numbers.append(editor.rpc.send("nvim_command", "edit b.txt"))
+            until(reading.exists)
+        elif function == "read" and numbers:
+            resume.touch()
+
+    opened.bridge.before = open_before_load
+    opened.read("b.txt")
+    opened.write("b.txt", "one\n2\n")
+    editor.rpc.answer(numbers[0])
+    assert (lines(opened, "b.txt"), opened.bytes("b.txt")) == (["one", "2"], b"one\n2\n")
 
 
 def test_a_circle_of_links_is_reported_as_one(opened: AgentFilesInNvim) -> None:
