@@ -95,7 +95,7 @@ class AgentTerminals:
         self._allowed: set[tuple[int, RequestedCommand]] = set()
         self._used: set[str] = set()
         self._marks: dict[tuple[int, int], str] = {}
-        """Marks of commands, by the root session's number and its last two turns with commands."""
+        """Marks of commands in the last two turns of each root session, by its number and turn."""
         self._closed = False
 
     # -- the agent's requests ---------------------------------------------------------------------
