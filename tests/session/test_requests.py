@@ -108,6 +108,8 @@ def test_all_variables_beside_a_command_belong_to_it() -> None:
     raw = {"env": {"A": "1"}, "environment": {"B": "2"}, "run": {"command": "x", "env": ["C=3"]}}
     (expected,) = commands(call(raw))
     assert expected.env == (("A", "1"), ("B", "2"), ("C", "3"))
+    several = [{"command": "x", "env": {"A": text}} for text in "1111123"]
+    assert [command.env[0][1] for command in commands(call(several))] == ["1", "2", "3"]
 
 
 def test_a_value_that_is_no_word_is_not_harmless() -> None:

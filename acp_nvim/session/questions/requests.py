@@ -132,14 +132,14 @@ def commands(call: ToolCall) -> tuple[Command, ...]:
 
 @lru_cache(maxsize=4)
 def _distinct_commands(parts: _Parts) -> tuple[Command, ...]:
+    found = list(_all_commands(parts.call))
+    by_identity = {id(command.env): command.env for command in found}
+    first: dict[Variables, int] = {}  # hashing many variables for each command would take long
+    same = {at: first.setdefault(env, at) for at, env in by_identity.items()}
     distinct: dict[tuple[object, ...], Command] = {}
-    numbers: dict[Variables, int] = {}
-    known: dict[int, int] = {}
-    for command in _all_commands(parts.call):
-        at = id(command.env)  # its hash takes long if it is large and many commands share it
-        if at not in known:
-            known[at] = numbers.setdefault(command.env, at)
-        distinct.setdefault((command.line, command.argv, command.cwd, known[at]), command)
+    for command in found:
+        key = command.line, command.argv, command.cwd, same[id(command.env)]
+        distinct.setdefault(key, command)
     return tuple(distinct.values())
 
 
