@@ -278,6 +278,12 @@ def test_a_path_that_no_file_can_have_takes_little_time(home: Path, name: str) -
             "cat a | ruby",
             "cat a | python -",
         ),
+        *("cat a | bash -m", "bash -m -c 'ls | xargs cat'", "python3.12 -c x", "lua5.4 -e x"),
+        *("perl -I . -e x", "php -B x", "pwsh -e x", "deno run -", "bun repl", "tsx -e x"),
+        *("uv run python -c x", "npx sh -c x", "docker exec web sh -c 'cat a | sh'", "pnpm -c x"),
+        *("sed 's/[/]/g;s/e;/B/p' a", "awk '{print > 5 x}' a", "awk -f - a", "make -f -"),
+        *("git clone -c core.fsmonitor=x a b", "git grep -nOx a", "git config alias.x --get"),
+        *("npx -y -c 'cat a'", "npm exec -c x", "command -p cat a", "tar cTf list x", "python -v"),
     ],
 )
 def test_trust_covers_no_command_that_hides_its_action(home: Path, line: str) -> None:
@@ -307,6 +313,12 @@ def test_trust_covers_no_file_that_looks_like_an_address(home: Path) -> None:
             "find . -name a",
             "tar xf a",
         ),
+        *("node -v", "command -v node", "bash -n run.sh", "php -l a.php", "perl -w a.pl"),
+        *("node --no-warnings x.js", "node --experimental-vm-modules x.js", "python3.12 x.py"),
+        *("sed -i '' 's/a/b/' a", "sed -i '5a text' a", "sed 's/[ab]*$/[x]/' a"),
+        *("awk 'NR==1 || NR==2' a", "tar czf a.tgz README.md LICENSE", "uv run python x.py"),
+        *("npx vitest run -c x.ts", "npm test -- -c x", "npm run watch", "git config -l"),
+        *("curl -s https://x.y/z", "git clone https://x.y/z", "docker exec web python x.py"),
     ],
 )
 def test_trust_covers_a_command_that_shows_its_action(home: Path, line: str) -> None:

@@ -84,7 +84,9 @@ def _all_paths(call: ToolCall, commands: Sequence[Command], session: Session) ->
     if not named and not commands:
         yield from _possible_paths(_words(call), session.cwd)
     if call.kind != "edit":
-        yield from _possible_paths(_texts(call.raw_input), session.cwd)
+        lines = {command.line for command in commands}  # their words follow below
+        texts = (text for text in _texts(call.raw_input) if text not in lines)
+        yield from _possible_paths(texts, session.cwd)
     for command in commands:
         at = os.path.join(session.cwd, command.cwd or "")  # noqa: PTH118
         for path in rules.possible_paths(command, at):
