@@ -204,12 +204,16 @@ def test_many_words_do_not_hide_a_link_to_a_refused_file(home: Path) -> None:
     )
 
 
+OPTIONS = " ".join(f"-C d{n}" for n in range(20))
+
+
 @pytest.mark.parametrize(
     "raw",
     [
         {"command": " && ".join(f"cd d{n}" for n in range(1400))},
         {"command": ["tool", *(f"w{n}/../x{n}" for n in range(20_000))]},
         {"commands": [f"cat w{n}" for n in range(2_000)]},
+        {"commands": [f"git {OPTIONS} {n} {','.join(map(str, range(3_000)))}" for n in "abc"]},
         {"paths": [f"w{n}/../x{n}" for n in range(20_000)]},
         {"env": {f"LC_{n}": "C" for n in range(9_000)}, "cmds": [f"a{n}" for n in range(20_000)]},
     ],
@@ -217,14 +221,16 @@ def test_many_words_do_not_hide_a_link_to_a_refused_file(home: Path) -> None:
 def test_a_large_request_asks_after_little_work(
     home: Path, raw: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each look at a link takes time, in which the host does nothing else."""
-    resolve = Mock(side_effect=os.path.realpath)
+    """Each possible path, and each look at a link, takes time. The host does nothing else then."""
+    resolve, join = Mock(side_effect=os.path.realpath), Mock(side_effect=os.path.join)
     monkeypatch.setattr(os.path, "realpath", resolve)
+    monkeypatch.setattr(os.path, "join", join)
     deny = {"action": "deny", "path": "secrets/*"}
     assert verdict(run(raw), home, deny, {"action": "allow", "command": "*"}) == "ask"
     session = Session(1, "agent", str(home))
     assert not is_safe(run(raw), session, decode({}))
     assert resolve.call_count < 10_000
+    assert join.call_count < 100_000
 
 
 @pytest.mark.parametrize("name", ["a/", "../", "./", "é", "/"])

@@ -34,7 +34,7 @@ MAX_LENGTH: Final = 4 * command_line.MAX_LENGTH
 request, since its check would take long.
 """
 MAX_WORDS: Final = 4000
-"""Maximum number of possible paths in the words of commands whose links are followed."""
+"""Maximum number of possible paths in the words of commands. With more, the user is asked."""
 
 
 def has_rules(session: Session, settings: Settings) -> bool:
@@ -54,12 +54,12 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
         return "ask"
     lists = settings.preset(session.root.preset).rules, settings.permission.rules
     words = _words_like_paths(case, session) if _can_refuse_paths(session, settings) else []
-    placed = _complete_case(case, words[:MAX_WORDS], session, settings)
+    if len(words) > MAX_WORDS:
+        return "ask"
+    placed = _complete_case(case, words, session, settings)
     if all(lists) and any(rules.decide(wanted, placed) == "deny" for wanted in lists):
         return "deny"
     action = rules.decide([*lists[0], *lists[1]], placed)
-    if len(words) > MAX_WORDS and action != "deny":
-        return "ask"
     guarded = action == "allow" and guard.is_guarded(
         guard_kind(case.kind, case.commands), placed.paths, session.roots, settings.files
     )
@@ -113,12 +113,12 @@ def _words_like_paths(case: Case, session: Session) -> list[str]:
     """Return the absolute paths that words of commands may mean, at most one above `MAX_WORDS`."""
     at = ((command, _directory(command, session)) for command in case.commands)
     paths = (path for command in at for path in rules.possible_paths(*command))
-    return list(islice(dict.fromkeys(paths), MAX_WORDS + 1))
+    return list(islice(paths, MAX_WORDS + 1))
 
 
 def _targets_of_words(words: Sequence[str], session: Session) -> Iterator[str]:
     """Yield the targets of the words that lead through links."""
-    for path in words:
+    for path in dict.fromkeys(words):
         if _real(path) != normpath(path):
             yield from _spellings(path, session.roots)
 

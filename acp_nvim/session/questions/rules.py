@@ -17,7 +17,7 @@ from __future__ import annotations
 import fnmatch
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
@@ -137,9 +137,10 @@ def possible_paths(command: Command, cwd: str) -> Iterator[str]:
     for part in line.commands:
         options = islice(directories_of_options(part.words), MAX_CHANGES)
         named = (posixpath.join(entered, path) for path in options)
-        parts = [path for word in (*part.words, *part.writes) for path in parts_of_word(word)]
+        words = dict.fromkeys((*part.words, *part.writes))
+        distinct = dict.fromkeys(text for word in words for text in parts_of_word(word))
         for directory in dict.fromkeys((cwd, entered, *named)):
-            yield from (_path_of_word(word, directory) for word in parts)
+            yield from (_path_of_word(text, directory) for text in distinct)
         if part.words[0] == "cd" and len(part.words) == 2 and changes < MAX_CHANGES:
             entered, changes = posixpath.join(entered, part.words[1]), changes + 1
 
@@ -363,15 +364,20 @@ class _Judgement:
         """Return whether a path matches: a named one, or a word of a command."""
         case, named = self._case, list(self._case.paths)
         if self._command is not None:
-            named += map(posixpath.normpath, possible_paths(self._command, self._cwd))
-            named += self._paths_in_texts()
-            named += case.linked
+            named += [*self._paths_of_words, *case.linked]
         spellings = (spelling for path in named for spelling in (path, *case.real.get(path, ())))
         if any(_matches_path(patterns, path, fold=True) for path in spellings):
             return True
         if not self._shows_all_paths() and case.kind not in TOUCHES_NOTHING:
             self._hidden.add("path")
         return False
+
+    @cached_property
+    def _paths_of_words(self) -> Sequence[str]:
+        """Paths in normal form that the words of the command may mean, or contain as text."""
+        assert self._command is not None
+        paths = map(posixpath.normpath, possible_paths(self._command, self._cwd))
+        return list(dict.fromkeys((*paths, *self._paths_in_texts())))
 
     def _paths_in_texts(self) -> Iterator[str]:
         """Yield the paths in words with blanks or quotes, such as code."""
