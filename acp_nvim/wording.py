@@ -115,7 +115,9 @@ NO_OPTION: Final = "No {what}. Options: {options}"
 NOTE: Final = "{file}: {note}"
 NO_OPTIONS: Final = "{agent} asks without any options, so it is answered as cancelled: {question}"
 TOO_MANY_QUESTIONS: Final = "{agent} asks more than {count:,} questions at once. They are cancelled"
-TOO_MANY_UNSCOPED: Final = "Questions outside of sessions: those after {count:,} are cancelled"
+TOO_MANY_UNSCOPED: Final = (
+    "{count:,} questions outside of sessions are open. New ones are cancelled"
+)
 ASKS: Final = "{agent} asks: {question}"
 OPTION_DISMISS: Final = "Dismiss without an answer"
 OPTION_OPEN: Final = "Open it in the browser"

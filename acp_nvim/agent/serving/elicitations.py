@@ -74,7 +74,7 @@ class Elicitations:
             tool_call_id = given(params.tool_call_id)
             calls, turn = session.tool_calls, session.root.turn
             session.ask(decision, calls.current(tool_call_id, turn) if tool_call_id else None)
-        if isinstance(params, schema.ElicitationUrlMode):
+        if isinstance(params, schema.ElicitationUrlMode) and decision.outcome is None:
             self._opened[params.elicitation_id] = decision
             decision.waiters.append(partial(self._forget_unopened, params.elicitation_id, decision))
         cancel_with(call, decision)

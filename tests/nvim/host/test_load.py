@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import anyio
 import anyio.lowlevel
@@ -18,6 +19,7 @@ import pytest
 
 from acp_nvim.agent.serving import client as clients
 from acp_nvim.agent.serving.client import Client
+from acp_nvim.agent.serving.elicitations import Elicitations
 from acp_nvim.agent.serving.file_requests import FileRequests
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.serving.session_router import SessionRouter
@@ -253,6 +255,12 @@ def test_questions_without_a_session_are_listed_beyond_their_cards() -> None:
     assert len(questions.decisions) == 500
     assert sum(decision.outcome == CANCELLED for decision in more) == 600 - 500 + MAX_CARDS + 1
     assert [op[1] for op in named_ops(ops, "event")].count("AcpNotice") == 1
+    page = schema.ElicitationUrlMode(
+        message="", url="https://x.y", elicitation_id="e", request_id="r"
+    )
+    elicitations = Elicitations(lambda: "A", ask_unscoped=questions.ask)
+    assert elicitations.create(None, page, Mock()).outcome == CANCELLED
+    assert not elicitations._opened, "a page that was never offered is never completed"
 
 
 def test_a_cancel_answers_each_of_many_questions_once_and_before_anything_else() -> None:
