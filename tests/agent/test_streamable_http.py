@@ -428,15 +428,17 @@ async def test_a_server_without_a_connection_or_a_stream_is_no_agent() -> None:
 
 async def test_garbage_on_a_stream_is_passed_on_line_by_line_within_the_limit() -> None:
     agent = StreamingAgent()
-    async with HttpServer(agent) as server, reached(server.url, message_bytes=1000) as client:
+    async with HttpServer(agent) as server, reached(server.url, message_bytes=10_000) as client:
         await shake_hands(client)
         agent.say(b"\xff garbage")
-        agent.say("x" * 5000)
+        agent.say('{"a":' + "[" * 9_000)
+        agent.say("x" * 50_000)
         agent.say('{"method":\ndata: "_a"}')
         assert await client.line() == b"\xff garbage"
+        assert (await client.line()).endswith(b"[[[")
         line = await client.line()
-        assert len(line) > 1000
-        assert line.startswith(b"x" * 1000)
+        assert len(line) > 10_000
+        assert line.startswith(b"x" * 1_000)
         assert (await client.message())["method"] == "_a"
 
 

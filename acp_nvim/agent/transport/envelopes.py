@@ -64,7 +64,7 @@ def read(line: bytes) -> Envelope:
     """Return the outer fields of a message; no fields if it is unreadable."""
     try:
         return _outside.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Envelope()
 
 
@@ -77,7 +77,7 @@ def refusal(asked: Envelope, code: int, message: str) -> bytes:
 def _part(raw: msgspec.Raw) -> _Session:
     try:
         return _inside.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _NOTHING
 
 
