@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote
 
 from msgspec import UNSET
 
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.uris import split_uri
 from acp_nvim.render.rows import Row, Target, indent, row, row_of_pieces
 from acp_nvim.render.text import format_size, one_line, relative_path, visible
 
@@ -21,7 +22,7 @@ BlockPosition = Mapping[str, Any] | None
 part}`, `{session_message, part}`.
 """
 
-_LINE_FRAGMENT = late(r"^[lL]?(\d+)")
+_LINE_FRAGMENT = late(r"^[lL]?(\d{1,9})")
 _RANGE_FRAGMENT = late(r"^L(\d+)(?:-L?(\d+))?$")
 _CONTEXT = "nvim://context/"
 
@@ -52,7 +53,7 @@ def is_aside(block: Any) -> bool:
 
 def local_path(uri: str) -> str | None:
     """Return the path of a `file:` URI or an absolute path, or None for anything else."""
-    parts = urlsplit(uri)
+    parts = split_uri(uri)
     if parts.scheme == "file":
         return unquote(parts.path)
     return uri if uri.startswith("/") else None
@@ -60,7 +61,7 @@ def local_path(uri: str) -> str | None:
 
 def line_of(uri: str) -> int | None:
     """Return the first line in a URI (`#L10-L20`, `#10`, `?line=10`), 1-based."""
-    parts = urlsplit(uri)
+    parts = split_uri(uri)
     named = _LINE_FRAGMENT.match(parts.fragment) or _LINE_FRAGMENT.match(
         parse_qs(parts.query).get("line", [""])[0]
     )
@@ -78,7 +79,7 @@ def display_uri(uri: str, cwd: str) -> str:
     path = relative_path(local_path(uri) or "", cwd)
     if path is None:
         return one_line(uri)
-    lines = _RANGE_FRAGMENT.match(urlsplit(uri).fragment)
+    lines = _RANGE_FRAGMENT.match(split_uri(uri).fragment)
     return path + (":" + "-".join(dict.fromkeys(filter(None, lines.groups()))) if lines else "")
 
 
@@ -89,7 +90,7 @@ def link_target(uri: str) -> Target:
     """
     path = local_path(uri)
     if path is None:
-        web = urlsplit(uri).scheme in ("http", "https")
+        web = split_uri(uri).scheme in ("http", "https")
         return {"kind": "url", "url": uri} if web else {"kind": "address", "uri": uri}
     line = line_of(uri)
     return {"kind": "file", "path": path} | ({"line": line} if line else {})
@@ -170,7 +171,7 @@ def _resource_rows(block: schema.EmbeddedResource, where: BlockPosition, cwd: st
         return [row_of_pieces([(text, "AcpAttachment"), *_annotation_pieces(block)], target)]
     text = resource.text.rstrip("\n")
     count = text.count("\n") + 1
-    named = _RANGE_FRAGMENT.match(urlsplit(resource.uri).fragment)
+    named = _RANGE_FRAGMENT.match(split_uri(resource.uri).fragment)
     size = "" if named and named[2] else f", {count} line{'s' if count > 1 else ''}"
     head = row_of_pieces(
         [

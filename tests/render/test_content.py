@@ -25,6 +25,7 @@ def texts(block: Any) -> list[str]:
         ("https://x.org/a#L3", {"kind": "url", "url": "https://x.org/a#L3"}),
         ("vscode://do/this", {"kind": "address", "uri": "vscode://do/this"}),
         ("javascript:alert(1)", {"kind": "address", "uri": "javascript:alert(1)"}),
+        ("https://[x", {"kind": "address", "uri": "https://[x"}),
     ],
 )
 def test_a_link_has_its_target(uri: str, target: dict[str, Any]) -> None:
@@ -38,6 +39,7 @@ def test_a_link_has_its_target(uri: str, target: dict[str, Any]) -> None:
         ("file:///w/a.py#L11-L11", "a.py:11"),
         ("file:///w/a.py#L11", "a.py:11"),
         ("file:///w/a.py", "a.py"),
+        ("https://[x#L1", "https://[x#L1"),
     ],
 )
 def test_a_link_names_its_lines(uri: str, shown: str) -> None:
@@ -46,6 +48,8 @@ def test_a_link_names_its_lines(uri: str, shown: str) -> None:
 
 def test_a_fragment_that_is_no_line() -> None:
     assert line_of("file:///a.md#chapter") is None
+    assert line_of("https://[x#L1") is None
+    assert line_of("file:///a.md#L" + "9" * 5000) == 999_999_999
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,7 @@ def test_only_shells_of_the_system_count_as_shells(program: str, known: bool) ->
         ({"edits": [{"filePath": "a"}, {"filePath": "b"}]}, ["a", "b"]),
         ({"changes": {"/w/a": {"type": "add", "move_path": "/w/b"}}}, ["/w/a", "/w/b"]),
         ({"uri": "file:///w/a%20b"}, ["/w/a b"]),
+        ({"uri": "FILE://[x/a?b#c", "path": "file://[x"}, ["/a"]),
         ({"path": "https://x/y", "url": "/a"}, []),
         ({"path": "/a\nb"}, ["/a\nb"]),
         (

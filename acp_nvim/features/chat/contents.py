@@ -11,7 +11,6 @@ import hashlib
 import mimetypes
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -19,6 +18,7 @@ from acp_nvim.app import Host
 from acp_nvim.features.chat import words
 from acp_nvim.files.bytes import private_files
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.uris import split_uri
 from acp_nvim.render.text import format_size, home_path, one_line, visible
 from acp_nvim.session.session import Session
 
@@ -61,7 +61,7 @@ def _show_text(host: Host, session: Session, text: str, filetype: str) -> None:
 
 def _filetype(resource: schema.TextResourceContents) -> str:
     """Return the filetype for the suffix of a resource, "text" for an unknown one."""
-    suffix = Path(urlsplit(resource.uri).path).suffix.lstrip(".").lower()
+    suffix = Path(split_uri(resource.uri).path).suffix.lstrip(".").lower()
     known = {"py": "python", "md": "markdown", "js": "javascript", "ts": "typescript", "rs": "rust"}
     plain = ("c", "cpp", "css", "go", "html", "java", "json", "lua", "sh", "toml", "vim", "yaml")
     return known.get(suffix, suffix if suffix in plain else "text")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +25,7 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.protocol.fence import fence_text
+from acp_nvim.protocol.uris import split_uri
 
 JSON = dict[str, Any]
 
@@ -120,7 +121,7 @@ def _path(uri: str) -> str:
 
     Other URIs are returned unchanged.
     """
-    parts = urlsplit(uri)
+    parts = split_uri(uri)
     if parts.scheme != "file":
         return uri
     lines = parts.fragment.replace("L", "")

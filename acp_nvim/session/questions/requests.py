@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple, TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import msgspec
 
@@ -64,7 +64,7 @@ _PATCHED: Final = late(
 _PROSE: Final = 65_536
 """Maximum number of characters of a text that are searched for a command."""
 _ADDRESS: Final = late(r"[A-Za-z][\w+.-]*://")
-_FILE_ADDRESS: Final = late(r"(?i:file):/")
+_FILE_ADDRESS: Final = late(r"(?i:file):(?://[^/?#]*)?+(/[^?#]*)")
 _CHANGES: Final = frozenset({"changes", "filechanges"})
 """Maps whose keys are paths."""
 
@@ -392,7 +392,7 @@ def _paths_in(key: str, value: str) -> Iterator[str]:
         if "*** Begin Patch" in value or "\n+++ " in value or value.startswith("+++ "):
             names = (match[1] or match[2] for match in _PATCHED.finditer(value))
             yield from (name for name in names if name != "/dev/null")
-    elif _FILE_ADDRESS.match(value):
-        yield unquote(urlsplit(value).path)
+    elif address := _FILE_ADDRESS.match(value):
+        yield unquote(address[1])
     elif key in PATH_KEYS and not _ADDRESS.match(value):
         yield value
