@@ -7,7 +7,7 @@ ends with that request.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -127,9 +127,10 @@ class Elicitations:
             case schema.ElicitationFormMode():
                 kind, options = "form", [_DECLINE, _DISMISS]
                 form = forms.fields(params.requested_schema)
-                details = [f"a form of {len(form):,} fields and their choices: too many to fill in"]
+                choices = sum(len(field.choices) for field in form)
+                details = [f"too large to fill in (fields: {len(form):,}, choices: {choices:,})"]
                 if forms.is_short(form):
-                    options, details = [_open(params), *options], _fields(params)
+                    options, details = [_open(form), *options], _fields(params, form)
             case schema.ElicitationUrlMode():
                 kind, details = "url", addresses.describe_address(params.url)
                 options = [_DECLINE, _DISMISS]
@@ -152,16 +153,16 @@ class Elicitations:
         )
 
 
-def _open(params: schema.ElicitationFormMode) -> Option:
-    if forms.fields(params.requested_schema):
+def _open(form: Sequence[forms.Field]) -> Option:
+    if form:
         return Option("open", wording.OPTION_FILL_IN, "allow_once")
     return Option("accept", "Accept", "allow_once")
 
 
-def _fields(params: schema.ElicitationFormMode) -> list[str]:
-    form = params.requested_schema
-    about = [text for text in (given(form.title), given(form.description)) if text]
-    asked = ((field.label, forms.describe_accepted(field)) for field in forms.fields(form))
+def _fields(params: schema.ElicitationFormMode, form: Sequence[forms.Field]) -> list[str]:
+    wanted = params.requested_schema
+    about = [text for text in (given(wanted.title), given(wanted.description)) if text]
+    asked = ((field.label, forms.describe_accepted(field)) for field in form)
     return [*about, *(f"{label}: {accepts}" if accepts else label for label, accepts in asked)]
 
 

@@ -213,7 +213,7 @@ class SplittingConnection(ClientConnection):
         super().__init__(*args, **options)
         self._splitter = FrameSplitter()
         self._unread_pongs = 0
-        """Number of bytes written by the library since the server had read all."""
+        """Number of bytes that the library has written since the write buffer was last empty."""
 
     def data_received(self, data: bytes) -> None:
         before = self.transport.get_write_buffer_size()
