@@ -268,7 +268,7 @@ class FormatChange(msgspec.Struct, frozen=True):
         """
         if not self.is_change:
             return buffer, buffer
-        return _with_ends(buffer or self.old, self.old), _with_ends(buffer or self.new, self.new)
+        return with_ends(buffer or self.old, self.old), with_ends(buffer or self.new, self.new)
 
 
 def format_change(
@@ -339,6 +339,6 @@ def _are_dos(data: bytes) -> bool | None:
     return pairs == ends
 
 
-def _with_ends(file_format: Format, ends: Format) -> Format:
+def with_ends(file_format: Format, ends: Format) -> Format:
     """Return the format with the line ends and the BOM of another."""
     return msgspec.structs.replace(file_format, dos=ends.dos, mac=ends.mac, bomb=ends.bomb)

@@ -34,6 +34,7 @@ from acp_nvim.files.bytes.file_format import (
     format_change,
     shows_cr,
     text_of,
+    with_ends,
 )
 from acp_nvim.files.checkpoints.snapshots import FileChange, Link
 from acp_nvim.files.checkpoints.store import Unstored
@@ -117,13 +118,15 @@ def both_texts(
     shown = known or (entry.live if entry else None)
     buffer = _buffer_format(live, reformat, shown) if live else None
     if live is not None and live.is_void and after is not None and reformat is not None:
-        buffer = fitting(live.format, after)
+        buffer = with_ends(fitting(live.format, after), reformat.new)
         reformat = reformat.in_encoding(buffer.encoding)
     old_format, new_format = reformat.applied_to(buffer) if reformat else (buffer, buffer)
     new = text_of(after, new_format)
     old = None if text_before is None else decode_as(text_before, old_format)
     if files.ledger.get(path) is None:
-        present = live.format if live else state.disk_format
+        # Neovim may have read the file into a clean buffer while it was empty.
+        is_buffers = live is not None and (live.is_modified or state.disk_format is None)
+        present = live.format if live is not None and is_buffers else state.disk_format
         files.tracked[path].apply(UserFormat(present if is_known or not old else old.format))
     before = known if is_known or old is None else old.text
     if before is not None and old_format is not None and old_format.dos and live is not None:

@@ -170,7 +170,7 @@ def test_line_ends_survive_a_reload_of_the_empty_file(editor: Editor, kind: str)
     (editor.home / "new").write_bytes(DOS.replace(b"line 4", b"FOUR"))
     host = editor.lua(HOST_PID)
     os.kill(host, signal.SIGSTOP)
-    editor.lua(RELOAD_BETWEEN, str(emptied.path), f"{editor.home}/new")
+    editor.lua(RELOAD_BETWEEN, str(emptied.path), f"{editor.home}/new", True)
     assert editor.lines(str(emptied.path))[3] == "FOUR\r"
     os.kill(host, signal.SIGCONT)
     editor.wait("vim.fn.getline(4) == 'FOUR'")
@@ -181,3 +181,27 @@ def test_line_ends_survive_a_reload_of_the_empty_file(editor: Editor, kind: str)
     editor.cmd("Acp reject all")
     wait_edits(editor)
     until(lambda: emptied.path.read_bytes() == DOS)
+
+
+@pytest.mark.parametrize("reads_again", [True, False])
+def test_a_reject_restores_line_ends_after_neovim_has_read_the_empty_file(
+    editor: Editor, reads_again: bool
+) -> None:
+    """The file has no pending edits, and its buffer the format of the empty file."""
+    emptied = EmptiedFile(editor, "git", DOS)
+    emptied.fill(DOS.replace(b"line 4", b"four"))
+    emptied.wait_counts(1, 1, 1)
+    editor.cmd("Acp reject all")
+    wait_edits(editor)
+    until(lambda: emptied.path.read_bytes() == DOS)
+    (editor.home / "new").write_bytes(DOS[:-2])
+    host = editor.lua(HOST_PID)
+    os.kill(host, signal.SIGSTOP)
+    editor.lua(RELOAD_BETWEEN, str(emptied.path), f"{editor.home}/new", reads_again)
+    assert editor.lua("return vim.bo.fileformat") == "unix"
+    os.kill(host, signal.SIGCONT)
+    emptied.wait_counts(1, 1, 1)
+    emptied.end_turn()
+    editor.cmd("Acp reject all")
+    wait_edits(editor)
+    until(lambda: emptied.path.read_bytes() == DOS, what=repr(emptied.path.read_bytes()))

@@ -1,5 +1,5 @@
-local path, new = ...
+local path, new, reads_again = ...
 vim.fn.writefile({}, path)
 vim.cmd('edit!')
 assert(vim.uv.fs_copyfile(new, path))
-vim.cmd('checktime')
+if reads_again then vim.cmd('checktime') end
