@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from acp_nvim.edits.text import Text
-from acp_nvim.protocol.uris import split_uri
 from acp_nvim.session.session import Session
 from acp_nvim.tools import files
 from acp_nvim.tools.asking.positions import to_column
@@ -90,8 +89,11 @@ def _find_symbol(content: str, symbol: str) -> int | None:
 
 
 def path_of(uri: str) -> str:
-    """Return the resolved path of a file URI, or any other URI unchanged."""
-    parts = split_uri(uri)
+    """Return the resolved path of a file URI, or any other URI unchanged.
+
+    Raise ValueError for an invalid one.
+    """
+    parts = urlsplit(uri)
     return os.path.realpath(unquote(parts.path)) if parts.scheme == "file" else uri
 
 
