@@ -17,23 +17,14 @@ from acp_nvim.session.questions import programs
 
 _Words: TypeAlias = tuple[str, ...]
 
-_HARMLESS: Final = frozenset({"false", "type", "wait", "which"})
-"""Builtins that set and evaluate nothing if they have no options."""
-_STARTERS: Final = frozenset(
-    {"nice", "gnice", "nohup", "gnohup", "timeout", "gtimeout", "stdbuf", "ionice"}
-)
-"""Wrappers that change neither the words nor the variables of the program that they start."""
-_BEFORE_PROGRAM: Final = late(
-    r"-[nkcv]|-n?[0-9]+|-[ioe][L0]|--foreground|--preserve-status"
-    r"|--(?:signal|kill-after|adjustment)=\w+|[0-9.]+[smhd]?"
-)
-"""Options of starters, and their numbers."""
-_UNSEEN: Final = late(
+# -- options of any program -----------------------------------------------------------------------
+
+_HIDING_OPTION: Final = late(
     r"--(?:file.*-f|pathspec-f|ev|exec|to-c|use-c|checkpoint-a|rs|upload-p|receive-p"
     r"|config-e|open-f|call|extcmd|preprocess|pre=)|-files0-from"
 )
 """Options that name a command, code, or a file with further names, even if abbreviated."""
-_UNSEEN_OF: Final[Mapping[str, re.Pattern[str]]] = {
+_HIDING_OPTIONS_OF: Final[Mapping[str, re.Pattern[str]]] = {
     "rsync": late(r"-[a-zA-Z]*e"),
     "zip": late(r"-[a-zA-Z]*@"),
     "curl": late(r"-[a-zA-Z]*K|--config"),
@@ -42,92 +33,32 @@ _UNSEEN_OF: Final[Mapping[str, re.Pattern[str]]] = {
     "ssh": late(r"-[a-zA-Z0-9]*[oF]"),
     "sort": late(r"--c"),
 }
-_NPM_CODE: Final = late(r"-[a-zA-Z]*c")
-_DIRECTORY: Final = late(r"-C|--directory\b")
-_NAMES_FROM_INPUT: Final = frozenset({"cpio", "pax", "ed", "ex", "vi", "vim", "nvim", "emacs"})
+"""Arguments of some programs with the same effect."""
+_DIRECTORY_OPTION: Final = late(r"-C|--directory\b")
+_HARMLESS: Final = frozenset({"false", "type", "wait", "which"})
+"""Builtins that set and evaluate nothing if they have no options."""
+_READING_INPUT: Final = frozenset({"cpio", "pax", "ed", "ex", "vi", "vim", "nvim", "emacs"})
 """Programs that read names or commands from their input."""
-_GIT_OPTIONS: Final = frozenset({"-P", "--no-pager", "--no-optional-locks", "--version", "--help"})
-_GIT_STARTS: Final = frozenset(
-    {"bisect", "difftool", "filter-branch", "hook", "mergetool", "submodule"}
-)
-"""Subcommands of git that start programs or set which ones it starts."""
-_GIT_UNSEEN: Final[Mapping[str, re.Pattern[str]]] = {
-    "clone": late(r"-[a-zA-Z]*c|--co"),
-    "grep": late(r"-[a-zA-Z]*O"),
-    "rebase": late(r"-[a-zA-Z]*x"),
-}
-_GIT_READS: Final = late(r"--get(?:-\w+)?|--list|-l")
-"""First options of `git config` with which it sets nothing."""
-_TAR: Final = late(r"-?[a-zA-Z]*[TIF]|--(?:files|info-s|new-v|rmt)")
-_CODE_WORDS: Final = (("eval",), ("repl",))
-_SHELL_OPTION: Final = late(r"-[enuvx]+|--(?:version|help)")
-_PYTHON_OPTION: Final = late(r"-[uBOISvVhEsqb]+|--(?:version|help)")
-_RUNTIME_OPTION: Final = late(
-    r"-[lwVh]|--(?:version|help|test|watch|no-[\w-]+|max-[\w-]+=\d+|enable-source-maps)"
-    r"|--(?:trace-(?:warnings|uncaught|deprecation)|experimental-(?:\w+-types|vm-modules))"
-)
-_OTHER_OPTION: Final = late(r"-[Vh]|--(?:version|help)")
-_WITHOUT_CODE: Final = frozenset({"--version", "--help", "-V", "--test"})
-"""Options with which a shell or an interpreter reads no code from its input."""
-_RUNTIMES: Final = frozenset({"bun", "deno", "node", "nodejs", "perl", "php", "ruby", "tsx"})
-_OTHERS: Final = frozenset(
-    {"elixir", "groovy", "ipython", "julia", "pypy", "raku", "R", "Rscript", "ts-node"}
-)
-"""Interpreters in addition to those of `programs`."""
-_RUNNERS: Final = frozenset(
-    {
-        *("bundle", "bunx", "conda", "docker", "hatch", "kubectl", "mise", "npm", "npx", "pdm"),
-        *("pipenv", "pipx", "pnpm", "podman", "poetry", "rye", "uv", "uvx", "yarn"),
-    }
-)
-"""Programs that start others in an environment (`uv run python x.py`)."""
-_STARTED: Final = programs.SHELLS | programs.INTERPRETERS | _RUNTIMES | _OTHERS | {"xargs"}
-"""Programs that are searched for in the words of runners."""
-_MAX_STARTED: Final = 3
-"""Maximum number of such words that are examined."""
-_AWK: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
-_AWK_UNSEEN: Final = late(
-    r"system|getline|(?<!\|)\|(?!\|)|@|ARGV|>>|>\s*[^\s\d=]|>\s*$|>\s*[\d.]+\s*[\w\"$(]|-f-"
-)
-_SED_OPTION: Final = late(r"-[nErsz]+|-i[\w.]*|-[nErsz]*e")
 
 
-def _until(mark: str) -> str:
-    """Return a pattern for the text up to a delimiter in a script of sed.
-
-    Some versions of sed skip a delimiter in brackets (`s/[/]/x/`), so none may be there.
-    """
-    bracketed = rf"[^\]\[\\{mark}]|\[:[a-z]+:\]|\\[\w.]"
-    return rf"(?:[^\[\\{mark}]|\\.|\[\^?\]?(?:{bracketed})*+\])*+{mark}"
-
-
-_SED_ADDRESS: Final = rf"(?:\d+|\$|/{_until('/')})"
-_REPLACED: Final = "|".join(mark + 2 * _until(mark) for mark in ("/", r"\|", "#"))
-_SED: Final = late(
-    rf"(?:\s*+(?:{_SED_ADDRESS}(?:,\+?{_SED_ADDRESS})?!?)?\s*+"
-    rf"(?:[dpq=]|[aic].*+|s(?:{_REPLACED})[gpI0-9]*)\s*+(?:;|$))+"
-)
-"""Script of sed that only prints, deletes, adds and replaces text."""
-
-
-def hides_action(words: tuple[str, ...]) -> bool:
+def hides_action(words: _Words) -> bool:
     """Return whether a command may use programs, code or files that its words do not show."""
-    words = _started(words)
-    if not words or any(_UNSEEN.match(word) for word in words[1:]):
+    words = _without_starters(words)
+    if not words or any(_HIDING_OPTION.match(word) for word in words[1:]):
         return True
-    if sum(_DIRECTORY.match(word) is not None for word in words) > 1:
+    if sum(_DIRECTORY_OPTION.match(word) is not None for word in words) > 1:
         return True  # the second one is relative to the first
     program, args = _program(words[0]), words[1:]
-    unseen = _UNSEEN_OF.get(program.removeprefix("g"), _UNSEEN_OF.get(program))
-    if unseen is not None and any(unseen.match(arg) for arg in args):
+    hiding = _HIDING_OPTIONS_OF.get(program.removeprefix("g"), _HIDING_OPTIONS_OF.get(program))
+    if hiding is not None and any(hiding.match(arg) for arg in args):
         return True
-    if program in _RUNNERS and _is_started_hidden(args):
+    if program in _RUNNERS and _runner_hides(args):
         return True
     if program in _CHECKS:
         return _CHECKS[program](args)
     if program in _HARMLESS:
         return any(arg.startswith("-") for arg in args)
-    return program in _NAMES_FROM_INPUT or not programs.runs_only_itself(words)
+    return program in _READING_INPUT or not programs.runs_only_itself(words)
 
 
 def _program(word: str) -> str:
@@ -137,13 +68,36 @@ def _program(word: str) -> str:
     return bare if bare in _CHECKS else name
 
 
-def _is_started_hidden(args: _Words) -> bool:
-    """Return whether a runner starts a shell, an interpreter or `xargs` that hides its action."""
-    started = [at for at, arg in enumerate(args) if _program(arg) in _STARTED]
-    return len(started) > _MAX_STARTED or any(hides_action(args[at:]) for at in started)
+# -- programs that start another program ----------------------------------------------------------
+
+_STARTERS: Final = frozenset(
+    {"nice", "gnice", "nohup", "gnohup", "timeout", "gtimeout", "stdbuf", "ionice"}
+)
+"""Wrappers that change neither the words nor the variables of the program that they start."""
+_STARTER_ARGUMENT: Final = late(
+    r"-[nkcv]|-n?[0-9]+|-[ioe][L0]|--foreground|--preserve-status"
+    r"|--(?:signal|kill-after|adjustment)=\w+|[0-9.]+[smhd]?"
+)
+"""Option or number of a starter, before the program."""
+_RUNNERS: Final = frozenset(
+    {
+        *("bundle", "bunx", "conda", "docker", "hatch", "kubectl", "mise", "npm", "npx", "pdm"),
+        *("pipenv", "pipx", "pnpm", "podman", "poetry", "rye", "uv", "uvx", "yarn"),
+    }
+)
+"""Programs that start others in an environment (`uv run python x.py`)."""
+_RUNTIMES: Final = frozenset({"bun", "deno", "node", "nodejs", "perl", "php", "ruby", "tsx"})
+_OTHER_INTERPRETERS: Final = frozenset(
+    {"elixir", "groovy", "ipython", "julia", "pypy", "raku", "R", "Rscript", "ts-node"}
+)
+"""Interpreters in addition to those of `programs`."""
+_RUN: Final = programs.SHELLS | programs.INTERPRETERS | _RUNTIMES | _OTHER_INTERPRETERS | {"xargs"}
+"""Programs that are searched for in the words of runners."""
+_MAX_RUN: Final = 3
+"""Maximum number of such words that are examined."""
 
 
-def _started(words: _Words) -> _Words:
+def _without_starters(words: _Words) -> _Words:
     """Return a command without the starters before its program (`timeout 60 make`).
 
     Return no words if the program is uncertain.
@@ -151,27 +105,53 @@ def _started(words: _Words) -> _Words:
     at = 0
     while at < len(words) and programs.program_name(words[at]) in _STARTERS:
         at += 1
-        while at < len(words) and _BEFORE_PROGRAM.fullmatch(words[at]):
+        while at < len(words) and _STARTER_ARGUMENT.fullmatch(words[at]):
             at += 1
-    return words[at:] if words[at : at + 1] and not words[at].startswith("-") else ()
+    is_certain = at < len(words) and not words[at].startswith("-")
+    return words[at:] if is_certain else ()
 
 
-def _shell_hides(args: _Words, known: re.Pattern[str] = _SHELL_OPTION) -> bool:
-    """Return whether the code comes from an option or from the input, not from a file."""
+def _runner_hides(args: _Words) -> bool:
+    """Return whether a runner starts a shell, an interpreter or `xargs` that hides its action."""
+    places = [at for at, arg in enumerate(args) if _program(arg) in _RUN]
+    return len(places) > _MAX_RUN or any(hides_action(args[at:]) for at in places)
+
+
+# -- shells and interpreters ----------------------------------------------------------------------
+
+_CODE_WORDS: Final = (("eval",), ("repl",))
+"""First arguments after which code follows or is read."""
+_SHELL_OPTION: Final = late(r"-[enuvx]+|--(?:version|help)")
+_PYTHON_OPTION: Final = late(r"-[uBOISvVhEsqb]+|--(?:version|help)")
+_RUNTIME_OPTION: Final = late(
+    r"-[lwVh]|--(?:version|help|test|watch|no-[\w-]+|max-[\w-]+=\d+|enable-source-maps)"
+    r"|--(?:trace-(?:warnings|uncaught|deprecation)|experimental-(?:\w+-types|vm-modules))"
+)
+_INTERPRETER_OPTION: Final = late(r"-[Vh]|--(?:version|help)")
+_WITHOUT_CODE: Final = frozenset({"--version", "--help", "-V", "--test"})
+"""Options with which a shell or an interpreter reads no code from its input."""
+
+
+def _shell_hides(args: _Words, harmless: re.Pattern[str] = _SHELL_OPTION) -> bool:
+    """Return whether the code comes from an option or from the input, not from a file.
+
+    The options before the file must be `harmless`.
+    """
     at = next((at for at, arg in enumerate(args) if arg[:1] not in ("-", "+")), len(args))
-    options = args[:at]
-    has_code = bool(args[at:]) or not _WITHOUT_CODE.isdisjoint(options)
-    return not has_code or not all(known.fullmatch(option) for option in options)
+    options, has_file = args[:at], at < len(args)
+    reads_input = not has_file and _WITHOUT_CODE.isdisjoint(options)
+    return reads_input or not all(harmless.fullmatch(option) for option in options)
 
 
-def _interpreter_hides(args: _Words, known: re.Pattern[str] = _OTHER_OPTION) -> bool:
-    return args[:1] in _CODE_WORDS or "-" in args or _shell_hides(args, known)
+def _interpreter_hides(args: _Words, harmless: re.Pattern[str] = _INTERPRETER_OPTION) -> bool:
+    return args[:1] in _CODE_WORDS or "-" in args or _shell_hides(args, harmless)
 
 
 def _python_hides(args: _Words) -> bool:
     """Return whether the code is hidden. A module (`-m pytest`) is like a script in a file."""
     at = args.index("-m") if "-m" in args else len(args)
-    if args[at + 1 : at + 2] and all(_PYTHON_OPTION.fullmatch(option) for option in args[:at]):
+    has_module = at + 1 < len(args)
+    if has_module and all(_PYTHON_OPTION.fullmatch(option) for option in args[:at]):
         return False
     return _interpreter_hides(args, _PYTHON_OPTION)
 
@@ -182,13 +162,11 @@ def _runtime_hides(args: _Words) -> bool:
 
 
 def _command_hides(args: _Words) -> bool:
+    """Return whether the builtin `command` does more than describe a program."""
     return args[:1] not in (("-v",), ("-V",))
 
 
-def _tar_hides(args: _Words) -> bool:
-    """Return whether options, or the first word, which may have no `-`, hide the files."""
-    options = [*args[:1], *(arg for arg in args if arg.startswith("-"))]
-    return any(_TAR.match(option) for option in options)
+_NPM_CODE: Final = late(r"-[a-zA-Z]*c")
 
 
 def _npm_hides(args: _Words) -> bool:
@@ -196,20 +174,95 @@ def _npm_hides(args: _Words) -> bool:
 
 
 def _npx_hides(args: _Words) -> bool:
-    """Return whether an option of npx itself, before the program and its arguments, is code."""
-    words = (
-        at
-        for at, (before, arg) in enumerate(pairwise(("", *args)))
-        if not before.startswith("-") and not arg.startswith("-")
+    """Return whether an option of npx itself, before the program and its arguments, is code.
+
+    The program is the first word that is neither an option nor the word after one.
+    """
+    at = next(
+        (
+            at
+            for at, (before, arg) in enumerate(pairwise(("", *args)))
+            if not before.startswith("-") and not arg.startswith("-")
+        ),
+        len(args),
     )
-    return _npm_hides(args[: next(words, len(args))])
+    return _npm_hides(args[:at])
+
+
+# -- tar, awk, git --------------------------------------------------------------------------------
+
+_TAR_HIDING: Final = late(r"-?[a-zA-Z]*[TIF]|--(?:files|info-s|new-v|rmt)")
+_AWK: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
+_AWK_HIDING: Final = late(
+    r"system|getline|(?<!\|)\|(?!\|)|@|ARGV|>>|>\s*[^\s\d=]|>\s*$|>\s*[\d.]+\s*[\w\"$(]|-f-"
+)
+_GIT_OPTIONS: Final = frozenset({"-P", "--no-pager", "--no-optional-locks", "--version", "--help"})
+"""Options before the subcommand that hide nothing."""
+_GIT_STARTERS: Final = frozenset(
+    {"bisect", "difftool", "filter-branch", "hook", "mergetool", "submodule"}
+)
+"""Subcommands of git that start programs or set which ones it starts."""
+_GIT_HIDING: Final[Mapping[str, re.Pattern[str]]] = {
+    "clone": late(r"-[a-zA-Z]*c|--co"),
+    "grep": late(r"-[a-zA-Z]*O"),
+    "rebase": late(r"-[a-zA-Z]*x"),
+}
+_GIT_CONFIG_READS: Final = late(r"--get(?:-\w+)?|--list|-l")
+"""First options of `git config` with which it sets nothing."""
+
+
+def _tar_hides(args: _Words) -> bool:
+    """Return whether options, or the first word, which may have no `-`, hide the files."""
+    options = [*args[:1], *(arg for arg in args if arg.startswith("-"))]
+    return any(_TAR_HIDING.match(option) for option in options)
 
 
 def _awk_hides(args: _Words) -> bool:
-    return "-" in args or any(_AWK_UNSEEN.search(arg) for arg in args)
+    return "-" in args or any(_AWK_HIDING.search(arg) for arg in args)
+
+
+def _git_hides(args: _Words) -> bool:
+    at = 0
+    while at < len(args) and args[at].startswith("-"):
+        if args[at] != "-C" and args[at] not in _GIT_OPTIONS:
+            return True
+        at += 2 if args[at] == "-C" else 1
+    subcommand, rest = args[at] if at < len(args) else "", args[at + 1 :]
+    if subcommand == "config":
+        return not (rest and _GIT_CONFIG_READS.fullmatch(rest[0]))
+    hiding = _GIT_HIDING.get(subcommand)
+    return subcommand in _GIT_STARTERS or (hiding is not None and any(map(hiding.match, rest)))
+
+
+# -- sed ------------------------------------------------------------------------------------------
+
+
+def _sed_text(delimiter: str) -> str:
+    """Return a pattern for the text up to a delimiter in a script of sed.
+
+    Some versions of sed skip a delimiter in brackets (`s/[/]/x/`), so brackets must not contain it.
+    """
+    in_brackets = rf"[^\]\[\\{delimiter}]|\[:[a-z]+:\]|\\[\w.]"
+    brackets = rf"\[\^?\]?(?:{in_brackets})*+\]"
+    return rf"(?:[^\[\\{delimiter}]|\\.|{brackets})*+{delimiter}"
+
+
+_SED_ADDRESS: Final = rf"(?:\d+|\$|/{_sed_text('/')})"
+_SED_ADDRESSES: Final = rf"{_SED_ADDRESS}(?:,\+?{_SED_ADDRESS})?!?"
+_SED_REPLACE: Final = "|".join(
+    delimiter + 2 * _sed_text(delimiter) for delimiter in ("/", r"\|", "#")
+)
+_SED_COMMAND: Final = rf"(?:[dpq=]|[aic].*+|s(?:{_SED_REPLACE})[gpI0-9]*)"
+_SED_SCRIPT: Final = late(rf"(?:\s*+(?:{_SED_ADDRESSES})?\s*+{_SED_COMMAND}\s*+(?:;|$))+")
+"""Script of sed that only prints, deletes, adds and replaces text."""
+_SED_OPTION: Final = late(r"-[nErsz]+|-i[\w.]*|-[nErsz]*e")
 
 
 def _sed_hides(args: _Words) -> bool:
+    """Return whether an option or a script may do more than edit text.
+
+    Scripts follow options that end in `e`. Without these, the first other argument is the script.
+    """
     options = [arg for arg in args if arg.startswith("-")]
     scripts = [
         script
@@ -219,25 +272,14 @@ def _sed_hides(args: _Words) -> bool:
     scripts = scripts or [arg for arg in args if arg and not arg.startswith("-")][:1]
     return not (
         all(_SED_OPTION.fullmatch(option) for option in options)
-        and all(_SED.fullmatch(script) for script in scripts)
+        and all(_SED_SCRIPT.fullmatch(script) for script in scripts)
     )
 
 
-def _git_hides(args: _Words) -> bool:
-    at = 0
-    while at < len(args) and args[at].startswith("-"):
-        if args[at] != "-C" and args[at] not in _GIT_OPTIONS:
-            return True
-        at += 2 if args[at] == "-C" else 1
-    verb, rest = args[at] if at < len(args) else "", args[at + 1 :]
-    if verb == "config":
-        return not any(_GIT_READS.fullmatch(arg) for arg in rest[:1])
-    unseen = _GIT_UNSEEN.get(verb)
-    return verb in _GIT_STARTS or (unseen is not None and any(map(unseen.match, rest)))
-
-
 _CHECKS: Final[Mapping[str, Callable[[_Words], bool]]] = {
-    **dict.fromkeys((programs.INTERPRETERS | _OTHERS) - _NAMES_FROM_INPUT, _interpreter_hides),
+    **dict.fromkeys(
+        (programs.INTERPRETERS | _OTHER_INTERPRETERS) - _READING_INPUT, _interpreter_hides
+    ),
     **dict.fromkeys(("python", "python2", "python3", "pypy"), _python_hides),
     **dict.fromkeys(_RUNTIMES, _runtime_hides),
     **dict.fromkeys(programs.SHELLS, _shell_hides),
@@ -250,3 +292,4 @@ _CHECKS: Final[Mapping[str, Callable[[_Words], bool]]] = {
     "command": _command_hides,
     "pwsh": _interpreter_hides,
 }
+"""Functions that return whether the arguments of a program hide its action."""
