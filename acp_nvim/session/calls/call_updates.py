@@ -30,42 +30,43 @@ def upsert_all(
 ) -> list[str]:
     """Apply a run of messages and show their calls. Return the ids of unknown calls.
 
-    After an error, the calls so far are shown, and the other messages are left in the iterator.
+    After an error, the calls so far are shown, and the other messages are left in the iterator. A
+    run may be long, so the attributes that each message needs are looked up once.
     """
-    known, entries = session.tool_calls.by_id, session.entries
+    by_id, entries = session.tool_calls.by_id, session.entries
     dirty, unsaved = session.transcript.dirty, session.transcript.unsaved
     begins_new, turn = session.tool_calls.begins_new, session.root.turn
-    numbers, mark = session.changes.calls, session.transcript.written
-    statuses: list[str] | None = None
+    changed_calls, mark = session.changes.calls, session.transcript.written
+    event: list[str] | None = None  # the last event, if it has statuses and no other followed
     plain: dict[ToolCall, None] = {}
     unknown: list[str] = []
     last: ToolCall | None = None
-    before: Sequence[schema.ToolCallLocation]
+    reported_locations: Sequence[schema.ToolCallLocation]
     try:
         for update in updates:
-            call = known.get(update.tool_call_id)
+            call = by_id.get(update.tool_call_id)
+            if call is None and update.__class__ is schema.ToolCallUpdate:
+                unknown.append(update.tool_call_id)
             if call is None or (
                 call.status in FINISHED
                 and begins_new(call, update, turn)
                 and entries[call].open_question is None
             ):
-                if call is None and update.__class__ is schema.ToolCallUpdate:
-                    unknown.append(update.tool_call_id)
                 entry = _add(session, update, is_question=is_question)
-                call, before = entry.call, ()
+                call, reported_locations = entry.call, ()
             else:
                 entry = entries[call]
                 dirty[entry] = unsaved[entry] = None
-                before = () if call.status in FINISHED else call.locations
+                reported_locations = () if call.status in FINISHED else call.locations
                 _merge(session, entry, update)
-            numbers.setdefault(call.index, mark)
+            changed_calls.setdefault(call.index, mark)
             if entry.reported != call.status:
-                statuses = _report_status(session, entry, statuses, mark)
+                event = _report_status(session, entry, event, mark)
             if is_plain(call) and not update.meta and not entry.terminals:
                 plain[call] = None
             else:
-                _apply_terminals_and_files(session, entry, update, before)
-                statuses = None
+                _apply_terminals_and_files(session, entry, update, reported_locations)
+                event = None
             last = call
     finally:
         if last is not None:
@@ -83,18 +84,18 @@ def _add(session: Session, update: CallUpdate, *, is_question: bool) -> ToolEntr
 
 
 def _report_status(
-    session: Session, entry: ToolEntry, statuses: list[str] | None, mark: int
+    session: Session, entry: ToolEntry, event: list[str] | None, mark: int
 ) -> list[str] | None:
-    """Add a changed status to the event ``statuses``, or to a new one at ``mark``. Return it."""
+    """Add a changed status to the event, or to a new one at ``mark``. Return the event."""
     call = entry.call
     entry.reported = call.status
     call.record_end(session.root.turn)
     if session.is_silent:
-        return statuses
-    if statuses is None:
-        statuses = session.changes.statuses(session.n, mark)
-    statuses += (call.id, call.status)
-    return statuses
+        return event
+    if event is None:
+        event = session.changes.statuses(session.n, mark)
+    event += (call.id, call.status)
+    return event
 
 
 def append_content(session: Session, update: updates.CallContent) -> None:
@@ -134,19 +135,19 @@ def _apply_terminals_and_files(
     session: Session,
     entry: ToolEntry,
     update: CallUpdate,
-    before: Sequence[schema.ToolCallLocation],
+    reported: Sequence[schema.ToolCallLocation],
 ) -> None:
     """Apply the terminals and files of a message.
 
-    Locations are reported in the agent's order, each once while the call runs. The last one is
-    followed.
+    Report locations in the agent's order, except those `reported` already. A window that follows
+    the agent goes to the last one.
     """
     call = entry.call
     session.terminals.apply(entry, update)
     if entry.terminals and call.is_finished:
         session.terminals.close(entry)
     for at in (update.locations or ())[: lists.ITEMS]:
-        if at not in before[: lists.ITEMS]:
+        if at not in reported[: lists.ITEMS]:
             session.event("AcpLocation", path=at.path, line=at.line or None)
     session.observer.on_tool_call(session, call)
 

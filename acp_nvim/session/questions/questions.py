@@ -126,14 +126,15 @@ def output_of(raw_output: Any) -> str:
 
 
 def _text_of(item: Any, headed: bool) -> str:
-    """Return the text of a list item: a content block, a wrapped one, or one of several results.
+    """Return the text of a list item: a content block, an object with one, or a search result.
 
-    If `headed`, a result has its query above it.
+    With `headed`, the query of a result precedes its text.
     """
-    block = item.get("content", item) if isinstance(item, dict) else item
+    if not isinstance(item, dict):
+        return output_of(item)
+    block = item.get("content", item)
     text = block.get("text") if isinstance(block, dict) else block
     if isinstance(text, str):
         return text
-    output = output_of(item)
-    query = item.get("query") if isinstance(item, dict) else None
+    output, query = output_of(item), item.get("query")
     return f"{query}:\n{output}" if headed and output and isinstance(query, str) else output

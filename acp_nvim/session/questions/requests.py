@@ -36,36 +36,38 @@ PATH_KEYS: Final = frozenset(
 )
 """Keys that contain file names. Keys are compared without case, `_` and `-`."""
 
-_LINES: Final = frozenset({"command", "cmd", "commandline", "cmdline", "shellcommand"})
-_PROGRAMS: Final = frozenset({*_LINES, "program", "executable", "exe", "binary"})
-_SEVERAL: Final = frozenset({"commands", "cmds", "script", "scripts", "shellcommands"})
-_ARGS: Final = ("args", "arguments")
-_SHELL_TEXT: Final = frozenset({"code", "source", "text", "content"})
+_LINE_KEYS: Final = frozenset({"command", "cmd", "commandline", "cmdline", "shellcommand"})
+_PROGRAM_KEYS: Final = frozenset({*_LINE_KEYS, "program", "executable", "exe", "binary"})
+_LIST_KEYS: Final = frozenset({"commands", "cmds", "script", "scripts", "shellcommands"})
+_ARGUMENT_KEYS: Final = ("args", "arguments")
+_TEXT_KEYS: Final = frozenset({"code", "source", "text", "content"})
 _LANGUAGES: Final = frozenset({*SHELLS, "shell", "console", "shellscript", "terminal"})
-_DIRECTORIES: Final = ("cwd", "workdir", "workingdirectory", "currentdirectory")
-_VARIABLES: Final = ("env", "environment", "envvars", "environmentvariables")
-_COMMAND_KEYS: Final = _PROGRAMS | _SEVERAL | {"argv", "args", "arguments", "language", "lang"}
-_BESIDE: Final = frozenset({*_DIRECTORIES, *_VARIABLES})
+_DIRECTORY_KEYS: Final = ("cwd", "workdir", "workingdirectory", "currentdirectory")
+_VARIABLE_KEYS: Final = ("env", "environment", "envvars", "environmentvariables")
+_COMMAND_KEYS: Final = (
+    _PROGRAM_KEYS | _LIST_KEYS | {"argv", "args", "arguments", "language", "lang"}
+)
+_CONTEXT_KEYS: Final = frozenset({*_DIRECTORY_KEYS, *_VARIABLE_KEYS})
 _LONGEST_KEY: Final = 40
 _REPEATING_KEYS: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
 """Keys of the agent's own parsing of the `command` beside it, which it does not run."""
 _OUTPUT_KEYS: Final = frozenset({"toolresponse", "terminaloutput", "terminalexit", "terminalinfo"})
-_FOLDERS: Final = frozenset(
+_PROGRAM_DIRECTORIES: Final = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"}
 )
 _FENCED: Final = late(r"^(`{3,}|~{3,})[ \t]*(\w+)[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
-_PATCHED: Final = late(
+_PATCHED_FILE: Final = late(
     r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |rename (?:from|to) )(.+?)\r?$"
     r"|^(?:---|\+\+\+) (?:[ab]/)?([^\t\r\n]+)",
     re.MULTILINE,
 )
 
 
-_PROSE: Final = 65_536
+_MAX_SEARCHED: Final = 65_536
 """Maximum number of characters of a text that are searched for a command."""
 _ADDRESS: Final = late(r"[A-Za-z][\w+.-]*://")
 _FILE_ADDRESS: Final = late(r"(?i:file):(?://[^/?#]*)?+(/[^?#]*)")
-_CHANGES: Final = frozenset({"changes", "filechanges"})
+_CHANGE_KEYS: Final = frozenset({"changes", "filechanges"})
 """Maps whose keys are paths."""
 
 
@@ -144,8 +146,8 @@ def _distinct_commands(parts: _Parts) -> tuple[Command, ...]:
 
 
 def _all_commands(call: ToolCall) -> Iterator[Command]:
-    for items, beside in _maps(call):
-        yield from _commands_of_map(items, beside, executes=call.kind == "execute")
+    for items, context in _maps(call):
+        yield from _commands_of_map(items, context, executes=call.kind == "execute")
     for at, item in enumerate(call.content):
         yield from _shell_text(item, f"content[{at}]")
 
@@ -171,7 +173,9 @@ def editor_command(text: str) -> Command:
 def is_shell(program: str) -> bool:
     """Return whether this names a shell of the system: `bash`, `/bin/bash`, but not `/tmp/bash`."""
     path = PurePosixPath(program)
-    return path.name in SHELLS and (path.name == program or str(path.parent) in _FOLDERS)
+    return path.name in SHELLS and (
+        path.name == program or str(path.parent) in _PROGRAM_DIRECTORIES
+    )
 
 
 def paths(call: ToolCall) -> list[str]:
@@ -228,16 +232,19 @@ def is_without_content(call: ToolCall) -> bool:
 
 
 def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
-    """Yield the entries of every map in `rawInput` and `_meta`, outer maps before inner ones."""
-    waiting: list[tuple[Any, str, _Context]] = [
+    """Yield every map that may have commands in `rawInput` and `_meta`: its entries and context.
+
+    Outer maps come before inner ones, which have the same context unless they change it.
+    """
+    stack: list[tuple[Any, str, _Context]] = [
         (raw, place, _Context()) for raw, place in reversed(_unknown_content(call))
     ]
-    waiting += [(call.meta, "_meta", _Context()), (call.raw_input, "rawInput", _Context())]
-    while waiting:
-        value, place, beside = waiting.pop()
+    stack += [(call.meta, "_meta", _Context()), (call.raw_input, "rawInput", _Context())]
+    while stack:
+        value, place, context = stack.pop()
         if isinstance(value, list):
             inner = [
-                (item, f"{place}[{at}]", beside)
+                (item, f"{place}[{at}]")
                 for at, item in enumerate(value)
                 if isinstance(item, list | dict)
             ]
@@ -246,19 +253,23 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
                 _Item(_normalize_key(key), f"{place}.{key}", item) for key, item in value.items()
             ]
             keys = {item.key for item in items}
-            if not keys.isdisjoint(_BESIDE):
-                beside = _Context(_directory(items) or beside.cwd, beside.env + _variables(items))
+            if not keys.isdisjoint(_CONTEXT_KEYS):
+                context = _Context(
+                    _directory(items) or context.cwd, context.env + _variables(items)
+                )
             if not keys.isdisjoint(_COMMAND_KEYS):
-                yield items, beside
-            twice = _OUTPUT_KEYS if keys.isdisjoint(_LINES) else _OUTPUT_KEYS | _REPEATING_KEYS
+                yield items, context
+            skipped = _OUTPUT_KEYS
+            if not keys.isdisjoint(_LINE_KEYS):
+                skipped |= _REPEATING_KEYS
             inner = [
-                (item.value, item.found, beside)
+                (item.value, item.found)
                 for item in items
-                if isinstance(item.value, list | dict) and item.key not in twice
+                if isinstance(item.value, list | dict) and item.key not in skipped
             ]
         else:
             continue
-        waiting += reversed(inner)
+        stack += [(value, place, context) for value, place in reversed(inner)]
 
 
 def _unknown_content(call: ToolCall) -> list[tuple[Any, str]]:
@@ -280,33 +291,35 @@ def _fold_key(key: str) -> str:
 
 
 def _commands_of_map(
-    items: Sequence[_Item], beside: _Context, *, executes: bool
+    items: Sequence[_Item], context: _Context, *, executes: bool
 ) -> Iterator[Command]:
     """Yield the commands under the keys of one map. A key may occur in two spellings."""
-    args = next((item.value for item in items if item.key in _ARGS), None)
-    programs = any(item.key in _PROGRAMS for item in items)
-    shell = any(item.key in ("language", "lang") and _is_language(item.value) for item in items)
+    args = next((item.value for item in items if item.key in _ARGUMENT_KEYS), None)
+    has_program = any(item.key in _PROGRAM_KEYS for item in items)
+    is_shell_text = any(
+        item.key in ("language", "lang") and _is_language(item.value) for item in items
+    )
     for key, place, value in items:
-        if key in _LINES or (key in _PROGRAMS and (args is not None or executes)):
-            yield from _commands_of_item(value, args, place, beside)
-        elif key in _SEVERAL:
-            yield from _commands_of_value(value, place, beside)
+        if key in _LINE_KEYS or (key in _PROGRAM_KEYS and (args is not None or executes)):
+            yield from _commands_of_item(value, args, place, context)
+        elif key in _LIST_KEYS:
+            yield from _commands_of_value(value, place, context)
         elif (
             key == "argv"
-            or (key in _ARGS and executes and not programs)
-            or (key in _SHELL_TEXT and shell)
+            or (key in _ARGUMENT_KEYS and executes and not has_program)
+            or (key in _TEXT_KEYS and is_shell_text)
         ):
-            yield from _commands_of_item(value, None, place, beside)
+            yield from _commands_of_item(value, None, place, context)
 
 
-def _commands_of_value(value: Any, source: str, beside: _Context) -> Iterator[Command]:
+def _commands_of_value(value: Any, source: str, context: _Context) -> Iterator[Command]:
     """Yield the commands of a list, of a map from names to commands, or of a script."""
     items = list(value.values()) if isinstance(value, Mapping) else value
     for item in items if isinstance(items, list) else [items]:
-        yield from _commands_of_item(item, None, source, beside)
+        yield from _commands_of_item(item, None, source, context)
 
 
-def _commands_of_item(value: Any, args: Any, source: str, beside: _Context) -> Iterator[Command]:
+def _commands_of_item(value: Any, args: Any, source: str, context: _Context) -> Iterator[Command]:
     """Yield a command given as a line or as words, with its separate arguments.
 
     A list of lists contains several commands.
@@ -316,15 +329,15 @@ def _commands_of_item(value: Any, args: Any, source: str, beside: _Context) -> I
         several = any(isinstance(word, list) for word in value)
         for words in value if several else [value]:
             if words and isinstance(words, list) and not isinstance(words[0], Mapping):
-                yield command([*(_word_text(word) for word in words), *apart], source, *beside)
+                yield command([*(_word_text(word) for word in words), *apart], source, *context)
             elif isinstance(words, str) and words.strip():
-                yield Command(words, None, source, *beside)
+                yield Command(words, None, source, *context)
     elif isinstance(value, str) and value.strip():
         if apart:
-            yield command([value, *apart], source, *beside)
+            yield command([value, *apart], source, *context)
         else:
             after = f" {args}" if isinstance(args, str) and args else ""
-            yield Command(value + after, None, source, *beside)
+            yield Command(value + after, None, source, *context)
 
 
 def _word_text(word: Any) -> str:
@@ -337,14 +350,14 @@ def _is_language(value: Any) -> bool:
 
 
 def _directory(items: Sequence[_Item]) -> str | None:
-    given = (item.value for item in items if item.key in _DIRECTORIES)
+    given = (item.value for item in items if item.key in _DIRECTORY_KEYS)
     return next((value for value in given if isinstance(value, str) and value), None)
 
 
 def _variables(items: Sequence[_Item]) -> Variables:
     """Return variables beside a command: a map, a list of names and values, or of `NAME=value`."""
     pairs: list[tuple[str, str]] = []
-    for given in (item.value for item in items if item.key in _VARIABLES):
+    for given in (item.value for item in items if item.key in _VARIABLE_KEYS):
         if isinstance(given, Mapping):
             pairs += [(str(name), _word_text(value)) for name, value in given.items()]
             continue
@@ -362,7 +375,7 @@ def _shell_text(item: Any, source: str) -> Iterator[Command]:
     block = item.content if isinstance(item, schema.Content) else None
     if not isinstance(block, schema.TextContent):
         return
-    for fence in _FENCED.finditer(block.text[:_PROSE]):
+    for fence in _FENCED.finditer(block.text[:_MAX_SEARCHED]):
         if fence[2].lower() in _LANGUAGES and fence[3].strip():
             yield Command(fence[3].rstrip("\n"), None, source)
 
@@ -378,7 +391,7 @@ def files_of_input(raw: Any) -> Iterator[str]:
         if isinstance(value, str):
             yield from _paths_in(key, value)
         elif isinstance(value, Mapping):
-            if key in _CHANGES:
+            if key in _CHANGE_KEYS:
                 yield from (str(name) for name in value)
             waiting += [
                 (_normalize_key(name), item) for name, item in reversed(list(value.items()))
@@ -390,7 +403,7 @@ def files_of_input(raw: Any) -> Iterator[str]:
 def _paths_in(key: str, value: str) -> Iterator[str]:
     if "\n" in value and not (key.endswith("path") and "/" in value.partition("\n")[0]):
         if "*** Begin Patch" in value or "\n+++ " in value or value.startswith("+++ "):
-            names = (match[1] or match[2] for match in _PATCHED.finditer(value))
+            names = (match[1] or match[2] for match in _PATCHED_FILE.finditer(value))
             yield from (name for name in names if name != "/dev/null")
     elif address := _FILE_ADDRESS.match(value):
         yield unquote(address[1])
