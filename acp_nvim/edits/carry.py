@@ -66,12 +66,15 @@ def split_parked(parked: Pending, now: Text | None) -> tuple[Pending | None, Pen
 
 
 def combine(entry: Pending, other: Pending) -> Pending:
-    """Combine two entries of a file with the same live text."""
+    """Combine two entries of a file with the same live text: the hunks of both are pending.
+
+    If the agents created or deleted the file, one entry is the whole file and includes the other.
+    """
     writers = entry.writers | other.writers
     if entry.base is None or other.base is None or entry.live is None:
-        complete = entry if entry.base is None or entry.live is None else other
-        return msgspec.structs.replace(complete, writers=writers)
-    merged = merge(entry.live, entry.base, other.base)
+        whole_file = entry if entry.base is None or entry.live is None else other
+        return msgspec.structs.replace(whole_file, writers=writers)
+    merged = merge(entry.live, entry.base, other.base)  # each base reverts hunks of the live text
     base = merged.text if isinstance(merged, Merged) else other.base
     return msgspec.structs.replace(
         other,

@@ -78,7 +78,7 @@ class NotLoaded(msgspec.Struct, frozen=True):
     reason: str = ""
     """Why it could not be loaded; empty if that was not tried."""
     is_name_taken: bool = False
-    """Whether a buffer that holds no file has this name, or the path leads elsewhere now.
+    """Whether a buffer without a file has this name, or the path now means another file.
 
     The file must not be written then.
     """
@@ -87,9 +87,9 @@ class NotLoaded(msgspec.Struct, frozen=True):
 
 
 class BufferEdit(msgspec.Struct, frozen=True):
-    """A change of a watched buffer, or the need to read it again.
+    """Change of a watched buffer, or a request to read it again.
 
-    The rows from ``first`` to before ``last`` (0-based) are ``lines`` now.
+    ``lines`` replace rows [first, last), 0-based.
     """
 
     path: str

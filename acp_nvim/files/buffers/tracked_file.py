@@ -1,6 +1,6 @@
 """State of one file that agents and the user share, and its locks.
 
-`FileState` is the known state of the file on disk, `BufferState` that of its buffer. Both are
+`FileState` is the known state of the file on disk, `BufferState` the state of its buffer. Both are
 values: only `file_after` and the functions of `buffer_state` make new ones. `TrackedFile` has the
 current values of one path.
 
@@ -214,7 +214,7 @@ class AgentFormat(msgspec.Struct, frozen=True):
 
 
 class Removed(msgspec.Struct, frozen=True):
-    """Deletion of the file, with its rights (None: those of a new file)."""
+    """Deletion of the file, with its rights (None: a new file's default rights)."""
 
     rights: Rights | None
 

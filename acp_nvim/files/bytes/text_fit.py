@@ -25,8 +25,8 @@ def excerpt(text: Text, line: int | None, limit: int | None) -> str:
 def fit_text(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
     """Convert an agent's text to the form of the buffer: without BOM and without CRs of line ends.
 
-    If some lines of the file contain a CR as text, those of the agent are text too, unless all of
-    its lines end in one.
+    If some lines of the file contain a CR as text, CRs in the agent's text are text too, unless all
+    of its lines end in one.
     """
     lines = agents.lines
     if bomb and lines[0].startswith("\ufeff"):

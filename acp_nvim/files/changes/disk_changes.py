@@ -305,14 +305,14 @@ class DiskChanges:
     async def _record_unreviewed(self, changes: Sequence[Change]) -> None:
         """Record agents' changes that are not reviewed: modes, links, large files."""
         paths = [change.path for change in changes]
-        dates = await to_thread.run_sync(lambda: list(map(changed_at, paths)))
-        for change, at in zip(changes, dates, strict=True):
-            if self._attribution.author_of(change.path, at) is not None:
-                marks = blob_mark(change.before), blob_mark(change.after)
-                noted = (
-                    ContentChange(SAME, SAME) if change.has_same_bytes else ContentChange(*marks)
-                )
-                self._files.checkpoints.record_change(change.path, noted)
+        times = await to_thread.run_sync(lambda: list(map(changed_at, paths)))
+        for change, time in zip(changes, times, strict=True):
+            if self._attribution.author_of(change.path, time) is None:
+                continue
+            before, after = SAME, SAME
+            if not change.has_same_bytes:
+                before, after = blob_mark(change.before), blob_mark(change.after)
+            self._files.checkpoints.record_change(change.path, ContentChange(before, after))
 
     async def before_write(self, path: str) -> None:
         """Process an agent's own changes on disk before its write through the editor.

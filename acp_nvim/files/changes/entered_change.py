@@ -124,10 +124,13 @@ def both_texts(
     new = text_of(after, new_format)
     old = None if text_before is None else decode_as(text_before, old_format)
     if files.ledger.get(path) is None:
-        # Neovim may have read the file into a clean buffer while it was empty.
-        is_buffers = live is not None and (live.is_modified or state.disk_format is None)
-        present = live.format if live is not None and is_buffers else state.disk_format
-        files.tracked[path].apply(UserFormat(present if is_known or not old else old.format))
+        user_format = state.disk_format
+        if live is not None and (live.is_modified or user_format is None):
+            # A clean buffer may have another format: Neovim may have read the file while empty.
+            user_format = live.format
+        if not is_known and old is not None:
+            user_format = old.format
+        files.tracked[path].apply(UserFormat(user_format))
     before = known if is_known or old is None else old.text
     if before is not None and old_format is not None and old_format.dos and live is not None:
         before = _with_ends_as(live.text, before)
@@ -170,41 +173,72 @@ async def apply_change(files: Files, change: EnteredChange) -> str:
     Return ``done``, ``moved`` (buffer or file have changed), ``busy`` (Neovim allows no edit now),
     or the reason of a failure.
     """
-    live, path = change.live, change.path
-    base = start = change.before
-    text = change.after
-    is_announced = files.tracked.state(path).has_content(change.data)
+    live, state = change.live, files.tracked.state(change.path)
+    is_announced = state.has_content(change.data)
     change = msgspec.structs.replace(change, is_announced=is_announced)
-    entry = files.ledger.get(path)
+    if live is None:
+        if await to_thread.run_sync(signature_of, change.path) != change.signature:
+            return "moved"
+        return await _enter(files, change, change.before, change.after)
+    if not live.is_modified:
+        return await _follow_and_enter(files, change, live, change.before, change.after)
+    entry = files.ledger.get(change.path)
     in_conflict = entry is not None and entry.is_conflict
-    state = files.tracked.state(path)
-    is_read = change.is_read and (not in_conflict or state.neovim_read == text)
-    if live is not None and live.is_modified and is_read and text is not None:
-        return await _enter_read(files, change, live, text)
-    if live is not None and live.is_modified:
-        change = _enter_read_change(files, change, live)
-        base = live.text
-        common = state.conflict_base
-        start = common if in_conflict and not isinstance(common, UnsetType) else change.before
-        text = _merge_sides(start, live.text, change.after)
-        if text is None:
-            files.tracked[path].apply(Conflicted(start))
-            return await _mark_conflict(files, change, live)
-        files.tracked[path].apply(ConflictOver())
-    if live is not None:
-        unsaved = text != change.after
-        outcome = await files.buffers.follow_disk(
-            path, live, text or live.text, unsaved, change.signature
-        )
-        if outcome != "done":
-            return outcome
-        if not unsaved:
-            files.ledger.disk_entries.drop(path)
-    elif await to_thread.run_sync(signature_of, path) != change.signature:
-        return "moved"
+    is_read = change.is_read and (not in_conflict or state.neovim_read == change.after)
+    if is_read and change.after is not None:
+        return await _enter_read(files, change, live, change.after)
+    conflict_base = state.conflict_base if in_conflict else UNSET
+    return await _merge_into_unsaved(files, change, live, conflict_base)
+
+
+async def _merge_into_unsaved(
+    files: Files, change: EnteredChange, live: BufferText, conflict_base: Text | UnsetType | None
+) -> str:
+    """Merge a change into the unsaved text of a buffer, and enter it or a conflict."""
+    change = _enter_read_change(files, change, live)
+    start = change.before if isinstance(conflict_base, UnsetType) else conflict_base
+    merged = _merge_sides(start, live.text, change.after)
+    if merged is None:
+        files.tracked[change.path].apply(Conflicted(start))
+        return await _mark_conflict(files, change, live)
+    files.tracked[change.path].apply(ConflictOver())
     on_disk = None
-    if text != change.after and start is not None and change.after is not None:
+    if merged != change.after and start is not None and change.after is not None:
         on_disk = start, change.after
+    return await _follow_and_enter(files, change, live, live.text, merged, on_disk)
+
+
+async def _follow_and_enter(
+    files: Files,
+    change: EnteredChange,
+    live: BufferText,
+    base: Text | None,
+    text: Text | None,
+    on_disk: tuple[Text, Text] | None = None,
+) -> str:
+    """Set the buffer to `text`, then enter the change from `base` to `text` in the ledger."""
+    is_unsaved = text != change.after
+    outcome = await files.buffers.follow_disk(
+        change.path, live, text or live.text, is_unsaved, change.signature
+    )
+    if outcome != "done":
+        return outcome
+    if not is_unsaved:
+        files.ledger.disk_entries.drop(change.path)
+    return await _enter(files, change, base, text, on_disk)
+
+
+async def _enter(
+    files: Files,
+    change: EnteredChange,
+    base: Text | None,
+    text: Text | None,
+    on_disk: tuple[Text, Text] | None = None,
+) -> str:
+    """Enter the change from `base` to `text` in the ledger, and its format in the buffer.
+
+    ``on_disk`` are the file's texts before and after, if the buffer has unsaved edits.
+    """
     _record(files, change, base, text, on_disk)
     if text is not None:
         await _enter_format(files, change, text)

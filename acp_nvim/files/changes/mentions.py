@@ -125,7 +125,7 @@ class Mentions:
 
 
 def words(text: str, nested: int = MAX_NESTED) -> set[str]:
-    """Return the words of a command, including those of quoted commands in it."""
+    """Return the words of a command, including the words of quoted commands in it."""
     parsed = {_unescape(word) for word in _WORD.findall(text)}
     parsed.update(first or second for first, second in _QUOTED.findall(text))
     try:

@@ -178,7 +178,7 @@ class Turn:
         return path in self.naming_times or any(is_below(path, root) for root in roots)
 
     def may_have_changed(self, path: str, at: int) -> bool:
-        """Return whether a command that ran at a time (ns) may have changed a file elsewhere.
+        """Return whether a command at a time (ns) may have changed a file outside of `roots`.
 
         It names the file, or runs in a directory that contains the file. This call blocks.
         """

@@ -40,7 +40,7 @@ def blob_of(mode: str, oid: str) -> Blob | None:
 def parse_blobs(output: bytes) -> Iterator[bytes | None]:
     """Yield the contents of the blobs in the output of `cat-file --batch`.
 
-    Yield None for missing objects and for those of other types.
+    Yield None for missing objects and for objects of other types.
     """
     at = 0
     while (end := output.find(b"\n", at)) >= 0:

@@ -266,7 +266,7 @@ def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]
 
 
 def _alternates(repository: Repository, home: Path) -> str:
-    """Return read-only object directories: the user's, and that of an earlier store."""
+    """Return read-only object directories: the user's and an earlier store's."""
     older = home / OLDER / "objects"
     users = [] if repository.is_alone else [repository.objects]
     return os.pathsep.join([*users, *([str(older)] if older.is_dir() else [])])

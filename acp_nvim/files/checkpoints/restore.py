@@ -238,35 +238,17 @@ class Restoring:
         Raise Refused if the content has changed since the restore was decided (``expected``).
         """
         place = Place(target.path, target.path)
-        rights = self._files.snapshots.rights(target.path)
         peeked = await self._files.buffers.peek(place.real)
         live = peeked if isinstance(peeked, BufferText) else None
-        if live is not None and live.is_modified:
-            if live.text != expected:
-                raise Refused(wording.WHY_CHANGED)
-            changed = await to_thread.run_sync(_write_target, place, target, rights)
-        else:
-            changed = await to_thread.run_sync(_write_if_unchanged, place, target, rights, expected)
+        changed = await self._write(place, target, live, expected)
         data = target.data if stat.S_ISREG(target.mode) else None
         try:
-            buffer = live.format if live else None
-            if live is not None and live.is_void and data is not None:
-                buffer = fitting(live.format, data)
-            reformat = format_change(buffer, data, data)
-            file_format = reformat.applied_to(buffer)[1] if reformat and buffer else None
-            text = text_of(data, file_format)
+            text, disk_format, buffer_format = _decode_for(live, data)
         except BinaryError:
             return changed
-        self._files.tracked[place.real].apply(
-            ContentKnown(text, reformat.new if reformat else None)
-        )
-        if live is not None and text is None:
-            await self._files.buffers.vacate(place.real, live)
-        elif live is not None and text is not None:
-            await self._follow(place, live, text)
-            if file_format is not None and file_format != live.format:
-                await self._files.buffers.set_format(place.real, live, file_format)
-                await self._files.buffers.read(place)
+        self._files.tracked[place.real].apply(ContentKnown(text, disk_format))
+        if live is not None:
+            await self._update_buffer(place, live, text, buffer_format)
         entry = checkpoint.disk_entries.get(place.real, checkpoint.pending.get(place.real))
         self._restore_pending(place.real, text, checkpoint, entry)
         now = self._files.buffers.get(place.real)
@@ -274,6 +256,29 @@ class Restoring:
             self._files.ledger.split_from_disk(place.real)
             self._files.ledger.record_user_edit(place.real, now.text)
         return changed
+
+    async def _write(
+        self, place: Place, target: Target, live: BufferText | None, expected: Content
+    ) -> bool:
+        """Write the target if the content is still the expected one. Return whether it differed."""
+        rights = self._files.snapshots.rights(target.path)
+        if live is None or not live.is_modified:
+            return await to_thread.run_sync(_write_if_unchanged, place, target, rights, expected)
+        if live.text != expected:
+            raise Refused(wording.WHY_CHANGED)
+        return await to_thread.run_sync(_write_target, place, target, rights)
+
+    async def _update_buffer(
+        self, place: Place, live: BufferText, text: Text | None, buffer_format: Format | None
+    ) -> None:
+        """Bring text and format of the buffer up to date with the file."""
+        if text is None:
+            await self._files.buffers.vacate(place.real, live)
+            return
+        await self._follow(place, live, text)
+        if buffer_format is not None and buffer_format != live.format:
+            await self._files.buffers.set_format(place.real, live, buffer_format)
+            await self._files.buffers.read(place)
 
     def _restore_pending(
         self, path: str, text: Text | None, checkpoint: Checkpoint, entry: Pending | None
@@ -351,6 +356,24 @@ class Restoring:
         entry = self._files.ledger.disk_entry(path)
         common = self._files.tracked.state(path).conflict_base
         return entry and disk_entry(entry, common if isinstance(common, Text) else None)
+
+
+def _decode_for(
+    live: BufferText | None, data: bytes | None
+) -> tuple[Text | None, Format | None, Format | None]:
+    """Return the text of a file, its format on disk, and its format in its buffer.
+
+    Raise BinaryError.
+    """
+    buffer_format = live.format if live else None
+    if live is not None and live.is_void and data is not None:
+        buffer_format = fitting(live.format, data)
+    reformat = format_change(buffer_format, data, data)
+    if reformat is None:
+        return text_of(data, None), None, None
+    if buffer_format is not None:
+        buffer_format = reformat.applied_to(buffer_format)[1]
+    return text_of(data, buffer_format), reformat.new, buffer_format
 
 
 def _write_if_unchanged(

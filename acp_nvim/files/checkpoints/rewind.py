@@ -35,7 +35,7 @@ MAX_DIFF_BYTES: Final = 2 * 1024 * 1024
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
 """Function that asks a question with these answers, and returns the index of the chosen one."""
 Side = bytes | Text | None
-"""A file at one time; None if there was none. A text is that of its buffer."""
+"""File at one time; None if there was no file. A `Text` is the text of its buffer."""
 
 
 class Rewind:

@@ -26,7 +26,7 @@ class UnusualRights:
         self._usual = {usual_rights(executable) for executable in (False, True)}
 
     def learn(self, paths: Iterable[str]) -> None:
-        """Record the rights of files. Those of deleted files stay known."""
+        """Record the rights of files. The rights of deleted files stay known."""
         for path in paths:
             try:
                 info = os.lstat(path)
@@ -39,7 +39,7 @@ class UnusualRights:
                 self._known[path] = self._same.setdefault(rights, rights)
 
     def get(self, path: str) -> Rights | None:
-        """Return the rights of a file at the last scan; None for those of a new file."""
+        """Return the rights of a file at the last scan; None for a new file's default rights."""
         return self._known.get(path)
 
 

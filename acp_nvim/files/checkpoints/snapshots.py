@@ -68,8 +68,8 @@ class FileChange(msgspec.Struct, frozen=True):
     """Changed file (absolute real path); a side is None if there is no file.
 
     Both sides are equal if the file had other content in between, which the store has seen.
-    ``executable`` and ``rights`` describe the file before; ``rights`` is None if they are those of
-    a new file. ``link`` is the link that the file replaced.
+    ``executable`` and ``rights`` describe the file before; ``rights`` is None for a new file's
+    default rights. ``link`` is the link that the file replaced.
     """
 
     path: str
@@ -99,7 +99,7 @@ class Snapshots:
         """Work trees around directories of sessions. Their limits are not reported."""
         self._single: dict[str, bytes | None] = {}
         self._programs: set[str] = set()
-        """Those of `_single` that are executable."""
+        """Files of `_single` that are executable."""
         self._unusual_rights = UnusualRights()
         self._warned: set[str] = set()
         self._left_out: dict[str, set[str]] = {}
@@ -229,7 +229,7 @@ class Snapshots:
         return self._single.get(path)
 
     def rights(self, path: str) -> Rights | None:
-        """Return the known rights of a file; None for those of a new file, or unknown ones."""
+        """Return the known rights of a file; None for default rights, or if unknown."""
         return self._unusual_rights.get(path)
 
     def trees(self, roots: Sequence[str]) -> dict[str, str]:

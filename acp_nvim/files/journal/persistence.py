@@ -242,7 +242,7 @@ class Persistence:
     # -- exchange with others ---------------------------------------------------------------------
 
     async def exchange(self) -> None:
-        """Apply the changes of other Neovims, and write those of this one."""
+        """Apply the changes of other Neovims, and write this one's."""
         for replica in list(self._state.replicas.values()):
             if await self._is_due(replica):
                 try:

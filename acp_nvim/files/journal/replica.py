@@ -1,4 +1,4 @@
-"""Values of a workspace's journal by key: those in the file and those of this process.
+"""Values of a workspace's journal by key: values in the file and values of this process.
 
 A value is written only if it differs from the one that this process last wrote or read, so that
 changes by others are not written back.

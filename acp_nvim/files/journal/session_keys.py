@@ -10,7 +10,7 @@ UNKNOWN = SessionInfo()
 
 
 class SessionKeys:
-    """Keys `{Neovim}.{number there}` of sessions, and their numbers in this process."""
+    """Keys `{Neovim}.{number in it}` of sessions, and their numbers in this process."""
 
     def __init__(self, others: OtherSessions) -> None:
         self.instance = ""

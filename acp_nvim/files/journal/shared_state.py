@@ -391,7 +391,7 @@ def _merge_checkpoint(checkpoint: Checkpoint, other: Checkpoint, before: Checkpo
 
 
 def in_order(keys: Iterable[Key]) -> list[Key]:
-    """Sort the keys, those of sessions first, since other values refer to sessions."""
+    """Sort the keys, sessions first, because other values refer to sessions."""
     return sorted(keys, key=lambda key: key[0] != SESSION)
 
 
