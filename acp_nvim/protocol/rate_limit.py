@@ -108,13 +108,13 @@ def _wait(name: str, value: Any, now: float) -> float | None:
         value = value[:_CHARACTERS]
     try:
         if name in _DURATIONS:
-            return _length(value, _DURATIONS[name], now)
-        return _until(value, now) if name in _TIMES else None
+            return _seconds_of(value, _DURATIONS[name], now)
+        return _seconds_until(value, now) if name in _TIMES else None
     except OverflowError:  # an integer that no float or year can hold
         return None
 
 
-def _length(value: Any, unit: float, now: float) -> float | None:
+def _seconds_of(value: Any, unit: float, now: float) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -127,7 +127,7 @@ def _length(value: Any, unit: float, now: float) -> float | None:
         return _total_seconds(value) if _LENGTH.search(value) else _date(value, now)
 
 
-def _until(value: Any, now: float) -> float | None:
+def _seconds_until(value: Any, now: float) -> float | None:
     """Return the seconds until a time given in seconds or milliseconds since 1970, or as a date."""
     try:
         moment = float(value)

@@ -80,7 +80,10 @@ def display_uri(uri: str, cwd: str) -> str:
     if path is None:
         return one_line(uri)
     lines = _RANGE_FRAGMENT.match(split_uri(uri).fragment)
-    return path + (":" + "-".join(dict.fromkeys(filter(None, lines.groups()))) if lines else "")
+    if lines is None:
+        return path
+    first, last = lines.groups()
+    return f"{path}:{first}" if last in (None, first) else f"{path}:{first}-{last}"
 
 
 def link_target(uri: str) -> Target:
@@ -101,7 +104,10 @@ def _target_of_content(where: BlockPosition) -> Target | None:
 
 
 def _target_of_data(where: BlockPosition, mime: str) -> Target | None:
-    """Return the target of data. That of an image has a mark: the image is drawn below the row."""
+    """Return the target of data.
+
+    The target of an image has a mark: the image is drawn below the row.
+    """
     target = _target_of_content(where)
     if target is None or not mime.startswith("image/"):
         return target

@@ -166,7 +166,7 @@ def patch_rows(
 
 
 def _diff_mode_target(full_target: Target | int) -> Target | None:
-    """Return the target that opens diff mode, if the patch is that of a tool call."""
+    """Return the target that opens diff mode, if the patch belongs to a tool call."""
     if not isinstance(full_target, dict) or "call" not in full_target:
         return None
     return {**full_target, "kind": "diff"}

@@ -123,7 +123,7 @@ class Document:
         self._gathered: dict[ToolEntry, str] = {}
         """Name of the fold that joins a call with others of its kind."""
         self._generation = ""
-        """Part of the ids of folds, which differ from those of an earlier process."""
+        """Part of the ids of folds. It makes them differ from the ids of an earlier process."""
         self._dirty: dict[Entry, None] = {}
         self.drawn = 0
         """Number of characters drawn, to compare with `Transcript.written`."""
@@ -298,7 +298,7 @@ class Document:
     def _append_short_call(
         self, entry: ToolEntry, drawn: tuple[Row, list[str]], separated: bool, batch: Batch
     ) -> int:
-        """Draw a new tool call that is a line with folded text below it."""
+        """Draw a new tool call that has one line and folded text below it."""
         line, under = drawn
         rows = [BLANK, line] if separated else [line]
         if under:

@@ -119,14 +119,15 @@ def of(
     capabilities: schema.AgentCapabilities,
     env: Mapping[str, str],
     is_allowed: Callable[[Project], bool | None],
-    own: Callable[[], OwnServer | None] = lambda: None,
+    offer_own: Callable[[], OwnServer | None],
     *,
-    starts_servers: bool = True,
+    starts_servers: bool,
 ) -> SessionParams:
     """Return the parameters of a session in `cwd` for an agent with those capabilities.
 
-    ``own`` returns the editor's server, which comes first. It is not called if the user has
-    configured a server of the same name.
+    ``offer_own`` returns the editor's server, which comes first. It is not called if the user has
+    configured a server of the same name. ``starts_servers`` says whether the agent accepts servers
+    that it has to start.
     """
     resolved = mcp.servers(
         [*spec.mcp_servers, *settings.mcp_servers],
@@ -136,10 +137,12 @@ def of(
         is_allowed,
     )
     remarks = [*resolved.left_out, *resolved.doubts]
-    offer = _with_own(resolved, own, remarks)
-    servers = offer if starts_servers else _without_started_servers(offer, remarks)
+    own = _own_servers(resolved, offer_own, remarks)
+    servers = [*own, *resolved.passed]
+    if not starts_servers:
+        servers = _without_started_servers(servers, remarks)
+    has_own = bool(own) and servers[:1] == own
     prompt = _system_prompt(spec, capabilities, remarks)
-    has_own = len(offer) > len(resolved.passed) and servers[:1] == offer[:1]
     if has_own and isinstance(prompt, UnsetType) and _prompt_capability(capabilities):
         prompt = _ABOUT
     return SessionParams(
@@ -150,23 +153,23 @@ def of(
         _notes(resolved),
         resolved.secrets,
         resolved.asks,
-        _outcomes(resolved, offer, servers),
+        _outcomes(resolved, own, servers),
         tools=servers[0].name if has_own else "",
     )
 
 
-def _with_own(
-    servers: mcp.Servers, own: Callable[[], OwnServer | None], remarks: list[str]
+def _own_servers(
+    servers: mcp.Servers, offer_own: Callable[[], OwnServer | None], remarks: list[str]
 ) -> list[Any]:
-    """Return the servers with the editor's own, if offered, first."""
+    """Return the editor's own server in a list, which is empty if it is not offered."""
     if any(server.name == OWN for server in servers.passed):
         remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
-        return list(servers.passed)
-    offered = own()
+        return []
+    offered = offer_own()
     if offered is None:
-        return list(servers.passed)
+        return []
     servers.secrets.extend(offered.secrets)
-    return [offered.server, *servers.passed]
+    return [offered.server]
 
 
 def _notes(servers: mcp.Servers) -> list[str]:
@@ -178,10 +181,9 @@ def _notes(servers: mcp.Servers) -> list[str]:
 
 
 def _outcomes(
-    servers: mcp.Servers, offer: Sequence[Any], passed: Sequence[Any]
+    servers: mcp.Servers, own: Sequence[Any], passed: Sequence[Any]
 ) -> list[mcp.ServerOutcome]:
-    """Return the outcomes with that for the editor's server, if offered, first."""
-    own = offer[: len(offer) - len(servers.passed)]
+    """Return the outcomes. The outcome for the editor's own server, if offered, comes first."""
     outcomes = [*(mcp.ServerOutcome(s.name, mcp.transport(s)) for s in own), *servers.outcomes]
     names = {server.name for server in passed}
     reason = wording.WHY_MCP_NOT_STARTED

@@ -310,7 +310,7 @@ def _call_content(entry: ToolEntry, decision: Decision, cwd: str) -> list[Row]:
 
 
 def _count_lines_above(diff: schema.Diff, call: ToolCall) -> int:
-    """Return the number of lines above those of a diff.
+    """Return the number of lines above the lines of a diff.
 
     Some agents send only the replaced lines, and a location for their position.
     """
@@ -388,14 +388,19 @@ def _formatted_rows(
 
 
 def _coloured_rows(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
-    """Return the first lines of an output with colours."""
+    """Return the first `limit` of `count` lines of an output with colours, then a row for the rest.
+
+    A line that is too long loses its colours, because it is cut.
+    """
     lines = coloured_pieces(text)[:count]
     shown = lines if limit in (None, UNCUT) else lines[:limit]
     rows: list[Row] = []
     for line in shown:
-        coloured = row_of_pieces([(visible(piece), group) for piece, group in line])
-        rows.append(_row_of_line(coloured[0], call) if len(coloured[0]) > MAX_WIDTH else coloured)
-    return rows if len(shown) == count else [*rows, more_row(count - len(shown), call.index)]
+        row = row_of_pieces([(visible(piece), group) for piece, group in line])
+        plain = row[0]
+        rows.append(_row_of_line(plain, call) if len(plain) > MAX_WIDTH else row)
+    left_out = count - len(shown)
+    return [*rows, more_row(left_out, call.index)] if left_out else rows
 
 
 def _code_rows(text: str, call: ToolCall, limit: int | None, count: int) -> list[Row]:
