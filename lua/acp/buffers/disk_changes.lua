@@ -168,9 +168,10 @@ local function watch_writes(bufnr)
   on_write('BufWritePre', REFUSE, { buffer = bufnr, nested = true })
 end
 
---- Merge a change of a file into its buffer, which must be at `tick`. `stamp` is that of the file
---- that the host read, nil if it was deleted. `want` has `eol`, `empty` and `modified` (whether
---- unsaved edits remain). Return `{ outcome, why, snapshot? }` like `write` of `acp.buffers.live`.
+--- Merge a change of a file into its buffer, which must be at `tick`. `stamp` is the signature of
+--- the file that the host read, nil if it was deleted. `want` has `eol`, `empty` and `modified`
+--- (whether unsaved edits remain). Return `{ outcome, why, snapshot? }` like `write` of
+--- `acp.buffers.live`.
 function M.merge_change(bufnr, tick, hunks, want, stamp)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }

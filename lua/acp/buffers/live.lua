@@ -272,8 +272,8 @@ end
 --- Apply hunks `{ first, last, lines }`, in ascending order of rows, to a buffer that is still at
 --- `tick`, and save it. `want` is a `Change` of acp_nvim.files.ports. Return `{ outcome, why,
 --- saved, snapshot?, stamp?, gone? }`. The snapshot has no lines if they are as requested. `stamp`
---- is that of the file, if its bytes are known to be the saved text. `gone` means that the buffer
---- was saved but no longer belongs to the file.
+--- is the signature of the file, if its bytes are known to be the saved text. `gone` means that the
+--- buffer was saved but no longer belongs to the file.
 function M.write(bufnr, tick, hunks, want)
   watch.flush(bufnr)
   watch.hold(bufnr)

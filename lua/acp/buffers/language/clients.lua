@@ -46,7 +46,9 @@ end
 ---@param done fun(err?: string, result?: any)
 ---@return fun() cancel
 function M.ask(client, method, params, bufnr, limit_ms, done)
-  local id, is_over, timer, stop_watching
+  local is_over = false
+  local request_id ---@type integer|nil the request that waits for its answer
+  local timer, stop_watching
 
   local function stop()
     is_over = true
@@ -58,37 +60,48 @@ function M.ask(client, method, params, bufnr, limit_ms, done)
     stop()
     done(err and ('%s: %s'):format(client.name, error_text(err)), result)
   end
-  local function send()
-    if is_over then return end
-    local sent
-    sent, id = compat.lsp_request(client, method, params, function(err, result)
-      id = nil
-      if err and RETRIED[err.code] then return vim.defer_fn(send, RETRY_MS) end
-      finish(err, result)
-    end, bufnr)
-    if not sent then finish('has stopped') end
+  local function cancel_request()
+    if request_id then compat.lsp_cancel(client, request_id) end
   end
-
-  timer = vim.defer_fn(function()
-    if is_over then return end
-    if id then compat.lsp_cancel(client, id) end
-    finish(('gave no answer within %g s'):format(limit_ms / 1000))
-  end, limit_ms)
-  stop_watching = watch(client, bufnr, {
-    LspDetach = function() finish('has stopped') end,
-    LspRequest = function(data)
-      if data.request_id ~= id or data.request.type ~= 'complete' then return end
-      vim.schedule(function()
-        if id == data.request_id then vim.defer_fn(send, RETRY_MS) end
-      end)
-    end,
-  })
-  send()
-  return function()
+  local function cancel()
     if is_over then return end
     stop()
-    if id then compat.lsp_cancel(client, id) end
+    cancel_request()
   end
+  local function give_up()
+    if is_over then return end
+    cancel_request()
+    finish(('gave no answer within %g s'):format(limit_ms / 1000))
+  end
+
+  local send
+  local function send_again() vim.defer_fn(send, RETRY_MS) end
+  local function on_answer(err, result)
+    request_id = nil
+    if err and RETRIED[err.code] then return send_again() end
+    finish(err, result)
+  end
+  send = function()
+    if is_over then return end
+    local is_sent
+    is_sent, request_id = compat.lsp_request(client, method, params, on_answer, bufnr)
+    if not is_sent then finish('has stopped') end
+  end
+  local function on_request_event(data)
+    if data.request_id ~= request_id or data.request.type ~= 'complete' then return end
+    -- `on_answer` has run by then, unless Neovim has dropped the answer.
+    vim.schedule(function()
+      if data.request_id == request_id then send_again() end
+    end)
+  end
+
+  timer = vim.defer_fn(give_up, limit_ms)
+  stop_watching = watch(client, bufnr, {
+    LspDetach = function() finish('has stopped') end,
+    LspRequest = on_request_event,
+  })
+  send()
+  return cancel
 end
 
 --- Return the servers of a buffer that support a method.
@@ -178,46 +191,47 @@ end
 ---@param done fun(clients?: vim.lsp.Client[], why?: string)
 ---@return fun() cancel
 function M.wait(bufnr, wait, done)
-  local supporting = M.supporting(bufnr, wait.method, wait.only)
-  local is_over = #supporting > 0 or wait.only ~= nil
-  if is_over then
-    local why = #supporting == 0 and why_no_client(bufnr, wait.method) or nil
-    done(#supporting > 0 and supporting or nil, why)
+  local present = M.supporting(bufnr, wait.method, wait.only)
+  if #present > 0 then
+    done(present)
+    return function() end
+  elseif wait.only then
+    done(nil, why_no_client(bufnr, wait.method))
     return function() end
   end
-  local attached
+  local is_over = false
+  local autocmd ---@type integer
 
-  local function finish(clients, why)
-    if is_over then return end
+  local function stop()
+    if not is_over then api.nvim_del_autocmd(autocmd) end
     is_over = true
-    api.nvim_del_autocmd(attached)
+  end
+  local function finish(clients, why)
+    stop()
     done(clients, why)
   end
   local function check()
     if is_over then return end
     if not api.nvim_buf_is_loaded(bufnr) then return finish(nil, 'the buffer was closed') end
-    supporting = M.supporting(bufnr, wait.method)
-    if #supporting > 0 then finish(supporting) end
+    local clients = M.supporting(bufnr, wait.method)
+    if #clients > 0 then finish(clients) end
   end
   local function give_up()
     check()
     if not is_over then finish(nil, why_no_client(bufnr, wait.method)) end
   end
 
-  attached = api.nvim_create_autocmd('LspAttach', {
+  autocmd = api.nvim_create_autocmd('LspAttach', {
     callback = function(args)
       if args.buf == bufnr then vim.schedule(check) end -- it is attached after this event
     end,
   })
   vim.defer_fn(function()
-    local more = (wait.starting_ms or 0) - wait.wait_ms
-    if is_over or more <= 0 or #starting(bufnr) == 0 then return give_up() end
-    vim.defer_fn(give_up, more)
+    local more_ms = (wait.starting_ms or 0) - wait.wait_ms
+    if is_over or more_ms <= 0 or #starting(bufnr) == 0 then return give_up() end
+    vim.defer_fn(give_up, more_ms)
   end, wait.wait_ms)
-  return function()
-    if not is_over then api.nvim_del_autocmd(attached) end
-    is_over = true
-  end
+  return stop
 end
 
 return M

@@ -272,9 +272,9 @@ function M.read(reply, question)
   if not bufnr then return reply(nil, why) end
   local began, cancel = vim.uv.now(), nil
   local wait = { method = 'textDocument/publishDiagnostics', wait_ms = question.wait_ms }
-  local stop = require('acp.buffers.language.clients').wait(bufnr, wait, function(_, none)
+  local stop = require('acp.buffers.language.clients').wait(bufnr, wait, function(_, why_no_server)
     local has_diagnostics = next(vim.diagnostic.count(bufnr)) ~= nil
-    if none and not has_diagnostics then return reply(nil, none) end
+    if why_no_server and not has_diagnostics then return reply(nil, why_no_server) end
     local left = math.max(question.wait_ms - (vim.uv.now() - began), 0)
     cancel = answer(reply, question, { bufnr }, left)
   end)

@@ -12,11 +12,11 @@ end
 
 --- Return the mode, or the reason why the session is not open.
 ---@param session acp.Session|nil
----@param begun boolean whether the session has been requested
+---@param is_requested boolean whether the session has been requested
 ---@return string|nil words
 ---@return boolean is_error
-local function condition(session, begun)
-  if not session then return begun and 'starting' or 'new session', false end
+local function condition(session, is_requested)
+  if not session then return is_requested and 'starting' or 'new session', false end
   local is_not_open = session.status == 'failed' or not session.id
   if session.error and is_not_open then return session.error, true end
   if session.status == 'starting' or session.status == 'closed' then
@@ -25,14 +25,14 @@ local function condition(session, begun)
   return activity.mode(session.modes), false
 end
 
---- Return the keys in three lengths: both, the one that sends, none.
+--- Return the keys that send the prompt and show help, and the first of them alone.
 ---@param session acp.Session|nil
----@return string[]
-local function keys(session)
-  local busy = session and (session.status == 'running' or session.status == 'cancelling')
-  local send, words = busy and 'queue' or 'send', require('acp.ui.keymaps').words
-  local both = words('composer', { send = send, help = 'keys' })
-  return { both, words('composer', { send = send }), '' }
+---@return string both
+---@return string send
+local function key_texts(session)
+  local is_busy = session and (session.status == 'running' or session.status == 'cancelling')
+  local send, words = is_busy and 'queue' or 'send', require('acp.ui.keymaps').words
+  return words('composer', { send = send, help = 'keys' }), words('composer', { send = send })
 end
 
 --- Return as many of the names as fit, and the number of the others.
@@ -49,56 +49,56 @@ local function names_that_fit(names, room)
     .. (#names > 1 and (' +%d more'):format(#names - 1) or '')
 end
 
---- Return the beginning of the bar and the keys that fit with it. "Message" gives way to the key
---- that sends, and both give way to the names of attachments.
----@param left string agent and session
----@param key_texts string[]
+--- Return the cells that a part of the bar takes with its separator.
+local function part_width(text) return text == '' and 0 or text_width(' · ' .. text) end
+
+--- Return the title and the keys that fit. The key for help is left out first, then "Message", then
+--- all keys.
+---@param name string agent and session
+---@param session acp.Session|nil
 ---@param room integer cells
----@return string left
+---@return string title
 ---@return string keys
-local function shorten(left, key_texts, room)
-  local long = 'Message ' .. left
-  local both, send, none = unpack(key_texts)
-  local choices = { { long, both }, { long, send }, { left, send }, { long, none } }
-  for _, choice in ipairs(choices) do
-    local used = text_width(choice[1]) + (choice[2] ~= '' and text_width(choice[2]) + 3 or 0)
-    if used <= room then return choice[1], choice[2] end
+local function fit(name, session, room)
+  local title = 'Message ' .. name
+  local both, send = key_texts(session)
+  for _, choice in ipairs({ { title, both }, { title, send }, { name, send }, { title, '' } }) do
+    if text_width(choice[1]) + part_width(choice[2]) <= room then return unpack(choice) end
   end
-  return left, none
+  return name, ''
 end
 
----@param begun boolean
+--- Return the bar: the title, the mode or an error, the attachments, and the keys on the right.
+---@param is_requested boolean
 ---@param attached string[] labels of ranges and attachments
 ---@param width integer cells
-local function bar_text(n, begun, attached, width)
+local function bar_text(n, is_requested, attached, width)
   local session = state.get().sessions[n]
-  local name = session and session.agent or require('acp.base.valid_names').agent()
-  local words, is_error = condition(session, begun)
-  words = words and notify.one_line(words)
-  local agent, label = activity.agent(name), session_label(n)
-  local left = table.concat({ agent, label }, ' · ')
-  if is_error then words = notify.cut(words, math.max(width - text_width(left) - 5, 10)) end
-  local used = 2 + (words and text_width(words) + 3 or 0)
-  local names = names_that_fit(attached, width - used - text_width(left) - 3)
-  used = used + (names ~= '' and text_width(names) + 3 or 0)
-  local right
-  left, right = shorten(left, keys(session), width - used)
-  local shown = '%#AcpTitle#' .. win_of.literal(left) .. '%*'
-  if words then
+  local agent = session and session.agent or require('acp.base.valid_names').agent()
+  local name = table.concat({ activity.agent(agent), session_label(n) }, ' · ')
+  local words, is_error = condition(session, is_requested)
+  words = notify.one_line(words or '')
+  if is_error then words = notify.cut(words, math.max(width - text_width(name) - 5, 10)) end
+  local room = width - 2 - part_width(words)
+  local names = names_that_fit(attached, room - text_width(name) - 3)
+  local title, keys = fit(name, session, room - part_width(names))
+  local left = '%#AcpTitle#' .. win_of.literal(title) .. '%*'
+  if words ~= '' then
     local format = is_error and '%%#AcpError#%s%%*' or '%s'
-    shown = shown .. ' · ' .. format:format(win_of.literal(words))
+    left = left .. ' · ' .. format:format(win_of.literal(words))
   end
-  if names ~= '' then shown = shown .. ' · %#AcpAttachment#' .. win_of.literal(names) .. '%*' end
-  return (' %s %%<%%=%s '):format(shown, win_of.literal(right))
+  if names ~= '' then left = left .. ' · %#AcpAttachment#' .. win_of.literal(names) .. '%*' end
+  return (' %s %%<%%=%s '):format(left, win_of.literal(keys))
 end
 
 --- Update the winbar of all windows of a composer.
----@param begun boolean whether its session has been requested
+---@param is_requested boolean whether its session has been requested
 ---@param attached string[] labels of ranges and attachments
-function M.update(n, bufnr, begun, attached)
-  local wanted = require('acp.config').get().chat.bar
+function M.update(n, bufnr, is_requested, attached)
+  local is_on = require('acp.config').get().chat.bar
   for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
-    local value = wanted and bar_text(n, begun, attached, vim.api.nvim_win_get_width(win)) or ''
+    local width = vim.api.nvim_win_get_width(win)
+    local value = is_on and bar_text(n, is_requested, attached, width) or ''
     if vim.w[win].acp then win_of.set_bar(win, value) end
   end
 end

@@ -104,7 +104,7 @@ function M.draft_id(n) return draft_ids[n] end
 function M.forget_draft_id(n) draft_ids[n] = nil end
 
 --- Return the drafts of composer `n`: its text with the attachments, then the other drafts of the
---- walk through the history. An unchanged entry of the history is no draft.
+--- walk through the history. An unchanged entry of the history is not a draft.
 ---@return acp.StoredPrompt[]
 local function contents_of(n)
   local text, composer, paths = M.text(n), composers[n], attachments.list(n)

@@ -10,8 +10,8 @@ local LONGEST = 4096 -- bytes of a pasted path
 local IMAGES =
   { png = true, jpg = true, jpeg = true, gif = true, webp = true, svg = true, bmp = true }
 
---- Return the paths that a pasted text may stand for: as a URI, in quotes, with backslashes, or
---- unchanged.
+--- Return the paths that a pasted text may mean. Terminals paste a URI, a path in quotes, a path
+--- with backslashes, or an unchanged path.
 ---@param text string
 ---@return string[]
 local function possible_paths(text)
@@ -24,8 +24,8 @@ local function possible_paths(text)
   return { text:match('^"(.+)"$') or text, (text:gsub('\\(.)', '%1')) }
 end
 
---- Return the file that a pasted text names: an absolute path, or an image. A name below the root
---- is no path, because `/init` may be a command.
+--- Return the file that a pasted text names: an absolute path, or an image. A name directly below
+--- the root does not count, because `/init` may be a command.
 ---@param text string
 ---@return string|nil path absolute
 local function file_of(text)
@@ -42,27 +42,31 @@ end
 --- Split a text into words as a shell does. The words keep their quotes and backslashes.
 ---@param text string
 ---@return string[]
-local function words(text)
-  local parts, rest = {}, text
+local function split_words(text)
+  local words, rest = {}, text
   while rest ~= '' do
-    local word = rest:match("^%b''")
-      or rest:match('^%b""')
-      or rest:gsub('\\.', '\0\0'):match('^%S+')
-    parts[#parts + 1] = rest:sub(1, #word)
-    rest = rest:sub(#word + 1):gsub('^%s+', '')
+    local quoted = rest:match("^%b''") or rest:match('^%b""')
+    -- An escaped blank is part of a word.
+    local length = #(quoted or rest:gsub('\\.', '\0\0'):match('^%S+'))
+    words[#words + 1] = rest:sub(1, length)
+    rest = rest:sub(length + 1):gsub('^%s+', '')
   end
-  return parts
+  return words
 end
 
 --- Return the files that a pasted text names: one, or several in quotes or with backslashes.
 ---@param text string without blanks at its ends
----@return string[] paths absolute; empty if a word is no file
+---@return string[] paths absolute; empty if a word does not name a file
 local function files_of(text)
   local path = file_of(text)
   if path then return { path } end
-  local parts = words(text)
-  local files = vim.tbl_map(file_of, parts)
-  return #parts == vim.tbl_count(files) and files or {}
+  local files = {}
+  for _, word in ipairs(split_words(text)) do
+    path = file_of(word)
+    if not path then return {} end
+    files[#files + 1] = path
+  end
+  return files
 end
 
 ---@param path string absolute
@@ -75,23 +79,26 @@ end
 --- Begin a new undo step, even within one insertion.
 local function begin_undo_step() vim.bo.undolevels = vim.bo.undolevels end
 
---- Replace the text before the cursor with mentions of its files, if it consists of their paths.
+--- Replace the pasted text with mentions of its files, if it consists of their paths. It is before
+--- the cursor or, after a paste in Normal mode, at the end of the line.
 ---@param text string
 local function replace(text)
-  local is_one_line = #text <= LONGEST and not text:find('\n', 1, true)
-  local files = is_one_line and files_of(vim.trim(text)) or {}
+  if #text > LONGEST or text:find('\n', 1, true) then return end
+  local files = files_of(vim.trim(text))
   if not files[1] then return end
-  local at, line = vim.api.nvim_win_get_cursor(0), vim.api.nvim_get_current_line()
-  local last = vim.endswith(line:sub(1, at[2]), text) and at[2] or #line
+  local lnum, cursor = unpack(vim.api.nvim_win_get_cursor(0))
+  local line = vim.api.nvim_get_current_line()
+  local last = vim.endswith(line:sub(1, cursor), text) and cursor or #line
   local first = last - #text
   if line:sub(first + 1, last) ~= text then return end
-  local before = line:sub(1, first):match('%S$') and ' ' or ''
-  local after = line:sub(last + 1):match('^%s') and '' or ' '
-  local new = before .. table.concat(vim.tbl_map(mention, files), ' ') .. after
+  local space_before = line:sub(1, first):match('%S$') and ' ' or ''
+  local space_after = line:sub(last + 1):match('^%s') and '' or ' '
+  local mentions = table.concat(vim.tbl_map(mention, files), ' ')
+  local new = space_before .. mentions .. space_after
   begin_undo_step()
-  vim.api.nvim_buf_set_text(0, at[1] - 1, first, at[1] - 1, last, { new })
+  vim.api.nvim_buf_set_text(0, lnum - 1, first, lnum - 1, last, { new })
   begin_undo_step()
-  vim.api.nvim_win_set_cursor(0, { at[1], first + #new })
+  vim.api.nvim_win_set_cursor(0, { lnum, first + #new })
 end
 
 local pasted ---@type string|nil text of the present paste into a composer

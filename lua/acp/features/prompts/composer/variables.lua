@@ -17,34 +17,34 @@ function M.names() return require('acp.base.sorted_keys')(values.about) end
 ---@param text string
 ---@return string[][]
 local function references(text)
-  local listed = {}
+  local list = {}
   local masked = require('acp.base.paths').hide_quoted(text) -- `@\{this}` is a file name
   for reference in masked:gmatch('{([%l:|]+)}') do
     local names = vim.split(reference, '|', { plain = true })
-    local known = vim.iter(names):all(function(name) return values.about[name] ~= nil end)
-    if known then listed[#listed + 1] = names end
+    local are_known = vim.iter(names):all(function(name) return values.about[name] ~= nil end)
+    if are_known then list[#list + 1] = names end
   end
-  return listed
+  return list
 end
 
 --- Return the names of the variables that a text refers to.
 ---@param text string
 ---@return table<string, true>
 function M.names_in(text)
-  local listed = {}
+  local set = {} ---@type table<string, true>
   for _, names in ipairs(references(text)) do
     for _, name in ipairs(names) do
-      listed[name] = true
+      set[name] = true
     end
   end
-  return listed
+  return set
 end
 
---- Return the first of some variables that has a value.
+--- Return the first of some variables that has a value. The host completes the value of others.
 ---@param names string[]
----@param win integer
+---@param win integer window of the user, which the values describe
 ---@return acp.Variable|nil
-local function first(names, win)
+local function first_with_value(names, win)
   for _, name in ipairs(names) do
     local text, from_host = values.value(name, win)
     if text ~= '' or from_host then return { name = name, text = text } end
@@ -55,17 +55,17 @@ end
 ---@param text string
 ---@return acp.Variable[]
 function M.variables_in(text)
-  local listed, seen = {}, {}
-  local win ---@type integer|nil
+  local list, seen = {}, {}
+  local win ---@type integer|nil looked up only if there are references
   for _, names in ipairs(references(text)) do
     win = win or require('acp.ui.win').work()
-    local variable = first(names, win)
+    local variable = first_with_value(names, win)
     if variable and not seen[variable.name] then
       seen[variable.name] = true
-      listed[#listed + 1] = variable
+      list[#list + 1] = variable
     end
   end
-  return listed
+  return list
 end
 
 --- Return the files whose text a variable contains, '' for a buffer without a file.
@@ -79,7 +79,7 @@ function M.files(name) return values.files(name, require('acp.ui.win').work()) e
 ---@field about string
 
 --- Return completions of a variable, or of the last of several alternatives.
----@param base string from its `{` or `@{`
+---@param base string text before the cursor, from `{` or `@{`; it may still be `@`
 ---@return acp.VariableCompletion[]
 function M.completions(base)
   local mark = base:sub(1, 1) == '{' and '{' or '@{'
