@@ -1,4 +1,4 @@
-"""One run of an agent, from the start of its transport to the reason of its end."""
+"""Run of an agent, from the start of its transport to the reason for its end."""
 
 from __future__ import annotations
 

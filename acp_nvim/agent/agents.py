@@ -23,7 +23,7 @@ class UnknownAgent(Exception):
 
 
 def spec_of(options: Settings, name: str) -> AgentSettings | None:
-    """Return the settings of an agent, or those of the tutor, which is part of the package.
+    """Return the settings of an agent, or of the tutor, which is part of the package.
 
     Raise `UnknownAgent` if only an unusable `agents_file` could define it.
     """

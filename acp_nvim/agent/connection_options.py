@@ -80,7 +80,7 @@ def is_local(spec: AgentSettings) -> bool:
 
 
 def attempts_at(spec: AgentSettings, pauses: Iterator[float] | None) -> Attempts | None:
-    """Return the attempts to connect to an agent elsewhere, or None for a local one."""
+    """Return the attempts to connect to a remote agent, or None for a local one."""
     if not spec.is_elsewhere:
         return None
     from acp_nvim.agent.elsewhere import Attempts

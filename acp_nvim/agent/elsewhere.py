@@ -1,4 +1,4 @@
-"""Connections to agents elsewhere: transports, and attempts to connect."""
+"""Connections to remote agents: transports, and attempts to connect."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Attempts:
 
 
 class FarAgent(Struct, frozen=True):
-    """Program of an agent elsewhere, ready to start."""
+    """Program of a remote agent, ready to start."""
 
     place: FarPlace
     fields: PathFields
@@ -160,7 +160,7 @@ async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarA
     via, paths = via_of(spec, words, here), PathMap(name, spec.paths)
 
     def directory(path: str) -> str:
-        """Return the directory of a command there."""
+        """Return the remote directory of a command."""
         folder = paths.folder_to_agent(path)
         return folder if folder.startswith("/") else ""
 
@@ -170,7 +170,7 @@ async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarA
         )
 
     def link(command: Sequence[str]) -> FarTransport:
-        """Return a command of the editor's tools there, whose output is not logged."""
+        """Return a remote command of the editor's tools. Its output is not logged."""
         return FarTransport(client(place.link(command), 1, _ignore), via, {}, _ignore, _ignore)
 
     def on_ready(report: Ready) -> None:

@@ -1,4 +1,4 @@
-"""Place elsewhere in which an agent and its commands run (option `agents.*.via`)."""
+"""Remote place, such as a container, in which an agent and its commands run (`agents.*.via`)."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ class FarCommand(Struct, frozen=True):
 
 
 class FarPlace(Struct, frozen=True):
-    """Place, the program that reaches it, and the directories there."""
+    """Place, the program that reaches it, and its directories."""
 
     via: Via
     env: Mapping[str, str]
-    """Environment of the agent there, beside that of a login shell."""
+    """Environment of the remote agent, in addition to that of a login shell."""
     directory: Callable[[str], str]
-    """Function that returns the directory there, or an empty string for the initial one."""
+    """Function that returns the remote directory, or an empty string for the initial one."""
     covers: Callable[[str], bool]
-    """Function that returns whether a directory of a session exists there."""
+    """Function that returns whether a directory of a session exists in the place."""
 
     def agent(self, words: Sequence[str], directory: str) -> list[str]:
-        """Return the local command that runs the agent there."""
+        """Return the local command that runs the agent in the place."""
         guarded = far_guard.command(words, directory, GRACE_S, takes_relays=True)
         return self.via.command(guarded, directory)
 
     def link(self, words: Sequence[str]) -> list[str]:
-        """Return the local command that runs a command of the editor's tools there."""
+        """Return the local command that runs a command of the editor's tools in the place."""
         return self.via.command(far_guard.command(words, "", 0))
 
     def login(self, words: Sequence[str], directory: str, variables: Iterable[str]) -> list[str]:
-        """Return the local command that runs a program there on the terminal of the user.
+        """Return the local command that runs a remote program on the user's terminal.
 
         The values of ``variables`` are in the environment of the local command.
         """
@@ -60,9 +60,9 @@ class FarPlace(Struct, frozen=True):
         feed: Callable[[bytes], None],
         on_end: Callable[[Exit], None],
     ) -> FarCommand:
-        """Return the local command that runs a command of the agent there.
+        """Return the local command that runs a command of the agent in the place.
 
-        ``mark`` is that of the local process. ``feed`` receives the output.
+        ``mark`` marks the local process. ``feed`` receives the output.
         """
         directory, mark = self.directory(command.cwd), far_guard.mark_of(mark)
         words = self.via.command(far_guard.command(command.argv, directory, 0), directory)

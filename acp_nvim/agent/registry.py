@@ -120,7 +120,7 @@ def settings(
 ) -> AgentSettings | None:
     """Return the settings of the agent with that id, or None. Raise `RegistryError`.
 
-    In the channel `preview` they are those of its unstable release, if there is one.
+    The channel `preview` uses its unstable release, if there is one.
     """
     entry = read(path).get(name)
     if entry is None:

@@ -34,7 +34,7 @@ class AgentSettings(msgspec.Struct, frozen=True):
     container: str | None = None
     pod: str | None = None
     paths: dict[str, str] = field(default_factory=dict)
-    """Directories there by directories here."""
+    """Remote directories by local ones."""
     env: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
     auth_method: str | None = None
@@ -62,7 +62,7 @@ class AgentSettings(msgspec.Struct, frozen=True):
 
 
 class PresetSettings(msgspec.Struct, frozen=True):
-    """Settings of a named kind of session (option `presets`), over those of its agent."""
+    """Settings of a preset (option `presets`), which override its agent's settings."""
 
     agent: str | None = None
     """Name of the agent, or None for the default one."""

@@ -76,7 +76,7 @@ def diff(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
 
 
 def apply(lines: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
-    """Apply hunks to the lines: those of a diff, or any selection of them, in ascending order."""
+    """Apply hunks to the lines: all hunks of a diff or a selection, in ascending order."""
     result: list[str] = []
     row = 0
     for hunk in hunks:

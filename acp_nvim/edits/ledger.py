@@ -92,7 +92,7 @@ class Ledger:
         return self.disk_entries.with_unsaved_writes(path) or self.disk_entry(path)
 
     def replace_file(self, path: str, edits: FileEdits) -> None:
-        """Replace the state of a file by that of another process."""
+        """Replace the state of a file with the state from another process."""
         self.disk_entries.drop(path)
         if edits.entry is None:
             self._files.pop(path, None)
@@ -134,7 +134,7 @@ class Ledger:
     # Unsaved buffers
 
     def split_from_disk(self, path: str) -> None:
-        """Store the entry as that of the file on disk, since its buffer gets unsaved changes."""
+        """Store the entry as the state on disk, before the buffer gets unsaved changes."""
         entry = self._files.get(path)
         if path in self.disk_entries or (entry is not None and entry.is_conflict):
             return
@@ -144,7 +144,7 @@ class Ledger:
     def join_disk(self, path: str, text: Text | None, *, may_be_discarded: bool = True) -> None:
         """Update the entry for a clean buffer: saved if its text is nearer to the unsaved one.
 
-        Otherwise the unsaved changes were discarded, and the entry is that of the file on disk.
+        Otherwise the unsaved changes were discarded, and the entry describes the file on disk.
         Without ``may_be_discarded``, any text but that entry's is a save.
         """
         if path not in self.disk_entries:

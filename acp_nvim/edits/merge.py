@@ -23,7 +23,7 @@ MAX_RANGES = 5
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """Result with both sides' changes: ``hunks`` turn the live lines into those of ``text``."""
+    """Result with both sides' changes: ``hunks`` turn the live lines into the lines of ``text``."""
 
     hunks: list[Hunk]
     text: Text

@@ -156,7 +156,7 @@ class _Places:
         return row
 
     def conflict_reason(self, hunk: PatchHunk, start: int, drift: int) -> str:
-        """Return why there is no place for a hunk, in a few words."""
+        """Return why a hunk cannot be applied, in a few words."""
         count = len(self._lines)
         if self._row_below(hunk.anchors, start) is None:
             return f"there is no line {quote_line(hunk.anchors[-1])}"

@@ -1,7 +1,7 @@
 """The pending edit of one file: its base, its live text, and the difference between the two.
 
-The base is the text as the user last accepted it. The live text is that of buffer and disk. Hunks
-are not stored but computed from the two. Every operation returns a new `Pending`.
+The base is the text as the user last accepted it. The live text is the text of buffer and disk.
+Hunks are not stored but computed from the two. Every operation returns a new `Pending`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ SEPARATOR: Final = " · "
 
 
 class Span(msgspec.Struct, frozen=True):
-    """Rows that a write has changed, 0-based and half-open. If empty, it removed lines there."""
+    """Rows that a write has changed, 0-based and half-open. An empty span marks removed lines."""
 
     start: int
     end: int

@@ -18,7 +18,7 @@ class Facts(Struct, frozen=True):
     """Facts about a session that are not in its transcript.
 
     `topic` replaces a missing title. `tokens` were counted by the agent in turns of this process,
-    `used` and `size` describe its context, and `cost` is that of the session so far.
+    `used` and `size` describe its context, and `cost` is the cost of the session so far.
     """
 
     agent: str
@@ -46,7 +46,7 @@ class Replay(Struct, frozen=True):
 class RecordingStart(Struct, frozen=True):
     """Start of a recording, in a new record (`uid`) or an existing one.
 
-    The existing record is `record`, or that of the agent's session that was loaded or resumed
+    The existing record is `record`, or the record of the agent's session that was loaded or resumed
     (`is_loaded`). It already has the first `recorded` entries.
     """
 

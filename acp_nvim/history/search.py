@@ -78,9 +78,9 @@ _COLUMNS: Final = (
 
 
 def search(database: Database, text: str, cwd: str) -> list[StoredSession]:
-    """Return the sessions with an entry that contains all words, or all sessions without words.
+    """Return the sessions with an entry that contains all words; without words, all sessions.
 
-    Those of the directory come first, newest first. Raise `sqlite3.Error`.
+    Sessions of the directory come first, and newer ones before older ones. Raise `sqlite3.Error`.
     """
     if not text.strip():
         return _all(database.sql, cwd)

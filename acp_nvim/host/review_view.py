@@ -89,7 +89,8 @@ class ReviewView:
 def rows(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
     """Return the hunks for `acp.features.review.inline`, none if the file no longer exists.
 
-    ``more`` counts the removed lines that are left out. ``titles`` are those of the hunks, or none.
+    ``more`` counts the removed lines that are left out. ``titles`` are the titles of the hunks, or
+    empty.
     """
     if entry.live is None:
         return []
@@ -137,7 +138,7 @@ def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
 
 
 def summary(entry: Pending, titles: Sequence[str] = ()) -> Table:
-    """Return an entry of `state().edits`. ``titles`` are those of the hunks, or none."""
+    """Return an entry of `state().edits`. ``titles`` are the titles of the hunks, or empty."""
     counts = entry.summary
     noted = note(entry)
     extra: Table = {"note": noted} if noted else {}

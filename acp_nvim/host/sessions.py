@@ -171,13 +171,13 @@ class Sessions:
     def conversation(self, n: int | None) -> Conversation | None:
         """Return the conversation of a session, or of the current one if `n` is None.
 
-        The conversation of a subagent is that of its root session.
+        For a subagent, return the conversation of its root session.
         """
         key = self.current if n is None else n
         return None if key is None else self.conversations.get(self._subagents.root(key))
 
     def agent_name(self, named: object) -> str:
-        """Return the named agent, else that of the current session, else the default one."""
+        """Return the named agent, else the current session's, else the default one."""
         conversation = self.conversation(None)
         current = conversation.session.agent if conversation else self._settings().agent
         return str(named or current)

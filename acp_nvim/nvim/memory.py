@@ -59,7 +59,7 @@ class Memory:
     def __init__(
         self, logs: Callable[[], Iterable[Traffic]], turn_runs: Callable[[], bool], tasks: Tasks
     ) -> None:
-        """`logs` are those of all agents. `turn_runs` returns whether any turn runs."""
+        """`logs` are the logs of all agents. `turn_runs` returns whether any turn runs."""
         self._logs = logs
         self._turn_runs = turn_runs
         self._tasks = tasks

@@ -37,7 +37,7 @@ class RemoteProtocolError(ProtocolError):
 class DecodeError(RemoteProtocolError):
     """Message whose params or result cannot be decoded, even tolerantly.
 
-    `code` is that of the refusal if it was a request: INVALID_PARAMS or METHOD_NOT_FOUND.
+    `code` is the error code for the answer to a request: INVALID_PARAMS or METHOD_NOT_FOUND.
     """
 
     def __init__(self, message: str, code: int = INVALID_PARAMS) -> None:

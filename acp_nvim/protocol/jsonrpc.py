@@ -233,7 +233,7 @@ class Peer:
         return [event for line in lines for event in self._line(line)]
 
     def _line(self, line: bytes) -> list[Event]:
-        """Return the events of a line that may be bad, with a violation for each fault.
+        """Return the events of a line that may be malformed, with a violation for each fault.
 
         A byte order mark, which some systems write before a program's output, is ignored.
         """

@@ -1,6 +1,6 @@
 """Ids of decisions and terminals.
 
-They differ from those of an earlier host process, whose chats and buffers Neovim still shows.
+They differ from the ids of an earlier host process, whose chats and buffers Neovim still shows.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Return the key of the session among those of all agents."""
+        """Return a key that is unique among the sessions of all agents."""
         return self.agent, self.id
 
 

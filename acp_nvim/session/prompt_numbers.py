@@ -50,7 +50,7 @@ def _continues_prompt(before: Entry | None, entry: Message) -> bool:
 
 
 def recognize_numbers(prompts: Sequence[Run], labels: Mapping[int, str]) -> list[int | None]:
-    """Return the number of each prompt: its own, or that of the label it begins with, or None.
+    """Return the number of each prompt: its own, or the number in its label, or None.
 
     The search goes from newest to oldest. If a prompt was sent twice, the later one is found first.
     """

@@ -240,7 +240,7 @@ def _cut_line(line: str) -> str:
 
 
 def accepted_form(block: Any, capabilities: schema.PromptCapabilities) -> Any | None:
-    """Return the block, or a link or text that this agent accepts instead, or None."""
+    """Return the block as the agent accepts it: unchanged, as a link or text, or None."""
     match block:
         case schema.ImageContent() if not capabilities.image:
             return _link_instead(block.uri, block.mime_type)

@@ -100,7 +100,7 @@ def add_at_agent(session: Session, prompt: Prompt) -> None:
 
 
 def remove_at_agent(session: Session, prompt: Prompt) -> bool:
-    """Remove such a prompt. Return False if it was not there."""
+    """Remove such a prompt. Return False if there is none."""
     others = [other for other in session.at_agent if other is not prompt]
     if len(others) == len(session.at_agent):
         return False

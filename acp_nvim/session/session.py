@@ -134,7 +134,7 @@ class Session:
     turn = 0
     """Number of the last turn that began, from 1."""
     own_cancels = 0
-    """Number of turns that the user has cancelled, without those of the parent session."""
+    """Number of turns that the user has cancelled, excluding turns of the parent session."""
     held = False
     """Whether the queue waits for the user."""
     replaying = False

@@ -77,7 +77,7 @@ def _subagents(session: Session) -> list[dict[str, Any]]:
 
 
 def _pending(session: Session, name: str) -> list[dict[str, Any]]:
-    """Return the questions of a list. Those of a subagent are listed by the topmost session."""
+    """Return the questions of a list. The topmost session lists the questions of its subagents."""
     if session.root is not session:
         return []
     shown = snapshot.elicitation if name == "elicitations" else snapshot.permission

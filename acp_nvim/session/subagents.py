@@ -81,7 +81,7 @@ class Child(Session):
             self.root.change(*(name for name in names if name in _QUESTION_LISTS))
 
     def event(self, name: str, **data: Any) -> None:
-        """Queue an event. Those of questions go to the topmost session."""
+        """Queue an event. Events about questions go to the topmost session."""
         if name in _QUESTION_EVENTS:
             self.root.event(name, subagent=self.n, **data)
         else:

@@ -157,7 +157,7 @@ async def _allow(turn: Turn) -> Outcome:
 
 
 async def _read_two_files(turn: Turn) -> Outcome:
-    """Read two files, so that a window that follows moves."""
+    """Read two files, to make a following window move."""
     for path in (turn.session.cwd / "README.md", _sample(turn)):
         if path.is_file():
             await turn.read(path)

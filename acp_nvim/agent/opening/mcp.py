@@ -82,7 +82,7 @@ def servers(
 ) -> Servers:
     """Return the servers for a session in `cwd`.
 
-    Configured servers come first, in order of precedence, then those of the project file that the
+    Configured servers come first, in order of precedence, then servers of the project file that the
     user has allowed (`is_allowed`). If two servers have the same name, the first one is used.
     """
     result = Servers()

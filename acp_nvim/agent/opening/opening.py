@@ -46,7 +46,7 @@ _LOADED: Final = (wording.LOST_LOADED, wording.RESTARTED_LOADED, wording.RECONNE
 
 
 class Opening:
-    """One attempt to open a session at a connection.
+    """Attempt to open a session at a connection.
 
     Its methods return the agent's result. They raise `RequestError` if the agent refuses.
     """

@@ -24,7 +24,7 @@ _PLAIN: Final = late(r"[\w@%+=:,./${}-]+")
 
 
 def server_lines(entry: Mapping[str, Any], program: Callable[[], str | None]) -> list[str]:
-    """Return the lines about one server.
+    """Return the lines about a server.
 
     `program` returns the file that its command would start, or None if that is the user's own
     program of this name.

@@ -33,7 +33,7 @@ from acp_nvim.tasks import Tasks
 
 
 class SentPrompt:
-    """Prompt at the agent, until its answer."""
+    """Prompt that the agent has not answered yet."""
 
     def __init__(self, prompt: Prompt, *, is_resent: bool = False) -> None:
         self.prompt = prompt

@@ -49,7 +49,7 @@ class Elicitations:
         self._opened: dict[str, Decision] = {}
 
     def session_id(self, params: schema.CreateElicitationRequest) -> str | None:
-        """Return the agent's id of a question's session: given, or that of the named request."""
+        """Return the agent's id of a question's session: given, or taken from the named request."""
         if params.session_id is not UNSET:
             return params.session_id
         request = self._request_of(params)

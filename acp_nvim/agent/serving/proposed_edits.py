@@ -114,7 +114,7 @@ class ProposedEdits:
     async def _patch_proposals(
         self, session: Session, decision: Decision, others: Container[str]
     ) -> list[Proposal]:
-        """Return the proposals of a request's patches, without those of ``others``."""
+        """Return the proposals of a request's patches that are not in ``others``."""
         cwd = (decision.asker or session).cwd
         placed = [
             PlacedPatch(patch, _real(cwd, patch.path), patch.origin and _real(cwd, patch.origin))

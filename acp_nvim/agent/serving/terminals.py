@@ -78,7 +78,7 @@ class AgentTerminals:
         env: Callable[[], Mapping[str, str]],
         place: Callable[[], FarPlace | None] = lambda: None,
     ) -> None:
-        """`env` is the agent's environment, `place` returns the place of an agent elsewhere."""
+        """`env` is the agent's environment, `place` returns the place of a remote agent."""
         self.handlers: Mapping[str, Handler] = {
             "terminal/create": self.create,
             "terminal/output": self.output,

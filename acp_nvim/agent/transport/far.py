@@ -1,4 +1,4 @@
-"""Transport to an agent elsewhere, which a local program reaches (option `agents.*.via`)."""
+"""Transport to a remote agent through a local program (option `agents.*.via`)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def _nothing() -> None: ...
 
 
 class FarTransport:
-    """Agent elsewhere, as an `AgentTransport` over the local process that reaches it."""
+    """Remote agent, reached through a local process (`AgentTransport`)."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class FarTransport:
         remark: Callable[[bytes], None],
         close: Callable[[], Coroutine[None, None, None]] = _nothing,
     ) -> None:
-        """``client`` is the local process, ``env`` the environment there.
+        """``client`` is the local process, ``env`` the remote environment.
 
-        ``remark`` gets text that is printed there before the agent starts. ``close`` ends the
-        agent's local helpers.
+        ``remark`` receives remote output from before the agent starts. ``close`` ends the agent's
+        local helpers.
         """
         self._client, self._via, self._env = client, via, env
         self._on_ready, self._remark, self._close = on_ready, remark, close
@@ -80,7 +80,7 @@ class FarTransport:
         self._is_stopping = False
 
     async def start(self) -> None:
-        """Start the agent and wait until it runs there. Raise TransportError."""
+        """Start the agent and wait until it runs. Raise TransportError."""
         try:
             await self._client.start()
         except AgentStartError as error:

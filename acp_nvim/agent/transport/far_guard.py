@@ -1,10 +1,10 @@
-"""Guard: a shell program that runs a command elsewhere and ends it with its whole tree.
+"""Guard: a shell program that runs a remote command and ends it with all its descendants.
 
-If the client of a connection (`ssh`, `docker exec`) is killed, the processes elsewhere keep
-running. So a small POSIX shell program starts the command there. It reads the environment from
-stdin, one variable a line up to an empty line, since arguments are public. The rest of stdin is the
-input of the command. At the end of stdin, as after a broken connection, it ends all processes of
-the command.
+If the client of a connection (`ssh`, `docker exec`) is killed, the remote processes keep running.
+So a small POSIX shell program starts the command there. It reads the environment from stdin, one
+variable a line up to an empty line, since arguments are public. The rest of stdin is the input of
+the command. At the end of stdin, as after a broken connection, it ends all processes of the
+command.
 
 A login shell may print text before the line of the guard, which begins with the mark.
 """
@@ -129,7 +129,7 @@ exit $code
 def command(
     words: Sequence[str], directory: str, grace_s: float, *, takes_relays: bool = False
 ) -> list[str]:
-    """Return the command that runs `words` in a directory there (empty: the initial one).
+    """Return the remote command that runs `words` in a directory (empty: the initial one).
 
     After the end of its input, the command has ``grace_s`` seconds to end by itself. With
     ``takes_relays``, the guard creates and reports a directory for relays (`far_tools.py`), and
@@ -141,7 +141,7 @@ def command(
 
 
 def mark_of(mark: str) -> str:
-    """Return the mark of the processes there. ``mark`` is that of the local process.
+    """Return the mark of the remote processes. ``mark`` is the mark of the local process.
 
     The marks differ, so that the end of a command does not also end the client of the connection.
     """

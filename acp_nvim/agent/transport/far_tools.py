@@ -1,7 +1,7 @@
-"""The editor's tools for an agent elsewhere.
+"""The editor's tools for a remote agent.
 
-The agent starts a relay there, which cannot reach the socket of this machine. So a command, the
-link, is started there like the agent and waits for the next relay. Two named pipes connect link and
+The agent starts a remote relay, which cannot reach the socket of this machine. So a remote command,
+the link, is started like the agent and waits for the next relay. Two named pipes connect link and
 relay. The place needs only a shell: no Python, forwarded socket or shared directory.
 """
 
@@ -23,7 +23,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.tasks import Tasks
 
 SOCKET: Final = "ACP_NVIM_SOCKET"
-"""Variable of a relay: the socket of a local relay, or the directory of a relay elsewhere."""
+"""Variable of a relay: the socket of a local relay, or the directory of a remote one."""
 RETRY_S: Final = 5.0
 """Time between two attempts to wait for relays, in seconds."""
 LINE_BYTES: Final = 64 << 20
@@ -65,7 +65,7 @@ class FarTools:
     def __init__(self, link: Callable[[Sequence[str]], FarTransport], fields: PathFields) -> None:
         """``link`` returns a transport that runs a command where the agent runs."""
         self.directory = ""
-        """Directory of the relays there, or an empty string if there is none yet."""
+        """Remote directory of the relays, or an empty string if there is none yet."""
         self._link, self._fields = link, fields
         self._links: set[FarTransport] = set()
         self._is_listening = False

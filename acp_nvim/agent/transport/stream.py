@@ -112,7 +112,7 @@ class Outbox:
         self._news.set()
 
     async def get(self) -> bytes:
-        """Return the next message. A call means that earlier messages have been sent."""
+        """Return the next message. Each call confirms that the earlier messages have been sent."""
         while not self._waiting:
             self._flushed.set()
             self._news.clear()

@@ -1,4 +1,4 @@
-"""Commands that a local program runs elsewhere (option `agents.*.via`)."""
+"""Remote commands, run through a local program (option `agents.*.via`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TTY: Final = {
 
 
 class Via(Struct, frozen=True):
-    """Program, with arguments, that runs a command elsewhere."""
+    """Program, with arguments, that runs a remote command."""
 
     words: tuple[str, ...]
     takes_directory: bool = False
@@ -50,7 +50,7 @@ class Via(Struct, frozen=True):
         tty: bool = False,
         variables: Iterable[str] = (),
     ) -> list[str]:
-        """Return the local command that runs `words` there.
+        """Return the local command that runs `words` in the remote place.
 
         ``variables`` are passed on by name, if program and server permit it.
         """

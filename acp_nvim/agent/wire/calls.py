@@ -1,4 +1,4 @@
-"""Open requests: those of the client and those of the peer."""
+"""Open requests of the client and of the peer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mapping of the paths in all messages between an endpoint and an agent elsewhere."""
+"""Mapping of the paths in all messages between an endpoint and a remote agent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INPUT_FIELDS: Final[Mapping[str, Kind]] = {
 OPAQUE: Final = frozenset(
     ("_meta", "env", "headers", "mcpServers", "rawOutput", "requestedSchema", "capabilities")
 )
-"""Members that do not change: data of agents and users, and servers that run there."""
+"""Members that do not change: data of agents and users, and servers at the agent's place."""
 _INPUT: Final = "rawInput"
 
 _decoder: Final = msgspec.json.Decoder()

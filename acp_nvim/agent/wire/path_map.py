@@ -34,11 +34,11 @@ class PathMap:
         self._here: list[tuple[str, str]] = []
         """Pairs (there, here), the longest directory there first."""
         self.directory = ""
-        """Directory there for sessions without pairs, or an empty string."""
+        """Remote directory for sessions without pairs, or an empty string."""
         self._build()
 
     def set_home(self, home: str, directory: str) -> None:
-        """Set the home directory there, and the agent's working directory."""
+        """Set the remote home directory and the agent's working directory."""
         self._home = home or None
         self.directory = "" if self._given else directory
         self._build()
@@ -59,7 +59,7 @@ class PathMap:
         return not self._given
 
     def covers_here(self, path: str) -> bool:
-        """Return whether a path of this machine exists there."""
+        """Return whether a path of this machine is covered by a pair."""
         return self._map_covered(path) is not None
 
     def to_agent(self, path: str) -> str:
@@ -81,7 +81,7 @@ class PathMap:
         return self._far_prefix + path[1:] if mapped is None else mapped
 
     def lines_to_agent(self, text: str) -> str:
-        """Map the paths at the beginning of lines of a text to those of the agent.
+        """Convert the paths at the beginning of lines of a text to the agent's paths.
 
         A word may precede the path, as in `modified /src/a`.
         """
@@ -93,7 +93,7 @@ class PathMap:
         return re.sub(beginning, lambda match: (match[1] or "") + pairs[match[2]], text)
 
     def folder_to_agent(self, path: str) -> str:
-        """Return the directory of a session there: without pairs, the agent's working directory."""
+        """Return the remote directory of a session; without pairs, the agent's own."""
         return self.directory or self.to_agent(path)
 
     def uri_to_agent(self, uri: str) -> str:

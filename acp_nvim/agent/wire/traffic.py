@@ -169,7 +169,7 @@ class Recorded(Struct, frozen=True):
         return redactor
 
     def messages(self) -> Iterator[Line]:
-        """Yield the transmitted lines and those of stderr, ordered by time."""
+        """Yield the transmitted lines and the lines of stderr, ordered by time."""
         torn = self.torn
         open_lines: dict[Direction, list[bytes]] = {"in": [], "out": [], "err": []}
         last = 0.0

@@ -35,7 +35,7 @@ MAX_VALUE_CHARACTERS: Final = 4000
 def info(host: Host, version: str) -> list[str]:
     """Return the lines of `:Acp info`: versions, agents, sessions, limits, internal errors.
 
-    `version` is that of the plugin, with its commit in a clone.
+    `version` is the plugin's version, with its commit in a clone.
     """
     editor, python = host.settings().neovim, platform.python_version()
     lines = [

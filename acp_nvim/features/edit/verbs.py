@@ -11,8 +11,8 @@ from acp_nvim.verbs import Args, verb
 def edit(host: Host, args: Args) -> None:
     """Change lines in place: in a session of its own or, with `here`, in the current one.
 
-    The arguments are those of the verb `prompt`, and `edit` with the id of the edit in Neovim, the
-    path of the file, the lines, and their text.
+    The arguments are the same as for the verb `prompt`, and `edit`: the id of the edit in Neovim,
+    the path of the file, the lines, and their text.
     """
     _edits(host).start(args)
 

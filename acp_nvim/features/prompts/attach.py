@@ -17,7 +17,7 @@ from acp_nvim.verbs import Args, verb
 async def attach(host: Host, args: Args) -> None:
     """Attach files to the next prompt, and an image.
 
-    The image is that of the clipboard if `clipboard` is true, or `image`, in base64.
+    The image is in the clipboard if `clipboard` is true, else in `image`, in base64.
     """
     paths = [str(path) for path in args.get("paths") or ()]
     if args.get("clipboard"):

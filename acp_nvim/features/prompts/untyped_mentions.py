@@ -90,7 +90,7 @@ async def ask(
 
 
 async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
-    """Add the files of git's diff to those of the variable `diff`."""
+    """Add the files of git's diff to the files of the variable `diff`."""
     if variable.name != "diff":
         return variable
     changed = await git_changes.changed_files(cwd, agent_environment())

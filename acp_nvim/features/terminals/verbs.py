@@ -16,7 +16,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("terminals")
 def terminals(host: Host, args: Args) -> None:
-    """Let the user choose a terminal: first those of the current session, newest first."""
+    """Let the user choose a terminal. Terminals of the current session come first, newest first."""
     sessions = sorted(
         host.screen.sessions.values(), key=lambda s: (s.n != host.sessions.current, s.n)
     )

@@ -102,7 +102,7 @@ class UnsavedChanges:
     ) -> None:
         """Attach unsaved changes that the agent does not know to a prompt before it is sent.
 
-        ``texts`` are those of all buffers with unsaved edits, or None if they are not known yet.
+        ``texts`` are the texts of all buffers with unsaved edits, or None if not known yet.
         ``embeds`` means that the agent supports embedded resources. Otherwise the attachment would
         be part of the user's text, so it is left out until the agent is known to read files on
         disk.

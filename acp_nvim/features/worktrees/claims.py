@@ -40,7 +40,7 @@ class Claims:
         return False
 
     def end_alone(self, id: str) -> None:
-        """Return from the exclusive lock to that of the sessions, if there are any."""
+        """Return from the exclusive lock to the shared lock of the sessions, if there are any."""
         if id in self._shared:
             self._lock(id, shared=True)
         else:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 async def new_worktree(host: Host, args: Args) -> None:
     """Open a new session of an agent or a preset in a new worktree.
 
-    Its chat replaces that of session `instead`.
+    Its chat replaces the chat of session `instead`.
     """
     worktrees, cwd = parts(host)[0], str(args["cwd"])
     try:

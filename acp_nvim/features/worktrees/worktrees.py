@@ -123,7 +123,7 @@ class Worktrees:
         return place
 
     def _check_reach(self, place: Path, agents: Iterable[str]) -> None:
-        """Raise StoreError if one of these agents runs elsewhere and cannot reach a directory."""
+        """Raise StoreError if one of these agents is remote and cannot reach a directory."""
         for agent in agents:
             spec = self._host.options.spec(agent)
             if spec is not None and not covers(agent, spec, str(place)):

@@ -352,7 +352,7 @@ def _value(wire: Any) -> Any:
 
 
 def commands(wire: Sequence[Any]) -> list[v1.AvailableCommand]:
-    """Return the commands, without those of unknown kinds."""
+    """Return the commands, except commands of unknown kinds."""
     return [_command(command) for command in wire if isinstance(command, s.Command)]
 
 

@@ -55,8 +55,8 @@ class AnsweredResponse(schema.RequestPermissionResponse, frozen=True):
 def questions_of(call: ToolCall, options: Sequence[schema.PermissionOption]) -> list[Question]:
     """Return the questions in a permission request, if it has any.
 
-    `options` are those of the request. A call with a diff or a command has none, since the card of
-    a question would not show these.
+    `options` are the options of the request. A call with a diff or a command has none, since the
+    card of a question would not show these.
     """
     meta = call.meta or {}
     if meta.get("qwenInteractionKind") != "user_question":
@@ -129,7 +129,7 @@ def _field(question: Question) -> schema.ElicitationPropertySchema:
 def make_responder(
     questions: Sequence[Question], decision: Decision, options: Sequence[schema.PermissionOption]
 ) -> Callable[[Outcome], schema.RequestPermissionResponse]:
-    """Return a function from outcome to response. `options` are those of the request."""
+    """Return a function from outcome to response. `options` are the options of the request."""
 
     def respond(outcome: Outcome) -> schema.RequestPermissionResponse:
         answers = _answers(questions, decision, outcome)

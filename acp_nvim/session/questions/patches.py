@@ -100,7 +100,7 @@ def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
     """Return the patches that a permission request may apply.
 
     They come from the raw input or, if it has none, from the content. Fields of the request itself
-    replace those of its tool call.
+    replace fields of its tool call.
     """
     if asked is not None and asked.raw_input is not UNSET and asked.raw_input is not None:
         call = msgspec.structs.replace(call, raw_input=asked.raw_input)

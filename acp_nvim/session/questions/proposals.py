@@ -67,7 +67,7 @@ class PlacedPatch(msgspec.Struct, frozen=True):
 
 
 def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[Change]:
-    """Return the diffs of a permission request, else those of its tool call."""
+    """Return the diffs of a permission request, or else of its tool call."""
     asked_content: Sequence[Any] = (
         asked.content or () if asked and asked.content is not UNSET else ()
     )

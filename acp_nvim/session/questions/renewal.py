@@ -62,7 +62,7 @@ def fingerprint(call: ToolCall) -> tuple[Any, ...]:
 
 
 def _commands_of_meta(call: ToolCall) -> Sequence[Any]:
-    """Return the commands that only the metadata has. Those of a large input take long to find."""
+    """Return the commands of the metadata only. A search of a large input takes long."""
     if not call.meta:
         return ()
     return requests.commands(msgspec.structs.replace(call, raw_input=None, content=()))

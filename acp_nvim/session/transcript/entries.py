@@ -210,7 +210,7 @@ class Past(Struct, eq=False):
 
     lines: Sequence[str]
     folds: bool = False
-    """Whether they fold under the first one, as those of a tool call."""
+    """Whether they fold under the first one, as the lines of a tool call do."""
 
 
 class Unknown(Struct, eq=False):

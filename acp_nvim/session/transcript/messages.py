@@ -37,7 +37,8 @@ def blocks_as_sent(content: Any) -> Iterable[Any]:
 def parts_of(content: Any, known: schema.Annotations | None = None) -> list[Part]:
     """Return the parts that a block adds to a message.
 
-    Annotations precede their text, unless they are `known`, those of the text before it.
+    Annotations precede their text, unless they equal `known`, the annotations of the text before
+    it.
     """
     part = part_of_block(content)
     annotations = content.annotations if isinstance(part, str) else None

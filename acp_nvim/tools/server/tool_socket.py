@@ -277,7 +277,7 @@ def _is_ours(client: socket.socket) -> bool:
 
 
 def _is_usable(path: Path) -> bool:
-    """Return whether sockets can be created in this directory. Remove those of killed hosts."""
+    """Return whether sockets can be created in this directory. Remove sockets of killed hosts."""
     is_usable = len(os.fsencode(path)) + NAME_BYTES < PATH_BYTES and _is_private(path)
     if is_usable:
         _remove_dead_sockets(path)

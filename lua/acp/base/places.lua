@@ -1,7 +1,7 @@
 --- Current directory, and files and lines of buffers.
 local M = {}
 
---- Return the directory for a new session, that of the current window; '' if it was deleted.
+--- Return the directory for a new session: the current window's, or '' if it was deleted.
 ---@return string absolute
 function M.cwd()
   local cwd = vim.fn.getcwd()

@@ -1,4 +1,4 @@
---- Opening of files and addresses that an agent names, at the user's request.
+--- Opening files and addresses that an agent names, at the user's request.
 local M = {}
 
 local api = vim.api

@@ -51,7 +51,7 @@ function M.argv(python, ...)
   return { python, '-X', 'pycache_prefix=' .. compiled, ... }
 end
 
---- Return the interpreter to use. The order is that of the manual: option, `.venv`,
+--- Return the interpreter to use. The order is documented in the manual: option, `.venv`,
 --- `g:python3_host_prog`, `python3`.
 ---@return string path
 ---@return acp.PythonSource source

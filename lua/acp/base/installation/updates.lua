@@ -7,7 +7,7 @@ local function package_of(entry)
   return type(npx) == 'table' and tostring(npx.package):match('^@?[^@]+') or nil
 end
 
---- Return the entry of an agent: that of its name, or the one of the package that installs it.
+--- Return the entry of an agent: found by its name, or by the package that installs it.
 ---@param entries table[]
 ---@param agent acp.AgentConfig
 local function entry_of(entries, name, agent)
@@ -17,7 +17,7 @@ local function entry_of(entries, name, agent)
   end
 end
 
---- Return a line for each running agent whose version is not that of `agents_file`.
+--- Return a line for each running agent whose version differs from `agents_file`.
 ---@return string[]
 function M.lines()
   local config, lines = require('acp.config'), {}

@@ -46,7 +46,7 @@ local function strip(win)
   if own ~= value then set_winbar(win, own) end
 end
 
---- Return the name of the followed agent: that of the current session or of the next one.
+--- Return the name of the followed agent: the agent of the current session or of the next one.
 local function agent()
   local session = require('acp.base.state').session() or {}
   return require('acp.ui.activity').agent(session.agent or require('acp.base.valid_names').agent())

@@ -3,7 +3,7 @@ local subcommand = require('acp.ui.subcommand')
 
 local notify = subcommand.notify
 
---- Return the agent to log in to: one that requires a login, or else that of the current session.
+--- Return the agent to log in to: one that requires a login, or else the current session's.
 local function agent_name()
   local state = require('acp.base.state').get()
   for name, agent in pairs(state.agents) do

@@ -75,8 +75,8 @@ local function sort_key(directory)
   return main and (main .. '\1' .. directory) or directory
 end
 
---- Return the sessions by directory, those of the global current directory first. That of a window
---- would move the groups whenever the user goes to another window.
+--- Return the sessions by directory. Sessions of the global current directory come first: the
+--- directory of a window would move the groups whenever the user goes to another window.
 ---@param sessions acp.OverviewSession[]
 ---@return { directory: string, sessions: acp.OverviewSession[] }[]
 local function group_by_directory(sessions)

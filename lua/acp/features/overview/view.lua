@@ -22,7 +22,7 @@ local drawn = {} ---@type acp.OverviewSession[] sessions of the page
 local folded = {} ---@type table<string, true>
 local is_forced = false -- whether to draw even if no session has changed
 local timer ---@type uv.uv_timer_t|nil
-local is_awake = false -- whether changes are watched, since a window shows the overview
+local is_awake = false -- whether changes are watched, because a window shows the overview
 
 ---@return integer|nil
 local function buffer()
@@ -42,8 +42,8 @@ end
 
 local wake ---@type fun()
 
---- Stop watching, since no window of this tab page shows the overview. Windows of other tab pages
---- are drawn when the user goes there.
+--- Stop watching changes, because no window of this tab page shows the overview. Windows of other
+--- tab pages are drawn when the user goes there.
 local function stop_watching()
   is_awake = false
   if timer then timer:stop() end
@@ -283,7 +283,7 @@ end
 
 -- Buffer and windows.
 
---- Watch and draw everything, since the overview has become visible.
+--- Start watching changes and draw everything, because the overview has become visible.
 wake = function()
   if #windows() == 0 then return stop_watching() end
   if not is_awake then

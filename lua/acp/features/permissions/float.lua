@@ -90,7 +90,7 @@ end
 --- Return the maximum width of the text.
 local function max_width() return math.min(WIDTH, extent.widest) end
 
---- Measure the size that the lines need. The width is that of the widest line, title or footer.
+--- Measure the size that the lines need. The width fits the widest line, title or footer.
 local function measure(lines)
   local function widen(width)
     extent.width = math.max(math.min(width, max_width()), 1)

@@ -21,7 +21,7 @@ local function racers(rest)
   return vim.split(before or rest, '%s+', { trimempty = true }), prompt
 end
 
---- Return the first name that is no agent and no preset, as an error.
+--- Return an error that names the first word that is neither an agent nor a preset.
 ---@param names string[]
 ---@return string|nil
 local function mistake(names)
