@@ -96,7 +96,7 @@ class AgentRun:
             return self.summary()
         with anyio.move_on_after(EXIT_S):
             self.exit = await self.transport.wait()
-        if self.exit:
+        if self.exit or self._stopping():
             return self.summary()
         return wording.AGENT_CLOSED.format(agent=self._name, pipe=self._closed_pipe())
 

@@ -423,7 +423,7 @@ class Connection:
                 await transport.stop()
                 return
         except Exception as error:
-            if self.lost is not None or self._is_started_again():
+            if self.lost is not None or self.stopping or self._is_started_again():
                 return
             if run.exit is None and transport.exit is None:
                 reason = str(error) or type(error).__name__
@@ -488,8 +488,11 @@ class Connection:
         self._ready.set()
 
     def _on_end(self) -> None:
-        """Handle the end of the process, which is a failure before the end of the handshake."""
-        failed = self.status == "starting"
+        """Handle the end of the process.
+
+        Before the end of the handshake it is a failure, unless the user has stopped the agent.
+        """
+        failed = self.status == "starting" and not self.stopping
         if self.status != "failed":
             self.status = "failed" if failed else "exited"
             self.error = None if self.stopping else self.exit_summary()

@@ -46,6 +46,26 @@ async def test_a_transport_that_does_not_load_or_lacks_a_method_is_named(
     assert await refusal("failing://x") == "the transport failed: OSError: nobody there"
 
 
+async def test_a_transport_is_closed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    code = """import anyio
+class Way:
+    def __init__(self, address): self.closing = False
+    async def start(self): ...
+    async def receive(self): await anyio.sleep_forever()
+    def send(self, data): ...
+    async def aclose(self):
+        assert not self.closing
+        self.closing = True
+        await anyio.lowlevel.checkpoint()
+"""
+    install_entry_point(tmp_path, "once", "once:Way", code)
+    async with reached("once://x") as client, anyio.create_task_group() as group:
+        for _ in range(2):
+            group.start_soon(client.transport.stop)
+    assert client.remarks == []
+
+
 async def test_a_transport_that_never_ends_or_closes_delays_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

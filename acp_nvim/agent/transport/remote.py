@@ -156,6 +156,7 @@ class RemoteAgent:
         self._remarks = remarks
         self._lost: TransportError | None = None
         self._closing = False
+        self._closed = anyio.Event()
         self._receiving: anyio.CancelScope | None = None
         self._paused_until = 0.0
         """Time at which reading continues, on the monotonic clock."""
@@ -224,7 +225,10 @@ class RemoteAgent:
         raise AssertionError
 
     async def stop(self) -> None:
-        """Close the connection. The agent may keep running for other clients."""
+        """Close the connection, once. The agent may keep running for other clients."""
+        if self._closing:
+            await self._closed.wait()
+            return
         self._closing = True
         try:
             with anyio.move_on_after(STOP_S):
@@ -232,6 +236,7 @@ class RemoteAgent:
         except Exception as error:
             self._remarks.feed(f"{_as_transport_error(error)}\n".encode())
         finally:
+            self._closed.set()
             if self._receiving is not None:  # even if its end was not received
                 self._receiving.cancel()
 

@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,34 @@ def test_a_prompt_waits_when_the_connection_breaks_as_its_session_is_opened(
         assert editor.turn("hello")["stop_reason"] == "end_turn"
         assert len(editor.events("AcpAgentReady")) == 2
         assert editor.events("AcpAgentExit") == []
+
+
+def test_a_stop_is_named_as_the_end_of_a_silent_agent(editor: Editor) -> None:
+    """The server answers one request more for each connection."""
+    answered = iter(range(2))
+    silent: list[str] = []
+
+    def serve_client(socket: ServerConnection) -> None:
+        count = next(answered)
+        for n, message in enumerate(socket):
+            frame = json.loads(message)
+            if n < count:
+                answer = {"jsonrpc": "2.0", "id": frame["id"], "result": {"protocolVersion": 1}}
+                socket.send(json.dumps(answer))
+            else:
+                silent.append(frame["method"])
+
+    with sync_server(serve_client, lambda socket, request: None) as url:
+        editor.setup({"agent": "far", "agents": {"far": {"url": url}}})
+        for n, method in enumerate(("initialize", "session/new"), 1):
+            editor.cmd(f"AcpPrompt! hello {n}")
+            until(partial(silent.__contains__, method))
+            editor.cmd("Acp stop")
+            editor.wait("require('acp').state().sessions[...].error", n)
+            assert editor.session(n)["error"] == "far was stopped"
+            editor.wait("require('acp').state().agents.far.status == 'exited'")
+            assert "error" not in editor.state()["agents"]["far"]
+    assert editor.messages().count("far was stopped") == 2
 
 
 def test_a_login_in_a_terminal_is_not_offered(editor: Editor) -> None:
