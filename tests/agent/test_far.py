@@ -113,6 +113,17 @@ async def test_the_failed_step_of_a_container_is_named(
     assert reason in await failure(launch, via=words)
 
 
+@pytest.mark.parametrize("reads", ["read -r one", "head -c 9 >/dev/null", "exec </dev/null"])
+async def test_a_program_that_reads_or_replaces_the_input_is_named(
+    reads: str, launch: AgentLaunch, tmp_path: Path
+) -> None:
+    """The agent does not start, since its guard has no mark by which to end its processes."""
+    words = ["sh", "-c", f'{reads}; exec env -u ACP_NVIM_CHILD "$@"', "via"]
+    reason = await failure(launch, via=words, command=["touch", str(tmp_path / "started")])
+    assert reason.endswith("failed: stdin was read or closed before the command started")
+    assert not (tmp_path / "started").exists()
+
+
 async def test_a_missing_client_is_named(launch: AgentLaunch) -> None:
     assert "Cannot start no-such-ssh" in await failure(launch, via=["no-such-ssh", "box"])
 

@@ -2,9 +2,9 @@
 
 If the client of a connection (`ssh`, `docker exec`) is killed, the remote processes keep running.
 So a small POSIX shell program starts the command there. It reads the environment from stdin, one
-variable a line up to an empty line, since arguments are public. The rest of stdin is the input of
-the command. At the end of stdin, as after a broken connection, it ends all processes of the
-command.
+variable a line up to an empty line, since arguments are public. The first one is the mark. The rest
+of stdin is the input of the command. At the end of stdin, as after a broken connection, it ends all
+processes of the command.
 
 A login shell may print text before the line of the guard, which begins with the mark.
 """
@@ -33,6 +33,15 @@ exec "$SHELL" -lc 'exec /bin/sh -c "$0" "$@" <&3 3<&-' "$@" 3<&0 </dev/null
 
 # The prefix keeps these variables apart from those of the command's environment.
 _RUN: Final = r"""
+# Without its mark, the guard would end the remote processes of all agents.
+IFS= read -r acp_line
+case $acp_line in
+  ACP_NVIM_CHILD=?*) export "$acp_line" ;;
+  *)
+    echo 'stdin was read or closed before the command started' >&2
+    exit 125
+    ;;
+esac
 while IFS= read -r acp_line && [ -n "$acp_line" ]; do
   acp_value=$(printf '%b.' "${acp_line#*=}")
   export "${acp_line%%=*}=${acp_value%.}"
