@@ -76,7 +76,7 @@ def test_hunks_of_two_are_taken_and_the_third_is_dropped(editor: Editor, model: 
     editor.cmd("wincmd l")
     editor.keys("5Gdp")
     editor.wait("vim.fn.readfile(...)[5] == 'BETA'", str(notes))
-    pick(editor, "Acp race!", "Remove it")
+    pick(editor, "Acp race!", "Remove")
     for tree in trees:
         until(lambda: not tree.exists(), what=f"{tree} is gone")  # noqa: B023
     until(lambda: not git(editor.work, "branch", "--list", "acp/*"), what="no branch")

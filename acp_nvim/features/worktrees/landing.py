@@ -293,19 +293,21 @@ class Landing:
                 self._unclaim(worktree)
 
     async def _may_drop(self, worktrees: Sequence[Worktree]) -> bool:
+        """Return whether worktrees may be removed. Ask the user if anything would be lost."""
         paths: list[str] = []
         for worktree in worktrees:
             result = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
             paths += [str(Path(worktree.path, change.path)) for change in result.changes]
-        tops = [str(Path(worktree.path).parent) for worktree in worktrees]
-        files = list_names(paths, tops[0], NAMED) if paths else words.PART_NOTHING_LEFT
-        branches = ", ".join(worktree.branch for worktree in worktrees)
-        question = words.DROP_WORKTREE.format(branch=branches, files=files)
+        if not paths:
+            return True
+        files = list_names(paths, str(Path(worktrees[0].path).parent), NAMED)
+        text = words.DROP_WORKTREE if len(worktrees) == 1 else words.DROP_WORKTREES
+        question = text.format(branch=worktrees[0].branch, count=len(worktrees), files=files)
         answers = (words.OPTION_REMOVE, words.OPTION_KEEP_WORKTREE)
         return await self._host.choose(question, answers, "worktree") == 0
 
 
 def other(worktree: Worktree, change: Change) -> dict[str, str]:
     """Return a file of a worktree for the operation `worktrees_compare`."""
-    label = " ".join(filter(None, (worktree.agent, worktree.branch)))
-    return {"label": label, "path": str(Path(worktree.path, change.path))}
+    path = str(Path(worktree.path, change.path))
+    return {"agent": worktree.agent or "", "branch": worktree.branch, "path": path}

@@ -37,9 +37,12 @@ async def new_worktree(host: Host, args: Args) -> None:
 
 @verb("land")
 async def land(host: Host, args: Args) -> None:
-    """Land or drop the worktree of a session: the given, the current, or a chosen one."""
-    n = args.get("session")
-    worktree = await _worktree(host, n, str(args["cwd"]))
+    """Land or drop a worktree: that of a file, or of a session (given, current or chosen)."""
+    n, file = args.get("session"), args.get("file")
+    if file is not None:
+        worktree = parts(host)[0].records.of(str(file))
+    else:
+        worktree = await _worktree(host, n, str(args["cwd"]))
     if worktree is None:
         return
     landing = parts(host)[1]

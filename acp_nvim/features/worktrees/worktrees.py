@@ -258,9 +258,11 @@ class Worktrees:
         line = words.WORKTREE_GONE.format(branch=worktree.branch) + rest
         host.echo("info", line)
         for conversation in host.sessions.conversations.values():
-            if worktree.contains(conversation.session.cwd):
-                conversation.session.set_worktree(None)
-                conversation.session.notice("info", line)
+            session = conversation.session
+            # A closed session may be from an earlier worktree at the same path.
+            if worktree.contains(session.cwd) and session.worktree is not None:
+                session.set_worktree(None)
+                session.notice("info", line)
 
 
 def _counterpart(worktree: Worktree, path: str) -> str:

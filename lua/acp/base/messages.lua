@@ -40,7 +40,7 @@ return {
 
   -- Worktrees
   race_needs = 'Name agents and a prompt: :Acp race claude codex -- {prompt}',
-  part_compared = 'dp takes · ]f next file · q closes',
+  parts_compared = 'dp takes · ]f next file · q closes · :Acp land takes all',
 
   -- The queue
   queue_empty = 'The queue is empty',
@@ -219,16 +219,17 @@ return {
   with_way_out = '%s. %s (%s)',
   venv_way_out = '%s. %s',
   run_install = 'Run :Acp install',
-  fix_option = 'Fix or remove the `python` option, then run :Acp install',
+  fix_option = 'Fix or remove the `python` option',
 
   -- Installing
   install_busy = 'The installation is already running',
   install_step = 'Install: %s (%d of %d)',
-  install_failed = 'Install: %s failed (%d): %s',
+  install_failed = 'Install failed: %s (%s, exit code %d)',
   install_broke = 'Install: %s: %s',
   install_done = 'Installed. The next command uses %s',
   install_unused = 'Installed, but the `python` option comes first: %s',
   install_impossible = 'Install: %s',
+  why_no_index = 'the package index cannot be reached',
   why_no_python = 'no Python 3.11 or later was found',
   part_make_uv = 'creating the environment with uv',
   part_make = 'creating the environment',

@@ -180,13 +180,13 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     editor.wait_message("b.txt has not landed")
     editor.wait("vim.fn.tabpagenr('$') == 2 and vim.wo.diff")  # both texts
     editor.keys("q")
-    pick(editor, "Acp land!", "Keep it")
-    editor.wait_message("The worktree stays")
+    pick(editor, "Acp land!", "Keep")
+    editor.wait_message("Nothing was removed")
     assert "has more changes" not in editor.messages()
     pick(editor, "Acp sessions close", "go")
     editor.wait("require('acp').state().sessions[1].status == 'closed'")
     assert path.exists()
-    (asked,) = pick(editor, "Acp land! 1", "Remove it")
+    (asked,) = pick(editor, "Acp land! 1", "Remove")
     assert "b.txt" in asked["prompt"]
     gone(editor, path)
     editor.cmd("Acp new!")
@@ -222,9 +222,12 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     third.write_text(third.read_text().replace("one", "uno"))  # the line of another racer
     os.mkfifo(editor.work / ".git/pipe")
     (paths[2] / "link").symlink_to(editor.work / ".git/pipe")  # reading it would block
+    unnamed = "#vim.tbl_filter(function(b) return b.name == '' end, vim.fn.getbufinfo())"
+    before = editor.lua(f"return {unnamed}")
     editor.cmd("Acp race")
     editor.wait("vim.fn.tabpagenr('$') == 2 and vim.fn.winnr('$') == 4")
     assert editor.lua("return vim.wo.diff")
+    assert editor.lua(f"return {unnamed}") == before + 3, "only the files of the racers"
     editor.keys("ggdp")
     editor.cmd("wincmd l")
     editor.keys("2Gdp")
@@ -236,7 +239,12 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     taken[0] = "uno"
     editor.wait("vim.deep_equal(vim.fn.readfile((...)), select(2, ...))", str(file), taken)
     assert editor.lines(str(file)) == taken
-    pick(editor, "Acp race!", "Remove it")
+    editor.cmd("wincmd h")
+    (asked,) = pick(editor, "Acp land!", "Remove")
+    assert editor.session(2)["worktree"]["branch"] in asked["prompt"], "that of the column"
+    until(lambda: not paths[1].exists(), what="the worktree of the column is gone")
+    (asked,) = pick(editor, "Acp race!", "Remove")
+    assert "Remove 2 worktrees" in asked["prompt"]
     for path in paths:
         gone(editor, path)
     editor.cmd("Acp accept all")
@@ -274,7 +282,7 @@ def test_a_race_survives_a_crash_of_an_agent_and_of_neovim(edit: Edit, tmp_path:
         second.cmd("Acp accept all")
         until(lambda: not paths[number - 1].exists(), what="one is gone")  # noqa: B023
     assert (second.work / "two.txt").read_text() == "two\n"
-    pick(second, "Acp race!", "Remove it")
+    pick(second, "Acp race!", "Remove")
     for path in paths:
         gone(second, path)
     assert not (second.work / "three.txt").exists()

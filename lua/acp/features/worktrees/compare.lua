@@ -6,7 +6,12 @@ local messages = require('acp.base.messages')
 
 ---@class acp.ComparedFile
 ---@field path string of the user's file
----@field others { label: string, path: string }[] the same file in worktrees
+---@field others acp.ComparedWorktree[] the same file in worktrees
+
+---@class acp.ComparedWorktree
+---@field agent string
+---@field branch string
+---@field path string
 
 --- Create a buffer with the text of a file; it is empty if there is no such regular file.
 ---@param path string
@@ -29,14 +34,35 @@ local function enable_diff(win)
   vim.o.scrollopt = before
 end
 
---- Set the winbar of a window. Hints are cut first.
+--- Set the winbar of a window. Parts that do not fit are left out, the last one first.
 ---@param win integer
----@param text string
----@param hints? string
-local function set_title(win, text, hints)
-  local literal = require('acp.ui.win').literal
-  local bar = (' %s%%<%s'):format(literal(text), literal(hints and ' · ' .. hints or ''))
-  require('acp.ui.win').set(win, 'winbar', bar)
+---@param parts string[]
+local function set_title(win, parts)
+  local width = api.nvim_win_get_width(win) - 1
+  while #parts > 1 and api.nvim_strwidth(table.concat(parts, ' · ')) > width do
+    parts[#parts] = nil
+  end
+  local text = table.concat(parts, ' · ')
+  require('acp.ui.win').set(win, 'winbar', ' ' .. require('acp.ui.win').literal(text))
+end
+
+--- Return the names of the worktrees in the titles. Agents of the same name are numbered.
+---@param others acp.ComparedWorktree[]
+---@return string[]
+local function names(others)
+  local counts, listed = {}, {}
+  for i, other in ipairs(others) do
+    counts[other.agent] = (counts[other.agent] or 0) + 1
+    local count = counts[other.agent]
+    listed[i] = count > 1 and ('%s %d'):format(other.agent, count) or other.agent
+  end
+  return listed
+end
+
+--- Go to the first difference in the current window.
+local function go_to_difference()
+  vim.fn.cursor(1, 1)
+  if vim.fn.diff_hlID(1, 1) == 0 then vim.cmd('silent! normal! ]c') end
 end
 
 local show ---@type fun(tab: integer, files: acp.ComparedFile[], at: integer)
@@ -74,31 +100,42 @@ function show(tab, files, at)
   vim.cmd.diffoff()
   vim.cmd.edit({ vim.fn.fnameescape(file.path), mods = { silent = true } })
   local count = ('%d/%d '):format(at, #files)
-  set_title(wins[1], count .. require('acp.base.paths').display(file.path))
+  local title = count .. require('acp.base.paths').display(file.path)
   local function go(step)
     local to = (at - 1 + step) % #files + 1
     if to ~= at then show(tab, files, to) end
   end
   local first ---@type integer|nil
-  for _, other in ipairs(file.others) do
+  local columns, named = {}, names(file.others)
+  for i, other in ipairs(file.others) do
     local bufnr = copy(other.path)
     local last = api.nvim_tabpage_list_wins(tab)
     local win = api.nvim_open_win(bufnr, false, { split = 'right', win = last[#last] })
     first = first or win
-    set_title(win, other.label, messages.part_compared)
+    columns[i] = win
+    vim.b[bufnr].acp_compared = other.path
     map(bufnr, file.path, other.path, go)
     enable_diff(win)
   end
   enable_diff(wins[1])
   vim.cmd.wincmd('=')
+  set_title(wins[1], { title })
+  local hints = vim.split(messages.parts_compared, ' · ', { plain = true })
+  for i, win in ipairs(columns) do
+    local parts = vim.list_extend({ named[i] }, hints)
+    set_title(win, vim.list_extend(parts, { file.others[i].branch }))
+  end
   if first then api.nvim_set_current_win(first) end
+  go_to_difference()
 end
 
 --- Frame operation: show these files in a new tab page.
 ---@param files acp.ComparedFile[]
 function M.open(files)
   vim.cmd.tabnew()
+  local empty = api.nvim_get_current_buf()
   show(api.nvim_get_current_tabpage(), files, 1)
+  if #vim.fn.win_findbuf(empty) == 0 then api.nvim_buf_delete(empty, {}) end
 end
 
 return M

@@ -84,7 +84,9 @@ return {
       if args[1] and not require('acp.base.state').get().sessions[n or 0] then
         require('acp.base.notify').show('error', 'no_such_session', args[1])
       elseif cwd then
-        subcommand.notify('land', { session = n, cwd = cwd, drop = opts.bang or nil })
+        local file = not n and vim.b.acp_compared or nil
+        local drop = opts.bang or nil
+        subcommand.notify('land', { session = n, file = file, cwd = cwd, drop = drop })
       end
     end,
   },
