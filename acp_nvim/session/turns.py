@@ -97,7 +97,8 @@ def _show_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
     rest = [words[len(text) :] if part is words else part for part in parts]
     rest = [part for part in rest if part]
     if session.transcript.last is not message:
-        return _add_user_message(session, rest) if rest else message
+        shown = [part for part in rest if not isinstance(part, str) or part.strip()]
+        return _add_user_message(session, shown) if shown else message
     for part in rest:
         session.transcript.stream("user", part, None)
     return message

@@ -78,6 +78,7 @@ def test_a_users_days_with_the_history(days: Days) -> None:
     assert "the zebra is in" in transcript_in(prompt), "the new session is told"
     assert "back again" not in transcript_in(prompt), "which goes on from there"
     assert any("includes the conversation so far" in line for line in second.chat(2))
+    assert second.chat(2).count("## You") == expected.count("## You") + 1
     assert chat_lines(second, 2)[: len(expected)] == expected
     second.turn("say once more")
     assert "zebra" not in str(second.traffic[0].received("session/prompt")[-1])
