@@ -133,10 +133,7 @@ def test_missing_packages_are_named_and_the_prompt_is_not_lost(
     editor.setup({"python": str(python)})
     editor.cmd("AcpPrompt hello")
     editor.wait("require('acp').state().host == 'failed'")
-    assert (
-        "No module named 'anyio'. Fix or remove the `python` option, then run :Acp"
-        in editor.messages()
-    )
+    assert "No module named 'anyio'. Fix or remove the `python` option" in editor.messages()
     editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
     assert editor.lines("acp://composer/1") == ["hello"]
 

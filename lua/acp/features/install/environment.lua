@@ -83,17 +83,36 @@ function M.steps()
   return steps
 end
 
---- Return the last line that is not empty.
-local function last_line(text)
-  local lines = vim.split(vim.trim(text or ''), '\n', { trimempty = true })
-  return lines[#lines] or ''
+--- Patterns of what pip and uv say, in lower case, if they cannot reach the package index.
+local UNREACHABLE = {
+  'connection broken by',
+  'failed to fetch',
+  'error sending request',
+  'dns error',
+  'name resolution',
+}
+
+--- Return the reason from a step's output: the last error, else the last line.
+---@param output string
+---@return string
+local function reason(output)
+  local lower = output:lower()
+  for _, pattern in ipairs(UNREACHABLE) do
+    if lower:find(pattern, 1, true) then return messages.why_no_index end
+  end
+  local last, found = '', nil ---@type string, string|nil
+  for line in vim.gsplit(output, '\n', { trimempty = true }) do
+    if line:match('%S') then last = vim.trim(line) end
+    found = line:match('^%s*[Ee][Rr][Rr][Oo][Rr]: (.*)') or found
+  end
+  return found or last
 end
 
 ---@param step acp.Step
 ---@param result vim.SystemCompleted
 local function failure(step, result)
-  local why = last_line(result.stderr ~= '' and result.stderr or result.stdout)
-  return messages.install_failed:format(step.name, result.code, why)
+  local output = result.stderr ~= '' and result.stderr or result.stdout or ''
+  return messages.install_failed:format(reason(output), step.name, result.code)
 end
 
 ---@param steps acp.Step[]
