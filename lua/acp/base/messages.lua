@@ -40,7 +40,7 @@ return {
 
   -- Worktrees
   race_needs = 'Name agents and a prompt: :Acp race claude codex -- {prompt}',
-  parts_compared = 'dp takes · ]f next file · q closes · :Acp land takes all',
+  part_compared = 'dp takes · ]f next file · q closes · :Acp land takes all',
 
   -- The queue
   queue_empty = 'The queue is empty',

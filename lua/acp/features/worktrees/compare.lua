@@ -120,7 +120,7 @@ function show(tab, files, at)
   enable_diff(wins[1])
   vim.cmd.wincmd('=')
   set_title(wins[1], { title })
-  local hints = vim.split(messages.parts_compared, ' · ', { plain = true })
+  local hints = vim.split(messages.part_compared, ' · ', { plain = true })
   for i, win in ipairs(columns) do
     local parts = vim.list_extend({ named[i] }, hints)
     set_title(win, vim.list_extend(parts, { file.others[i].branch }))
