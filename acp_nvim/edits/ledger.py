@@ -301,16 +301,17 @@ class Ledger:
             writers = entry.writers | {session}
             self._put(Pending(origin, base, None, None, writers=writers))
 
-    def record_agent_move(
-        self, old: str, new: str, text: Text, session: int = 0, replaced: Text | None = None
-    ) -> None:
-        """Record a move of a file with this text; ``replaced`` was the text at the new path."""
+    def record_agent_move(self, old: str, new: str, text: Text, session: int = 0) -> None:
+        """Record a move of a file with this text to a path without a file.
+
+        If edits of the new path are pending, the move is a deletion and a new file.
+        """
         moved = self._sync(old, text) or Pending(old, text, text, text)
         if moved.origin != new:
             self._split_move(new)
-        if replaced is not None or new in self._files:
+        if new in self._files:
             self.record_agent_deletion(old, text, session)
-            self._add_write(new, replaced, text, frozenset({session}), saved=True)
+            self._add_write(new, None, text, frozenset({session}), saved=True)
             return
         self.disk_entries.drop(old)
         self._files.pop(old, None)

@@ -132,13 +132,6 @@ def test_a_new_file_at_the_old_path_splits_a_rename(how: str) -> None:
     assert steps["/f"] == Restoration("/f", text("new"), text("ab"))
 
 
-def test_a_rename_onto_another_file_is_a_deletion_and_a_write() -> None:
-    found = Ledger()
-    found.record_agent_move("/f", "/g", text("ab"), replaced=text("cd"))
-    assert (base(found, "/f"), entry(found, "/f").kind) == ("ab", "deleted")
-    assert (base(found, "/g"), entry(found, "/g").kind) == ("cd", "modified")
-
-
 def test_a_created_file_stays_created_when_renamed() -> None:
     found = ledger(None, "ab")
     found.record_agent_move("/f", "/g", text("ab"))

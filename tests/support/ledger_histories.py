@@ -117,10 +117,10 @@ class World(Choices):
 
     def agent_renames(self, path: str) -> None:
         new = PATHS[self.pick(3)]
-        text, replaced = self.files[path], self.files[new]
-        if text is not None and new != path:
+        text = self.files[path]
+        if text is not None and self.files[new] is None:
             self.files[new], self.files[path] = text, None
-            self.ledger.record_agent_move(path, new, text, replaced=replaced)
+            self.ledger.record_agent_move(path, new, text)
 
     def decides(self, path: str) -> None:
         entry = self.ledger.get(path)
