@@ -50,41 +50,47 @@ class Review:
         """Decide the hunk at a 0-based row of the live text.
 
         ``tick`` is the changedtick at which the user saw the row; None if the file has no buffer.
+        The ledger is synchronized first, unless it has the text that the user saw.
         """
-        live, ledger, buffers = self._live, self._ledger, self._files.buffers
         try:
             async with self._claim([path]) as others:
-                if path in others and others[path] != ledger.get(path):
-                    async with live.hold(path):
-                        await live.sync(path)
-                        return await self._decide_as_seen(verdict, path, row, others[path])
-                buffer = buffers.get(path)
-                if buffer is not None and not buffer.is_modified:
-                    is_outdated = await to_thread.run_sync(_is_outdated, buffer, path)
-                    tick = None if is_outdated else tick  # another program wrote the file
-                with buffers.trust_at(path, tick) as is_known:
-                    entry = ledger.get(path)
-                    is_current = buffer and entry and entry.live == buffer.text
-                    if not is_known or not is_current or await self._may_have_changed(path):
+                if path in others and others[path] != self._ledger.get(path):
+                    return await self._decide_after_another(verdict, path, row, others[path])
+                tick = await self._trusted_tick(path, tick)
+                with self._files.buffers.trust_at(path, tick) as is_tick_known:
+                    entry = self._ledger.get(path)
+                    if not is_tick_known or not await self._is_current(entry, path):
                         return await self._decide_synced(verdict, path, row)
-                    async with live.hold(path):
+                    async with self._live.hold(path):
                         return await self._decide(verdict, path, row, entry)
         except BusyError:
             return [wording.OTHER_NEOVIM_BUSY]
 
-    async def _may_have_changed(self, path: str) -> bool:
-        """Return whether a running agent may have changed the file since its last scan."""
-        return bool(self._files.turns) and not await self._disk.has_known_text(path)
+    async def _trusted_tick(self, path: str, tick: int | None) -> int | None:
+        """Return the changedtick, or None if another program wrote the file of a clean buffer."""
+        buffer = self._files.buffers.get(path)
+        if buffer is None or buffer.is_modified:
+            return tick
+        return None if await to_thread.run_sync(_is_outdated, buffer, path) else tick
 
-    async def _decide_as_seen(
+    async def _is_current(self, entry: Pending | None, path: str) -> bool:
+        """Return whether an entry has the text of the buffer, and no agent may have changed it."""
+        buffer = self._files.buffers.get(path)
+        if buffer is None or entry is None or entry.live != buffer.text:
+            return False
+        return not self._files.turns or await self._disk.has_known_text(path)
+
+    async def _decide_after_another(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None
     ) -> list[str]:
         """Decide a hunk as the user saw it (``seen``), after a decision by another Neovim."""
-        entry = self._ledger.get(path)
-        chosen = seen.hunk_at(row) if seen is not None else None
-        if entry is None or (chosen and seen and entry.equal_hunk(seen, chosen) is None):
-            return [wording.DECIDED_ELSEWHERE.format(file=Path(path).name)]
-        return await self._decide(verdict, path, row, seen)
+        async with self._live.hold(path):
+            await self._live.sync(path)
+            entry = self._ledger.get(path)
+            chosen = seen.hunk_at(row) if seen is not None else None
+            if entry is None or (chosen and seen and entry.equal_hunk(seen, chosen) is None):
+                return [wording.DECIDED_ELSEWHERE.format(file=Path(path).name)]
+            return await self._decide(verdict, path, row, seen)
 
     async def _decide_synced(self, verdict: Verdict, path: str, row: int) -> list[str]:
         """Enter the latest edits into the ledger, then decide a hunk."""

@@ -103,10 +103,10 @@ class AgentFiles(Generic[S]):
         where, why = await self.guard.allow(session, "read", path)
         text = await self._text_after_writes(where)
         content = excerpt(text, line, limit)
-        whole = line is None and limit is None
+        is_whole = line is None and limit is None
         options = self._options()
-        unknown = why != "secret" and bool(options.secret)
-        if unknown and key_files.is_secret(where, text, content, whole=whole):
+        may_be_secret = why != "secret" and bool(options.secret)
+        if may_be_secret and key_files.is_secret(where, text, content, whole=is_whole):
             await self.guard.question(session, "read", where, "secret")
             text = await self._text_after_writes(where)
             content = excerpt(text, line, limit)
@@ -124,8 +124,8 @@ class AgentFiles(Generic[S]):
         """
         where, why = await self.guard.allow(session, "read", path)
         text = await self._text_after_writes(where)
-        unknown = why != "secret" and bool(self._options().secret)
-        if unknown and key_files.is_secret(where, text, str(text), whole=True):
+        may_be_secret = why != "secret" and bool(self._options().secret)
+        if may_be_secret and key_files.is_secret(where, text, str(text), whole=True):
             await self.guard.question(session, "read", where, "secret")
         return where, text
 
@@ -142,7 +142,7 @@ class AgentFiles(Generic[S]):
         where, why = await self.guard.allow(session, "write", path)
         if path.endswith("/"):
             raise Refusal("directory", where.path, "names a directory")
-        if why != "secret" and self._options().secret and await self._has_key(where):
+        if why != "secret" and self._options().secret and await self._overwrites_key(where):
             await self.guard.question(session, "write", where, "secret")
         await self._write(session, where, parse(content), check_cancelled, answer=answer)
 
@@ -199,9 +199,13 @@ class AgentFiles(Generic[S]):
             return written
 
     def _record(self, session: S, file: TrackedFile, completed: CompletedWrite) -> WrittenFile:
-        """Enter a completed write in the ledger and the checkpoints, and show it."""
+        """Enter a completed write in the ledger and the checkpoints, and show it.
+
+        If the user has amended a proposal, the agent's own text counts as the agent's write, and
+        the rest as an edit of the user.
+        """
         files, path, before, after = self._files, file.path, completed.before, completed.after
-        agents = self._amendments.agent_text(session, path)
+        proposed = self._amendments.agent_text(session, path)
         self._on_location(session, path, completed.line)
         turn = files.turns.get(session)
         if turn is not None:
@@ -209,9 +213,11 @@ class AgentFiles(Generic[S]):
         live = file.buffer.text
         if live is not None and files.ledger.get(path) is None:
             file.apply(UserFormat(live.format))
-        written = completed.requested if agents is None or before is None else agents
-        files.ledger.record_agent_write(path, before, written, session.n, saved=completed.is_saved)
-        if written is not completed.requested:
+        agents_text = completed.requested if proposed is None or before is None else proposed
+        files.ledger.record_agent_write(
+            path, before, agents_text, session.n, saved=completed.is_saved
+        )
+        if agents_text is not completed.requested:
             files.ledger.record_user_edit(path, completed.requested)
         if completed.requested != after:
             files.ledger.record_formatting(path, completed.requested, after)
@@ -219,11 +225,11 @@ class AgentFiles(Generic[S]):
             files.ledger.disk_entries.drop(path)
             file_format = format_as_written(after, live.format if live else None)
             file.apply(ContentKnown(after, file_format))
-        files.checkpoints.record_write(path, before, after if agents is None else agents)
-        files.authors.on_write(session, path, before, agents or after, after)
+        files.checkpoints.record_write(path, before, after if proposed is None else proposed)
+        files.authors.on_write(session, path, before, proposed or after, after)
         kind = "created" if before is None else "modified"
         files.pending_view.announce(session, path, kind, "fs")
-        is_amended = agents is not None and agents != after
+        is_amended = proposed is not None and proposed != after
         return WrittenFile(path, before, after, is_amended)
 
     async def _text_after_writes(self, where: Place) -> Text:
@@ -237,7 +243,7 @@ class AgentFiles(Generic[S]):
                 return await self._text(where)
         return await self._text(where)
 
-    async def _has_key(self, where: Place) -> bool:
+    async def _overwrites_key(self, where: Place) -> bool:
         """Return whether the text to be overwritten contains a private key."""
         try:
             text = await self._text_after_writes(where)
