@@ -182,7 +182,7 @@ class Host:
         )
 
     def _observe(self) -> None:
-        """Add the parts of the host to the lists of observers, before the features."""
+        """Add the host's own observers, which are called before the observers of features."""
         memory = Memory(self.agents.logs, lambda: self.screen.turn_runs, self.tasks)
         self.foreign_sessions.on_found.append(self.sessions.add_foreign)
         self.observers.frame_producers.append(self.screen.collect)

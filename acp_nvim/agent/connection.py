@@ -325,8 +325,8 @@ class Connection:
             if self.stopping:  # the user ended it while it was starting
                 tasks.start_soon(transport.stop)
             await run.endpoint.run()
-            again = self._is_started_again()
-            await run.close(by_itself=not (self.stopping or again))
+            starts_again = self._is_started_again()
+            await run.close(by_itself=not (self.stopping or starts_again))
             unreached = self._handshake_error()
             if unreached is None and self._negotiation.again is None:
                 run.store_exit()
@@ -385,8 +385,8 @@ class Connection:
 
     def _handshake_error(self) -> TransportError | None:
         """Return the error of a failed handshake, unless the agent starts again or stops."""
-        again = self._negotiation.again is not None
-        is_shaking_hands = self.status == "starting" and not again and not self.stopping
+        is_repeated = self._negotiation.again is not None
+        is_shaking_hands = self.status == "starting" and not is_repeated and not self.stopping
         return self.lost if is_shaking_hands else None
 
     @property
@@ -448,9 +448,11 @@ class Connection:
         run = self._run
         if run is None or run.endpoint.closed is None:
             return False
-        ended = self.status == "starting" and run.agent.protocol is None and not self.stopping
-        killed = run.lost is not None or (run.exit is not None and run.exit.signal is not None)
-        if ended and not killed:
+        is_unanswered = (
+            self.status == "starting" and run.agent.protocol is None and not self.stopping
+        )
+        is_killed = run.lost is not None or (run.exit is not None and run.exit.signal is not None)
+        if is_unanswered and not is_killed:
             self._negotiation.on_end_without_answer(run.last_words())
         return self._negotiation.again is not None
 
@@ -492,9 +494,9 @@ class Connection:
 
         Before the end of the handshake it is a failure, unless the user has stopped the agent.
         """
-        failed = self.status == "starting" and not self.stopping
+        is_failed = self.status == "starting" and not self.stopping
         if self.status != "failed":
-            self.status = "failed" if failed else "exited"
+            self.status = "failed" if is_failed else "exited"
             self.error = None if self.stopping else self.exit_summary()
         self.terminals.forget()
         notify(self._around.observers.on_ended, self)

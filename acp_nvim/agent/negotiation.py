@@ -108,8 +108,8 @@ class Negotiation:
         """Prepare for a start of the agent in this version."""
         self._version, self.again = version, None
         self._asked.add(version)
-        newer = version == 2
-        self.translation = _version_2(self._warnings.count) if newer else self._strings.dialect()
+        is_newer = version == 2
+        self.translation = _version_2(self._warnings.count) if is_newer else self._strings.dialect()
 
     async def agree(self, agent: Agent, capabilities: schema.ClientCapabilities) -> None:
         """Agree on a version, or set `again` to the version for another start.

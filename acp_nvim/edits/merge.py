@@ -131,8 +131,8 @@ def _are_entangled(first: Hunk, second: Hunk) -> bool:
     """Return whether hunks of two sides change the same lines or insert at the same place."""
     if first.start < second.end and second.start < first.end:
         return True
-    touching = first.start <= second.end and second.start <= first.end
-    return touching and first.growth > 0 and second.growth > 0
+    are_touching = first.start <= second.end and second.start <= first.end
+    return are_touching and first.growth > 0 and second.growth > 0
 
 
 def _is_same_change(base: Sequence[str], users: list[Hunk], agents: list[Hunk]) -> bool:

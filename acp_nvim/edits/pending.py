@@ -86,8 +86,8 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     @property
     def is_settled(self) -> bool:
         """Return whether nothing is left to decide."""
-        same = self.base == self.live and self.origin is None
-        return same and not self.is_conflict and not self.format_change
+        is_unchanged = self.base == self.live and self.origin is None
+        return is_unchanged and not self.is_conflict and not self.format_change
 
     @property
     def is_user_edited(self) -> bool:
@@ -288,8 +288,8 @@ def _may_have_restored(edit: Hunk, hunk: Hunk) -> bool:
     """
     if edit.lines and hunk.lines:
         return edit.new_start < hunk.new_end and hunk.new_start < edit.new_end
-    touching = edit.new_start <= hunk.new_end and hunk.new_start <= edit.new_end
-    return touching and (bool(hunk.lines) or edit.growth < 0)
+    is_touching = edit.new_start <= hunk.new_end and hunk.new_start <= edit.new_end
+    return is_touching and (bool(hunk.lines) or edit.growth < 0)
 
 
 def _edits_outside(
@@ -304,15 +304,15 @@ def _edits_outside(
             passed += 1
         following = pending[passed] if passed < len(pending) else None
         before = pending[passed - 1] if passed else None
-        inside = following is not None and following.new_start < edit.end
+        is_inside = following is not None and following.new_start < edit.end
         lines = edit.lines
         if before is not None and before.new_end == edit.start:
-            inside |= touching
+            is_inside |= touching
             lines = lines[_count_restored(base, before, lines) :]
         if following is not None and following.new_start == edit.end:
-            inside |= touching
+            is_inside |= touching
             lines = lines[: len(lines) - _count_restored(base, following, lines, last=True)]
-        if not inside and (lines or edit.end > edit.start):
+        if not is_inside and (lines or edit.end > edit.start):
             start = edit.start + shift
             moved.append(Hunk(start, edit.end + shift, lines, start))
     return moved

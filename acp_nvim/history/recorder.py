@@ -292,14 +292,14 @@ class Recorder:
         changes: list[Change],
     ) -> None:
         count, dropped = recording.recorded_parts.get(message, (0, -1))
-        replaces = dropped != message.dropped
-        parts = message.parts if replaces else message.parts[count:]
+        is_replaced = dropped != message.dropped
+        parts = message.parts if is_replaced else message.parts[count:]
         recording.recorded_parts[message] = len(message.parts), message.dropped
         message.mark_recorded()
         recording.open_messages[message] = None
         record = record_of(message)
         assert isinstance(record, MessageRecord)
-        changes.append(Extension(session.n, place, record, join_texts(parts), replaces))
+        changes.append(Extension(session.n, place, record, join_texts(parts), is_replaced))
 
     def _complete_messages(
         self, session: Session, recording: _Recording, changes: list[Change], final: bool

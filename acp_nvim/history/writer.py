@@ -128,14 +128,14 @@ class _Run:
         tasks = [first]
         while not self._tasks.empty():
             tasks.append(self._tasks.get())
-        ends = any(task.ends for task in tasks)
+        is_end = any(task.ends for task in tasks)
         self._queue_tasks(tasks)
         if self._queued or self._has_lost_changes:
-            self._try_write(at_once=ends)
+            self._try_write(at_once=is_end)
         for task in tasks:
             if task.done is not None:
                 task.done.set()
-        return not ends
+        return not is_end
 
     def _queue_tasks(self, tasks: Iterable[_Task]) -> None:
         for task in tasks:

@@ -199,8 +199,8 @@ class Sessions:
 
     def on_worth_storing(self, session: Session, connection: Connection) -> None:
         """Add a session to the index if its agent can reopen it and it has no purpose."""
-        capable = connection.agent.capabilities.load_session is True
-        capable = capable or bool(connection.agent.session_capabilities.resume)
-        if self.index is not None and capable and session.purpose is None:
+        can_reopen = connection.agent.capabilities.load_session is True
+        can_reopen = can_reopen or bool(connection.agent.session_capabilities.resume)
+        if self.index is not None and can_reopen and session.purpose is None:
             title = session.title or session.topic
             self.index.remember(session.agent, session.id, session.cwd, title, session.preset)

@@ -118,8 +118,8 @@ def _request_fields(session: Session, path: str | None) -> dict[str, Any]:
     """
     if path is None:
         return {"roots": real_roots(session)}
-    inside = below(path, session.roots) is not None
-    return {"path": path, "session": session.n} if inside else {"path": path}
+    is_inside = below(path, session.roots) is not None
+    return {"path": path, "session": session.n} if is_inside else {"path": path}
 
 
 def _to_format(

@@ -128,7 +128,7 @@ class Screen:
         """Return the next frame, and whether there is text that did not fit."""
         ops, self._first = self._first, []
         tail: list[Op] = []
-        more, new_children = False, 0
+        has_more, new_children = False, 0
         for n, session in self.sessions.items():
             transcript, document = session.transcript, self.documents[n]
             redraws = transcript.must_redraw
@@ -137,24 +137,24 @@ class Screen:
             if session.root is not session and n not in self._known:
                 new_children += 1
                 if new_children > NEW_CHILDREN:
-                    more = True
+                    has_more = True
                     continue
                 ops.append(["session", n])
             self._status[n] = _status(session)
             if transcript.dirty or redraws:
                 drawn, budget = document.draw(transcript, budget)
                 ops += drawn
-                more = more or bool(transcript.dirty)
+                has_more = has_more or bool(transcript.dirty)
             if session.changes.is_pending:
                 # A change may follow directly on the drawn text, so the last position is excluded.
                 drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
                 events = self._events(session, drawn_before)
-                more = more or session.changes.is_waiting(drawn_before)
+                has_more = has_more or session.changes.is_waiting(drawn_before)
                 tail += self._state_changes(session, drawn_before) + events
         ops += self._state + [op for op in tail if op[0] not in EVENT_OPERATIONS] + self._pushed
         ops += [op for op in tail if op[0] in EVENT_OPERATIONS]
         self._state, self._pushed = [], []
-        return ops, more
+        return ops, has_more
 
     def _state_changes(self, session: Session, drawn: int) -> list[Op]:
         """Return the changes of state whose text is drawn.
@@ -214,19 +214,19 @@ class Screen:
         return ops
 
     def _card(self, session: Session, decision: Decision) -> dict[str, Any]:
-        diffs = has_edits(session, decision)
-        if diffs:
+        has_diffs = has_edits(session, decision)
+        if has_diffs:
             notify(self.on_edits_shown, session, decision)
         entry = call_of_question(decision, session)
         cwd = (decision.asker or session).cwd
         rows = float_rows(entry, decision, cwd)
-        more = decision.kind not in WRITE_KINDS or cards.has_more(decision, entry, cwd)
+        has_more = decision.kind not in WRITE_KINDS or cards.has_more(decision, entry, cwd)
         return {
             "id": decision.id,
             "subject": decision.subject,
             "title": cards.title_text(decision, entry, cwd),
-            "diffs": diffs,
-            "more": more,
+            "diffs": has_diffs,
+            "more": has_more,
             "head": len(rows) - cards.count_option_rows(decision),
             "lead": cards.count_action_rows(decision),
             "title_rows": cards.count_title_rows(decision, entry, cwd),

@@ -273,16 +273,18 @@ class Peer:
         return [Request(envelope.id, envelope.method, envelope.params)]
 
     def _response(self, envelope: Envelope, raw: bytes) -> list[Event]:
-        empty = envelope.result is UNSET and envelope.error is UNSET
+        is_empty = envelope.result is UNSET and envelope.error is UNSET
         asked = (
             envelope.id
             if envelope.id is not UNSET and envelope.id is not None
             else self._initialize_id(envelope)
         )
         if (envelope.id is UNSET and asked is None) or (
-            empty and envelope.id not in self._outgoing
+            is_empty and envelope.id not in self._outgoing
         ):
-            detail = "neither method nor result nor error" if empty else "a response without an id"
+            detail = (
+                "neither method nor result nor error" if is_empty else "a response without an id"
+            )
             return [_violation("message", detail, raw, reply=errors.INVALID_REQUEST)]
         if asked not in self._outgoing:
             detail = f"response to {asked!r}, which is no open request of ours"
@@ -300,8 +302,8 @@ class Peer:
         A peer that cannot read a request does not know its id. If only `initialize` is open, the
         error belongs to it.
         """
-        refused = envelope.error is not UNSET and bytes(envelope.error) != b"null"
-        if not refused or list(self._outgoing.values()) != ["initialize"]:
+        is_error = envelope.error is not UNSET and bytes(envelope.error) != b"null"
+        if not is_error or list(self._outgoing.values()) != ["initialize"]:
             return None
         return next(iter(self._outgoing))
 
@@ -382,10 +384,10 @@ def _normalize_id(members: Mapping[str, Raw], number: Number) -> Envelope:
 
     Raise ValidationError if its method is not text.
     """
-    asks = "method" in members
-    own: Any = number if asks or number.whole is None else number.whole
+    is_request = "method" in members
+    own: Any = number if is_request or number.whole is None else number.whole
     return Envelope(
-        msgspec.json.decode(members["method"], type=str) if asks else UNSET,
+        msgspec.json.decode(members["method"], type=str) if is_request else UNSET,
         members.get("params", NO_PARAMS),
         own,
         members.get("result", UNSET),

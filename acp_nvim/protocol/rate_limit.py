@@ -74,8 +74,8 @@ def rate_limit(error: Exception, now: float | None = None) -> RateLimit | None:
     texts = [error.message, *(value for _, value in members if isinstance(value, str))]
     texts = [text[:_CHARACTERS] for text in texts]
     waits = [wait for name, value in members if (wait := _wait(name, value, now)) is not None]
-    limited = error.code == _TOO_MANY or any(_is_429(name, value) for name, value in members)
-    if not (limited or waits or any(_SAYS_LIMIT.search(text) for text in texts)):
+    is_limit = error.code == _TOO_MANY or any(_is_429(name, value) for name, value in members)
+    if not (is_limit or waits or any(_SAYS_LIMIT.search(text) for text in texts)):
         return None
     waits += [wait for text in texts if (wait := _wait_in_text(text)) is not None]
     return RateLimit(next((wait for wait in waits if 0 < wait <= MAX_WAIT_S), None))

@@ -41,15 +41,15 @@ def _select(value: Mapping[str, Any]) -> type[s.Plain]:
 def _select_2(value: Mapping[str, Any]) -> type[s.Plain]:
     from acp_nvim.protocol.v2 import schema as v2
 
-    grouped = "groupId" in value
-    return v2.SessionConfigSelectGroup if grouped else v2.SessionConfigSelectOption
+    is_grouped = "groupId" in value
+    return v2.SessionConfigSelectGroup if is_grouped else v2.SessionConfigSelectOption
 
 
 def _multi(value: Mapping[str, Any]) -> type[s.Plain]:
     if "anyOf" in value:
         return s.TitledMultiSelectItems
-    known = value.get("type") == "string"
-    return s.StringMultiSelectItems if known else s.UnknownMultiSelectItems
+    is_known = value.get("type") == "string"
+    return s.StringMultiSelectItems if is_known else s.UnknownMultiSelectItems
 
 
 _PICKERS: Final[dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Plain]]]] = {

@@ -248,8 +248,8 @@ def _without_head(rows: Iterable[Row], known: Title, cwd: str) -> list[Row]:
 def _is_head(head: Row, name: str) -> bool:
     text, spans, _ = head
     text = text.strip()
-    headed = text == name or text.startswith((f"{name} +", f"{name} deleted"))
-    return headed and bool(spans) and spans[0][2] == "AcpPath"
+    has_head = text == name or text.startswith((f"{name} +", f"{name} deleted"))
+    return has_head and bool(spans) and spans[0][2] == "AcpPath"
 
 
 def _option_rows(decision: Decision) -> list[Row]:

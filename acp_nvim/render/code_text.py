@@ -41,14 +41,14 @@ def is_one_block(text: str) -> bool:
 def code_rows(lines: Sequence[str], call: ToolCall) -> list[Row]:
     """Return the rows of a text's first lines. `<CR>` on a line of a file opens the file there."""
     groups = groups_of(lines)
-    fences = "AcpFence" in groups
+    has_fences = "AcpFence" in groups
     path = call.locations[0].path if call.kind == "read" and len(call.locations) == 1 else None
     rows, language, number = list[Row](), "", _first_line(call)
     for line, group in zip(lines, groups, strict=True):
         if group == "AcpFence":
             language = "" if language else (_language(line) or " ")
             rows.append((line, ((0, width(line), group),), None))
-        elif group == "AcpCodeBlock" or (path is not None and not fences):
+        elif group == "AcpCodeBlock" or (path is not None and not has_fences):
             number = _number_before(line) or number
             rows.append(_row(line, group, call, path, language.strip(), number))
             number += 1

@@ -93,8 +93,8 @@ def link_target(uri: str) -> Target:
     """
     path = local_path(uri)
     if path is None:
-        web = split_uri(uri).scheme in ("http", "https")
-        return {"kind": "url", "url": uri} if web else {"kind": "address", "uri": uri}
+        is_web = split_uri(uri).scheme in ("http", "https")
+        return {"kind": "url", "url": uri} if is_web else {"kind": "address", "uri": uri}
     line = line_of(uri)
     return {"kind": "file", "path": path} | ({"line": line} if line else {})
 

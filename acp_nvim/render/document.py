@@ -185,7 +185,7 @@ class Document:
             self._rewrite(message, batch)
             if not message.parts:
                 return 0, True
-        folds = message.role == "thought" and self._thoughts == "fold"
+        is_folded = message.role == "thought" and self._thoughts == "fold"
         at = self._positions.get(message)
         if at is None:
             stream = self._new_stream(message, self._needs_blank_above(message))
@@ -193,24 +193,24 @@ class Document:
             at = self._add_block(message, stream)
         block = self._blocks[at]
         assert isinstance(block, Stream)
-        fresh = block.rows == 0
+        is_new = block.rows == 0
         start, before, drawn = self._start_row(at), block.rows, block.drawn
         done = block.draw(batch, self.n, start, not self._height, budget)
         used = block.drawn - drawn
         self._move_starts(at, before, block.rows)
         self.drawn += used
-        if fresh and folds and block.rows:
+        if is_new and is_folded and block.rows:
             first = start + len(block.head) - 1
             batch.fold(self._fold_id(at), first, start + block.rows - 1, False)
         return used, done
 
     def _new_stream(self, message: Message, separated: bool) -> Stream:
-        thought = message.role == "thought"
+        is_thought = message.role == "thought"
         return Stream(
             message,
             [BLANK] * separated + _message_heading(message),
-            foot=thought and self._thoughts == "fold",
-            dim="AcpThought" if thought else None,
+            foot=is_thought and self._thoughts == "fold",
+            dim="AcpThought" if is_thought else None,
             cwd=self._style.cwd,
             replaced=message.dropped,
         )
@@ -282,16 +282,16 @@ class Document:
         at = self._add_block(entry, block)
         if not rows:
             return ENTRY_COST
-        folds = len(rows) > 1 and _is_foldable(entry)
+        is_foldable = len(rows) > 1 and _is_foldable(entry)
         tool = entry if entry.__class__ is ToolEntry else None
         if separated:
             rows.insert(0, BLANK)
-        if folds:
+        if is_foldable:
             rows.append(_last_row_of_fold(tool))
         top = self._height
         self._height = top + len(rows)
         used = batch.replace(top, top or 1, rows)
-        if folds:
+        if is_foldable:
             self._fold(block, at, top, tool, batch)
         return ENTRY_COST + used
 
@@ -341,12 +341,16 @@ class Document:
 
         Without an entry, the block is a message between sessions, or a call of an earlier chat.
         """
-        asks = entry is not None and bool(entry.decisions) and entry.open_question is not None
+        has_question = (
+            entry is not None and bool(entry.decisions) and entry.open_question is not None
+        )
         if not block.folded:
             block.folded = True
-            batch.fold(self._fold_id(at), start + block.separated, start + block.rows - 1, asks)
+            batch.fold(
+                self._fold_id(at), start + block.separated, start + block.rows - 1, has_question
+            )
         elif entry is not None and entry.decisions:
-            batch.add(["fold_open", self.n, self._fold_id(at), asks])
+            batch.add(["fold_open", self.n, self._fold_id(at), has_question])
 
     # -- gathered calls ---------------------------------------------------------------------------
 
@@ -364,10 +368,10 @@ class Document:
     def _gathered_kind(self, entry: ToolEntry) -> str:
         """Return the kind under which a call is gathered with others, or an empty text."""
         call = entry.call
-        done = call.status == "completed" and not call.assumed and entry not in self._dirty
-        alone = entry.open_question is not None or _is_shown_by_another(entry)
-        alone = alone or any(decision.reason for decision in entry.decisions)
-        return call.kind if done and not alone and call.kind in GATHERED else ""
+        is_completed = call.status == "completed" and not call.assumed and entry not in self._dirty
+        is_alone = entry.open_question is not None or _is_shown_by_another(entry)
+        is_alone = is_alone or any(decision.reason for decision in entry.decisions)
+        return call.kind if is_completed and not is_alone and call.kind in GATHERED else ""
 
     def _gather(self, calls: list[ToolEntry], batch: Batch) -> None:
         top, bottom = self._positions[calls[0]], self._positions[calls[-1]]

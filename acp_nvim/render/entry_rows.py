@@ -79,15 +79,15 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
 def _rows_of_old_chat(lines: Sequence[str]) -> list[Row]:
     """Return the rows of an old chat, with highlighted headings and marked user messages."""
     rows: list[Row] = []
-    users = False
+    is_users = False
     for at, line in enumerate(lines):
         text, spans, target = row(line)
         if line.startswith("## "):
-            users = line == "## You"
-            group = "AcpUser" if users else "AcpAgent"
-            text, spans, target = row(line, group, {"kind": "turn"} if users else None)
-        ends = not line and "".join(lines[at + 1 : at + 2]).startswith("## ")
-        rows.append((text, ((0, 0, RULE), *spans) if users and not ends else spans, target))
+            is_users = line == "## You"
+            group = "AcpUser" if is_users else "AcpAgent"
+            text, spans, target = row(line, group, {"kind": "turn"} if is_users else None)
+        is_end = not line and "".join(lines[at + 1 : at + 2]).startswith("## ")
+        rows.append((text, ((0, 0, RULE), *spans) if is_users and not is_end else spans, target))
     return rows
 
 
@@ -137,10 +137,10 @@ def _notice_rows(entry: Line) -> list[Row]:
     sign, group = _LEVELS[entry.level]
     title, lines = one_line(entry.title, MAX_TITLE), notice_details(entry)
     whole: Target = {"kind": "notice", "number": entry.number}
-    cut = len(lines) > MAX_DETAILS + 1
-    shown = [row(line, group) for line in (lines[:MAX_DETAILS] if cut else lines)]
-    shown += [more_row(len(lines) - MAX_DETAILS, whole)] if cut else []
-    opens = cut or title != one_line(entry.title, MAX_TITLE + 1)
+    is_cut = len(lines) > MAX_DETAILS + 1
+    shown = [row(line, group) for line in (lines[:MAX_DETAILS] if is_cut else lines)]
+    shown += [more_row(len(lines) - MAX_DETAILS, whole)] if is_cut else []
+    opens = is_cut or title != one_line(entry.title, MAX_TITLE + 1)
     return [row(sign + title, group, whole if opens else None), *indent(shown, "  ")]
 
 

@@ -77,10 +77,10 @@ def _value_rows(key: str, value: Any, full_target: Target, indent: str) -> Itera
     if isinstance(value, str):
         yield from _text_rows(key, value, full_target, indent)
         return
-    many = isinstance(value, (dict, list)) and len(value) > MAX_MEMBERS  # never short as JSON
-    data = b"" if many else msgspec.json.encode(value)
+    has_many = isinstance(value, (dict, list)) and len(value) > MAX_MEMBERS  # never short as JSON
+    data = b"" if has_many else msgspec.json.encode(value)
     short = MAX_WIDTH if len(indent) > 2 * MAX_DEPTH else MAX_SHORT
-    if not many and len(data) <= short:
+    if not has_many and len(data) <= short:
         yield row(visible(f"{indent}{key}{_one_line_json(value)}"))
     elif len(data) > MAX_STRUCTURED or len(indent) > 2 * MAX_DEPTH:
         yield from text_rows(_indented_json(value), full_target, f"{indent}{key}", None, indent)

@@ -45,8 +45,10 @@ _INLINE = (
 )
 _SPANS = late(rf"[`*_\[](?:{_INLINE}))")
 _SPANS_AND_LINKS = late(rf"[`*_\[<h](?:{_INLINE}|(?<=h)ttps?://[^\s<>)]+))")
-_WHOLE = ("AcpHeading", "AcpRule", "AcpQuote", "AcpTable")
-_ALONE = ("AcpHeading", "AcpRule")
+_WHOLE_LINE = ("AcpHeading", "AcpRule", "AcpQuote", "AcpTable")
+"""Groups that begin at the start of the line."""
+_WITHOUT_SPANS = ("AcpHeading", "AcpRule")
+"""Groups of lines in which no other group is marked."""
 
 
 class Highlighter:
@@ -130,26 +132,29 @@ def _mark_whole_lines(text: str, row: int, group: str) -> list[Mark]:
 
 
 def _mark_prose(text: str, first: int) -> list[Mark]:
-    """Return the marks of lines outside of fences."""
+    """Return the marks of lines outside of fences: those of lines, then those inside of lines.
+
+    ``first`` is the row of the first line.
+    """
     marks: list[Mark] = []
-    alone: set[int] = set()
-    count = _Rows(text)
+    without_spans: set[int] = set()
+    rows = _Rows(text)
     for match in _BLOCK.finditer(text):
         group = match.lastgroup or ""
-        start = match.start() + 1 if group in _WHOLE else match.start(group)
-        row, a, b = count.place(start, match.end())
-        marks.append((first + row, a, b, group))
-        if group in _ALONE:
-            alone.add(row)
-    links = _contains(text, "://")
-    if not (links or "`" in text or "*" in text or "_" in text or _contains(text, "](")):
+        start = match.start() + 1 if group in _WHOLE_LINE else match.start(group)
+        row, column, end = rows.place(start, match.end())
+        marks.append((first + row, column, end, group))
+        if group in _WITHOUT_SPANS:
+            without_spans.add(row)
+    has_links = _contains(text, "://")
+    if not (has_links or "`" in text or "*" in text or "_" in text or _contains(text, "](")):
         return marks
-    spans = _SPANS_AND_LINKS if links else _SPANS
-    count = _Rows(text)
-    for match in spans.finditer(text):
-        row, a, b = count.place(match.start(), match.end())
-        if row not in alone:
-            marks.append((first + row, a, b, match.lastgroup or "AcpCode"))
+    pattern = _SPANS_AND_LINKS if has_links else _SPANS
+    rows = _Rows(text)
+    for match in pattern.finditer(text):
+        row, column, end = rows.place(match.start(), match.end())
+        if row not in without_spans:
+            marks.append((first + row, column, end, match.lastgroup or "AcpCode"))
     return marks
 
 

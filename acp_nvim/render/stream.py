@@ -72,9 +72,9 @@ class Stream:
 
         `drawn` grows by the same number. `at_top` means that the buffer has only its initial line.
         """
-        done = False
-        while not done and budget > 0:
-            text, block, done = self._next_piece(budget)
+        is_done = False
+        while not is_done and budget > 0:
+            text, block, is_done = self._next_piece(budget)
             first = start + (
                 self.rows - (2 if self._has_foot else 1) if self.rows else len(self.head)
             )
@@ -89,7 +89,7 @@ class Stream:
                 lines = text.split("\n")
                 self._insert(batch, n, start, at_top, lines, self._spans(lines), [])
             budget -= len(text) + sum(len(line) for line, _, _ in block)
-        return done
+        return is_done
 
     def _block_rows(self, before: str, block: list[Row]) -> tuple[list[str], list[Any], list[Any]]:
         """Return the rows of a content block, which start on a new row: lines, spans, targets."""
@@ -153,8 +153,8 @@ class Stream:
             self._part += 1
             self.drawn += 1
             self._limit = LineLimit()
-        done = self._offset == len(self._text) and self._part >= len(parts)
-        return self._visible_piece(piece), block, done
+        is_done = self._offset == len(self._text) and self._part >= len(parts)
+        return self._visible_piece(piece), block, is_done
 
     def _next_text(self) -> str:
         """Join the parts up to the next content block, because one long part is faster to draw."""

@@ -260,8 +260,8 @@ def describe_option(session: Session, option_id: str) -> str | None:
 
 def _with_value(options: Iterable[Any], option_id: str, value: Value) -> Iterator[Any]:
     for option in options:
-        known = isinstance(option, schema.SessionConfigSelect | schema.SessionConfigBoolean)
-        if known and option.id == option_id:
+        is_known = isinstance(option, schema.SessionConfigSelect | schema.SessionConfigBoolean)
+        if is_known and option.id == option_id:
             yield msgspec.structs.replace(option, current_value=value)
         else:
             yield option

@@ -461,10 +461,10 @@ class Session:
     def _change_pending(self, decision: Decision) -> None:
         """Mark the list of pending decisions, or the count of the unlisted ones, as changed."""
         pending = len(self.decisions)
-        listed = not decision.lacks_card or decision.outcome is not None or pending <= MAX_LISTED
+        is_listed = not decision.lacks_card or decision.outcome is not None or pending <= MAX_LISTED
         if not decision.lacks_card and pending < MAX_LISTED:
             self.root.change(decision.listed)
-        elif listed:
+        elif is_listed:
             self.root.change(decision.listed, "more")
         else:
             self.root.change("more")
@@ -487,6 +487,6 @@ class Session:
 
 def _store_answered_call(decision: Decision, entry: ToolEntry | Question) -> None:
     """Store the state of the tool call at the answer to its question."""
-    chosen = decision.outcome is not None and decision.outcome.option is not None
-    if chosen and isinstance(entry, ToolEntry):
+    is_chosen = decision.outcome is not None and decision.outcome.option is not None
+    if is_chosen and isinstance(entry, ToolEntry):
         decision.record = entry.call.copy()

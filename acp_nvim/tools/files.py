@@ -97,8 +97,8 @@ class Sources:
             text = await to_thread.run_sync(_saved_text, real, self._options.message_bytes)
         if text is None or not self._options.secret:
             return text
-        secret = key_files.is_secret(Place(real, real), text, str(text), whole=True)
-        return None if secret else text
+        is_secret = key_files.is_secret(Place(real, real), text, str(text), whole=True)
+        return None if is_secret else text
 
 
 def _saved_text(real: str, limit: int) -> Text | None:
@@ -117,8 +117,8 @@ def absolute(session: Session, path: str) -> str:
 def display_path(session: Session, real: str) -> str:
     """Return a resolved path for the agent: relative if it is inside the session's directory."""
     root = os.path.realpath(session.cwd)
-    inside = real.startswith(root.rstrip(os.sep) + os.sep)
-    return os.path.relpath(real, root) if inside else real
+    is_inside = real.startswith(root.rstrip(os.sep) + os.sep)
+    return os.path.relpath(real, root) if is_inside else real
 
 
 def cut_line(line: str) -> str:

@@ -67,8 +67,8 @@ class EarlyAgent:
 
     def matches(self, words: Sequence[str], cwd: str, env: Mapping[str, str], program: str) -> bool:
         """Return whether this is exactly the process to start."""
-        same = self.words == list(words) and os.path.normpath(self.program) == program
-        return same and self.cwd == cwd and self.env == dict(env)
+        is_same = self.words == list(words) and os.path.normpath(self.program) == program
+        return is_same and self.cwd == cwd and self.env == dict(env)
 
 
 def start(text: str, env: Mapping[str, str]) -> EarlyAgent | None:

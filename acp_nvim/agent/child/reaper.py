@@ -57,11 +57,11 @@ class Reaper:
         """List the process group `pgid`. Raise ValueError for the host's own group, 0 and 1."""
         if pgid <= 1 or (sys.platform != "win32" and pgid == os.getpgrp()):
             raise ValueError(f"process group {pgid} is not a child's own")
-        fresh = pgid not in self.groups
+        is_new = pgid not in self.groups
         self.groups.add(pgid)
         if not self._is_running():
             self.start()
-        elif fresh:
+        elif is_new:
             self._send_to_guard(f"+ {pgid}\n")
 
     def remove(self, pgid: int) -> None:

@@ -160,13 +160,13 @@ async def _find_marked(mark: str) -> dict[int, int]:
     found: dict[int, int] = {}
 
     def look() -> bool:
-        sure = True
+        is_sure = True
         for stat in process_table():
             variables = None if stat.zombie else environment(stat.pid)
-            sure = sure and (stat.zombie or variables is not None)
+            is_sure = is_sure and (stat.zombie or variables is not None)
             if variables and _has_mark(variables, mark):
                 found[stat.pid] = stat.birth
-        return sure
+        return is_sure
 
     await true_within(look, EXEC_S)
     return found
@@ -203,23 +203,23 @@ class ProcessTree:
         members = self._live_strays()
         if self._is_leader_ours():
             members |= {s.pid for s in table if self.leader in (s.pid, s.group, s.session)}
-        sure = True
+        is_sure = True
         if self._mark is not None:
             younger = {s.pid for s in table if self._birth is None or s.birth >= self._birth}
             for pid in younger - members:
                 variables = environment(pid)
-                sure = sure and variables is not None
+                is_sure = is_sure and variables is not None
                 if variables and _has_mark(variables, self._mark):
                     members.add(pid)
-        grown = True
-        while grown:
+        has_grown = True
+        while has_grown:
             more = {s.pid for s in table if s.parent in members} - members
             members |= more
-            grown = bool(more)
+            has_grown = bool(more)
         self._strays = {
             s.pid: s.birth for s in table if s.pid in members and s.group != self.leader
         }
-        return sure
+        return is_sure
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the group and to all strays that still run."""

@@ -308,8 +308,8 @@ def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str])
         return None
     if server.command == entry.get("command"):
         return None
-    own = any(variable.name == "PATH" for variable in server.env)
-    return server.command if own or Path(server.command).is_relative_to(cwd) else None
+    has_path = any(variable.name == "PATH" for variable in server.env)
+    return server.command if has_path or Path(server.command).is_relative_to(cwd) else None
 
 
 def _read_file(file: Path) -> bytes:

@@ -63,13 +63,13 @@ def cancel_questions(session: Session, tasks: Tasks, by: str) -> bool:
     More than `CANCEL_STEP` questions are answered in steps, to keep the event loop responsive. Then
     the open tool calls are closed. Return whether the steps are still running.
     """
-    many = len(session.decisions) > CANCEL_STEP
-    if many:
+    has_many = len(session.decisions) > CANCEL_STEP
+    if has_many:
         tasks.start_soon(_cancel_many, session, session.decisions.cancelling(by))
         session.root.change("permissions", "elicitations", "questions", "more")
     else:
         session.decisions.cancel_all(by)
-    return many
+    return has_many
 
 
 async def _cancel_many(session: Session, steps: Iterator[None]) -> None:

@@ -192,10 +192,10 @@ class Client:
             request = self._read(method, params, notes)
         except RemoteProtocolError as error:
             code = getattr(error, "code", INVALID_PARAMS)
-            unknown = code == METHOD_NOT_FOUND
+            is_unknown = code == METHOD_NOT_FOUND
             self.warnings.count(
-                "unknown request" if unknown else "bad params",
-                method if unknown else f"{method}: {error}",
+                "unknown request" if is_unknown else "bad params",
+                method if is_unknown else f"{method}: {error}",
             )
             raise RequestError(code, str(error)) from error
         for note in notes:

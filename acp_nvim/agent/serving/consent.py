@@ -119,16 +119,16 @@ class Consent:
 
     def _on_answer(self, session: Session, project: Project, outcome: Outcome) -> None:
         waiting = self._asked.pop(project.key)
-        allowed = None
+        is_allowed = None
         if outcome.option is not None:
-            allowed = outcome.option.kind.startswith("allow")
-            self._answers[project.key] = allowed
+            is_allowed = outcome.option.kind.startswith("allow")
+            self._answers[project.key] = is_allowed
             if outcome.option.kind.endswith("always"):
-                self._store(project, allowed)
-            if allowed and self._words.allowed:
+                self._store(project, is_allowed)
+            if is_allowed and self._words.allowed:
                 session.notice("info", self._words.allowed)
         for then in waiting:
-            then(allowed)
+            then(is_allowed)
 
     def _stored_answers(self) -> dict[str, bool]:
         path = self._path()

@@ -149,5 +149,5 @@ class Access:
 
 def _path_with_target(where: Place) -> str:
     """Return a path as the agent spelled it, and its target if that differs."""
-    leads = where.real != os.path.normpath(where.path)
-    return f"{where.path} ({where.real})" if leads else where.path
+    is_link = where.real != os.path.normpath(where.path)
+    return f"{where.path} ({where.real})" if is_link else where.path

@@ -60,10 +60,10 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     if all(lists) and any(rules.decide(wanted, placed) == "deny" for wanted in lists):
         return "deny"
     action = rules.decide([*lists[0], *lists[1]], placed)
-    guarded = action == "allow" and guard.is_guarded(
+    is_guarded = action == "allow" and guard.is_guarded(
         guard_kind(case.kind, case.commands), placed.paths, session.roots, settings.files
     )
-    return "ask" if guarded else action
+    return "ask" if is_guarded else action
 
 
 def is_too_large(paths: Sequence[str], commands: Sequence[Command]) -> bool:

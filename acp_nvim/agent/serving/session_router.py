@@ -222,23 +222,23 @@ class SessionRouter:
         if session.status != "idle" and (text := join_chunks(updates)) is not None:
             self._apply_each(session, (text,))
             return
-        fits = size <= self._settings().limits.tool_output_bytes
-        if fits and _CALLS.issuperset(map(type, updates)):
+        fits_limit = size <= self._settings().limits.tool_output_bytes
+        if fits_limit and _CALLS.issuperset(map(type, updates)):
             self._apply_calls(session, iter(updates))
             return
         for calls, run in groupby(updates, _is_call):
-            if calls and fits:
+            if calls and fits_limit:
                 self._apply_calls(session, run)
             else:
                 self._apply_each(session, run)
 
     def _apply_calls(self, session: Session, updates: Iterator[Any]) -> None:
-        left = True
-        while left:
+        has_more = True
+        while has_more:
             try:
                 for unknown in call_updates.upsert_all(session, updates):
                     self._note_unknown(unknown)
-                left = False
+                has_more = False
             except Exception as error:
                 self._warnings.on_error(error)
 

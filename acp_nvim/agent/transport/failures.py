@@ -37,8 +37,8 @@ def status_error(url: str, status: int, headers: Mapping[str, str]) -> Transport
     text, after = wording.WHY_HTTP_STATUS.format(url=where, status=status), retry_after(headers)
     if after:
         text += wording.PART_RETRY_AFTER.format(seconds=after)
-    again = status in RETRY_STATUSES or status >= 500
-    return TransportError(text, again=again, after=after, soon=status in BUSY_STATUSES)
+    can_retry = status in RETRY_STATUSES or status >= 500
+    return TransportError(text, again=can_retry, after=after, soon=status in BUSY_STATUSES)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
@@ -64,9 +64,9 @@ def unreachable(url: str, error: BaseException) -> TransportError:
         return TransportError(wording.WHY_NO_ANSWER.format(url=display_address(url)))
     reason = next(filter(None, map(_system_text, _causes(error))), "") or str(error)
     reason = reason or type(error).__name__
-    starts = _cause(error, ConnectionRefusedError) is not None  # nothing listens there yet
+    is_starting = _cause(error, ConnectionRefusedError) is not None  # nothing listens there yet
     return TransportError(
-        wording.WHY_UNREACHABLE.format(url=display_address(url), reason=reason), soon=starts
+        wording.WHY_UNREACHABLE.format(url=display_address(url), reason=reason), soon=is_starting
     )
 
 
@@ -106,10 +106,10 @@ def redirect_target(url: str, location: str) -> str:
     if web != url and other.startswith("http"):
         other = other.replace("http", "ws", 1)
     try:
-        same = origin(other) == origin(url)
+        is_same = origin(other) == origin(url)
     except ValueError:
-        same = False
-    if not same:
+        is_same = False
+    if not is_same:
         text = wording.WHY_REDIRECTED.format(url=display_address(url), other=display_address(other))
         raise TransportError(text, again=False)
     return other

@@ -104,7 +104,7 @@ class HttpTransport:
     async def start(self) -> None:
         """Create the HTTP client, without a request. Raise TransportError."""
         url = address_of(self._address)
-        here = is_loopback(url)
+        is_local = is_loopback(url)
         self._client = httpx.AsyncClient(
             http2=True,
             verify=tls.context(),
@@ -113,7 +113,7 @@ class HttpTransport:
             # A silent server is reported like a silent agent, and the user decides when to give up.
             timeout=httpx.Timeout(None, connect=CONNECT_S),
             limits=httpx.Limits(max_connections=None, keepalive_expiry=IDLE_S),
-            trust_env=not here,
+            trust_env=not is_local,
         )
         self._start_task(self._post_all())
 
@@ -209,8 +209,8 @@ class HttpTransport:
                 self._receive_body(answer.body, message)
                 return
             if answer is not None:
-                opens = message.method in envelopes.OPENING
-                if answer.status == 404 and session and (opens or message.is_answer):
+                is_opening = message.method in envelopes.OPENING
+                if answer.status == 404 and session and (is_opening or message.is_answer):
                     # Some servers reject the header of a session that the connection has not
                     # opened.
                     session = None
@@ -313,13 +313,13 @@ class HttpTransport:
         """Handle a refused message: fail the client request, or lose the connection."""
         failure = failures.status_error(self._url, answer.status, answer.headers)
         self._address.remark(f"POST {message.method or 'of an answer'}: {failure}")
-        unknown = answer.status == 404
+        is_unknown = answer.status == 404
         if answer.status in (401, 403):
             self._lose(failure)
-        elif unknown and not self._streams.of(None).is_open:
+        elif is_unknown and not self._streams.of(None).is_open:
             self._lose(TransportError(wording.WHY_CONNECTION_UNKNOWN))
         elif message.is_request:
-            code = RESOURCE_NOT_FOUND if unknown else INTERNAL_ERROR
+            code = RESOURCE_NOT_FOUND if is_unknown else INTERNAL_ERROR
             self._put(envelopes.refusal(message, code, str(failure)))
 
     def _headers(self, session: str | None = None) -> dict[str, str]:

@@ -398,8 +398,8 @@ class _Pipes(asyncio.SubprocessProtocol):
     def regulate(self) -> None:
         """Pause reading stdout while too much is unread, and resume it below the limit."""
         limit = READ_AHEAD if self.exit is None else READ_AHEAD + MAX_LAST_BYTES
-        resting = self._resting is not None and self.exit is None
-        full = resting or self.stdout.size >= limit
+        is_resting = self._resting is not None and self.exit is None
+        full = is_resting or self.stdout.size >= limit
         if full == self._paused or STDOUT not in self._open or self._transport is None:
             return
         pipe = cast(Any, self._transport.get_pipe_transport(STDOUT))

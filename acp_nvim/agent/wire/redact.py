@@ -309,8 +309,8 @@ def _is_json(text: str) -> bool:
 
 def _is_harmless(name: str, value: Any) -> bool:
     plain = snake(name)
-    known = plain in HARMLESS or plain.startswith(("lc_", "xdg_"))
-    return known or isinstance(value, bool | None)
+    is_harmless = plain in HARMLESS or plain.startswith(("lc_", "xdg_"))
+    return is_harmless or isinstance(value, bool | None)
 
 
 def _is_count(name: str, value: Any) -> bool:

@@ -170,10 +170,10 @@ def _mark_databases(text: str, mark: str) -> str:
 def _mark_parameter(match: re.Match[str], mark: str) -> str:
     name, value = match["name"], match["value"]
     plain = name.lower().replace("-", "_")
-    secret = (plain in _IN_QUERY and len(value) >= 10) or strength(name) is not None
+    is_secret = (plain in _IN_QUERY and len(value) >= 10) or strength(name) is not None
     return (
         f"{match['start']}{name}={mark}"
-        if secret and _QUOTED_PLACEHOLDER.match(value) is None
+        if is_secret and _QUOTED_PLACEHOLDER.match(value) is None
         else match[0]
     )
 
@@ -233,8 +233,8 @@ def _value_span(text: str, start: int, sep: re.Match[str]) -> tuple[int, int] | 
         first, last = _quoted_span(text, quote)
         value, placeholder = text[first:last], _QUOTED_PLACEHOLDER.match(text[first:last])
     else:
-        setting = _is_setting(name, sep[0]) and not text.startswith("$", after)
-        placeholder = None if setting else _CODE.match(text, after)
+        is_setting = _is_setting(name, sep[0]) and not text.startswith("$", after)
+        placeholder = None if is_setting else _CODE.match(text, after)
         bare = _BARE.match(text, after) if placeholder is None else None
         if bare is None:
             return None

@@ -221,8 +221,8 @@ class _Ring:
     def add(self, entry: Entry) -> None:
         when, direction, data = entry
         room = max(self.limit - ENTRY_BYTES, 0)
-        cut = len(data) > room
-        if cut:  # a read may exceed the whole log; keep its end
+        is_cut = len(data) > room
+        if is_cut:  # a read may exceed the whole log; keep its end
             data = data[len(data) - room :]
         self.entries.append((when, direction, data))
         self.size += len(data) + ENTRY_BYTES
@@ -230,7 +230,7 @@ class _Ring:
             self._drop_block()
         while self.size > self.limit and self.entries:
             self._drop_entry()
-        if cut and self.entries:
+        if is_cut and self.entries:
             self.torn |= {direction}
 
     def pack(self) -> bool:

@@ -48,11 +48,11 @@ class StoredChats(Transcripts):
         """Return the session of a record if it is open in this Neovim."""
         for conversation in self._host.sessions.conversations.values():
             session = conversation.session
-            same = bool(stored.agent_id) and (session.agent, session.id) == (
+            is_same = bool(stored.agent_id) and (session.agent, session.id) == (
                 stored.agent,
                 stored.agent_id,
             )
-            if session.status != "closed" and (self.history.uid(session) == stored.uid or same):
+            if session.status != "closed" and (self.history.uid(session) == stored.uid or is_same):
                 return conversation
         return None
 

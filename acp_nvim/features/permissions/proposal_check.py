@@ -83,6 +83,7 @@ class ProposalCheck:
         self._checks.pop(decision)[1].cancel()
 
     async def _check(self, session: Session, decision: Decision, scope: anyio.CancelScope) -> None:
+        """Compute the effects of the proposals and show them, one question at a time."""
         with scope:
             async with self._lock:
                 if not await self._calls.call(MODULE, "has_clients"):
@@ -137,9 +138,9 @@ def _checkable(proposals: Sequence[Proposal]) -> list[Proposal]:
 
 def _all_checkable(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
     for proposal in proposals:
-        moved = proposal.origin is not None and proposal.origin != proposal.path
+        is_move = proposal.origin is not None and proposal.origin != proposal.path
         sizes = [
             sum(map(len, text.lines)) for text in (proposal.base, proposal.text) if text is not None
         ]
-        if proposal.whole and not proposal.gone and not moved and max(sizes) <= MAX_CHARACTERS:
+        if proposal.whole and not proposal.gone and not is_move and max(sizes) <= MAX_CHARACTERS:
             yield proposal

@@ -133,8 +133,8 @@ async def _reasons(
 ) -> dict[str, str]:
     reasons: dict[str, str] = dict(guard.reasons("read", paths, roots, options))
     for where in [place(path) for path in paths if path not in reasons]:
-        linked = await guard.guarded_by_link(where, roots, "read", options) is not None
-        if linked or await to_thread.run_sync(_contains_key, where.real):
+        is_guarded = await guard.guarded_by_link(where, roots, "read", options) is not None
+        if is_guarded or await to_thread.run_sync(_contains_key, where.real):
             reasons[where.path] = "secret"
     if options.outside == "allow":
         return {path: why for path, why in reasons.items() if why != "outside"}

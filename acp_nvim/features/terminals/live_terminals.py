@@ -73,7 +73,7 @@ class TerminalViews:
         `budget` is the size of the frame in characters of a chat.
         """
         ops: list[Op] = []
-        more = False
+        has_more = False
         limit = min(max(budget // SLOWNESS, MIN_BYTES), MAX_BYTES)
         for (n, id), view in self._views.items():
             if not view.shown:
@@ -81,8 +81,8 @@ class TerminalViews:
             text = _next_output(view, limit)
             if text:
                 ops.append(["terminal", n, id, text])
-            more = more or view.sent < view.terminal.replay.end
-        return ops, more
+            has_more = has_more or view.sent < view.terminal.replay.end
+        return ops, has_more
 
 
 def _next_output(view: _View, limit: int) -> str:

@@ -138,7 +138,7 @@ class ToolPermissions:
         decision = permission_decision(decision_id(), call, request)
         decision.guarded = question.guarded
         action = question.verdict
-        allowed = (session.n, question.about) in self._allowed and not question.guarded
+        is_allowed = (session.n, question.about) in self._allowed and not question.guarded
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
         elif action in ("allow", "deny"):
@@ -149,7 +149,7 @@ class ToolPermissions:
             and (unasked := self._option_without_question(session, call, decision)) is not None
         ):
             decision.resolve(Outcome("selected", unasked[0]), unasked[1])
-        elif action is None and allowed:
+        elif action is None and is_allowed:
             decision.resolve(Outcome("selected", decision.first("allow_always")), "session")
         return decision
 

@@ -113,9 +113,9 @@ class UnsavedChanges:
         self._joined.pop(session.n, None)
         self._first_call[session.n] = len(session.tool_calls)
         option = self._options().unsaved
-        waits = option == "attach" and not embeds and session.agent not in self._others
+        must_wait = option == "attach" and not embeds and session.agent not in self._others
         is_known = self._reads_through_editor(session) or not session.shares_files
-        if option == "ignore" or is_known or waits:
+        if option == "ignore" or is_known or must_wait:
             return
         files = await self._unsaved_files(session, texts)
         named = [file.name for file in files if file.sent]
@@ -186,11 +186,11 @@ def _has_diff(prompt: Prompt) -> bool:
 
     It is the only one that is resolved when the prompt is sent (`Prompt.late`).
     """
-    named = any(
+    is_named = any(
         isinstance(attachment, Variable) and attachment.name == "diff"
         for attachment in prompt.attachments
     )
-    return named or prompt.late is not None
+    return is_named or prompt.late is not None
 
 
 def _is_unsaved_variable(item: object) -> bool:
@@ -270,8 +270,8 @@ def _file(
     where: Place, cwd: str, known: Text, text: Text, sent: SentText | None
 ) -> Iterator[UnsavedFile]:
     """Yield the file if its text differs from the one that the agent knows."""
-    inside = below(where.real, [cwd]) is not None
-    name = os.path.relpath(where.real, os.path.realpath(cwd)) if inside else where.real
+    is_inside = below(where.real, [cwd]) is not None
+    name = os.path.relpath(where.real, os.path.realpath(cwd)) if is_inside else where.real
     patch = unified.format_patch(name, known, text)
     if len(patch) > MAX_DIFF:
         patch = f"{name}: changed, too long to show ({len(text.lines)} lines)\n"

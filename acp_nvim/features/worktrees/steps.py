@@ -103,8 +103,8 @@ def _text(file: File | None) -> Text | None:
 def _executable(before: File | None, after: File | None) -> bool | None:
     if after is None or after.mode == LINK:
         return None
-    was = before is not None and before.mode == PROGRAM
-    return None if was == (after.mode == PROGRAM) else after.mode == PROGRAM
+    was_executable = before is not None and before.mode == PROGRAM
+    return None if was_executable == (after.mode == PROGRAM) else after.mode == PROGRAM
 
 
 def _guards(change: Change, path: str, globs: Globs) -> Iterator[str]:

@@ -136,13 +136,13 @@ def after_refresh(state: BufferState, before: BufferState, signature: str | None
     ``signature`` is the file's signature before that, and ``before`` is the state at the request.
     Changes reported in between may be newer than the file.
     """
-    sure = (
+    is_sure = (
         state.text is not None
         and not state.is_stale
         and state.unknown_changes == before.unknown_changes
     )
     stale = state.text is None or state.text.is_stale or state.text.is_file_missing
-    confirmed = signature if sure and not stale else None
+    confirmed = signature if is_sure and not stale else None
     return (
         state
         if state.confirmed_signature == confirmed
@@ -180,8 +180,8 @@ def _apply_edit(known: BufferText, edit: BufferEdit) -> BufferText:
         return Text((*text.lines[: edit.first], *lines, *text.lines[edit.last :]), edit.eol)
 
     raw = put(known.raw, region.lines)
-    same = known.raw is known.text and clean_region is region
-    text = raw if same else put(known.text, clean_region.lines)
+    is_clean = known.raw is known.text and clean_region is region
+    text = raw if is_clean else put(known.text, clean_region.lines)
     return msgspec.structs.replace(
         known, tick=edit.tick, raw=raw, text=text, is_modified=edit.is_modified
     )

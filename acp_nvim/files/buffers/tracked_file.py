@@ -286,8 +286,8 @@ def file_after(state: FileState, event: FileEvent) -> FileState:
 
 
 def _with_content(state: FileState, text: Text | None, file_format: Format | None) -> FileState:
-    same = state.disk is not UNSET and state.disk == text
-    compared = state.compared if same and file_format == state.disk_format else UNSET
+    is_same = state.disk is not UNSET and state.disk == text
+    compared = state.compared if is_same and file_format == state.disk_format else UNSET
     known = None if text is None else file_format
     return replace(state, disk=text, disk_format=known, compared=compared)
 

@@ -25,7 +25,7 @@ UNKNOWN = Stale("it was saved by the user in this turn, and its text before that
 
 
 class UnreadFiles:
-    """Texts of files from before the user saved them in a running turn."""
+    """Earlier texts of files that the user has saved during a running turn."""
 
     def __init__(self, turns: Turns, snapshots: Snapshots) -> None:
         self._turns = turns

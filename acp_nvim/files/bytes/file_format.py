@@ -195,15 +195,15 @@ def _with_name(data: bytes, name: str) -> tuple[str, Format] | None:
     if codec is None:
         return None
     bom = "\ufeff".encode(codec) if codec.startswith("utf") else b""
-    bomb = bool(bom) and data.startswith(bom)
-    text = data[len(bom) if bomb else 0 :]
+    has_bom = bool(bom) and data.startswith(bom)
+    text = data[len(bom) if has_bom else 0 :]
     try:
         content = text.decode(codec)
     except UnicodeDecodeError:
         if codec != "utf-8" or not _LOOSE_UTF8.fullmatch(text):
             return None
         content = text.decode("utf-8", "surrogateescape")
-    return content, Format(name, bomb)
+    return content, Format(name, has_bom)
 
 
 def _decode_lines(
@@ -283,8 +283,8 @@ def format_change(
     if after is None:
         return None
     old = known or decode(after if before is None else before).format
-    wide = (codec_of(old.encoding) or "").startswith(("utf-16", "utf-32"))
-    if wide or old.mac or old.binary:
+    is_wide = (codec_of(old.encoding) or "").startswith(("utf-16", "utf-32"))
+    if is_wide or old.mac or old.binary:
         return FormatChange(old, old)
     dos = _are_dos(after)
     if dos is None or (known is None and before is not None and _are_dos(before) is None):

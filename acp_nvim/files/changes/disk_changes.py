@@ -197,8 +197,8 @@ class DiskChanges:
         """
         for path, old, new in given:
             data = self._snapshots.single(path)
-            known = self._tracked.state(path).disk is not UNSET
-            if data is None or known or data != new.encode():
+            is_known = self._tracked.state(path).disk is not UNSET
+            if data is None or is_known or data != new.encode():
                 continue
             change = FileChange(path, None if old is None else old.encode(), data)
             async with self._lock, self._live.hold(path):
@@ -219,10 +219,10 @@ class DiskChanges:
             return False
         signature, file = signature_of(path), self._tracked[path]
         if state.compared != signature:
-            settled = is_settled(path, signature)
+            has_settled = is_settled(path, signature)
             if not await to_thread.run_sync(_has_text, path, state):
                 return False
-            if settled and file.state.disk is state.disk:
+            if has_settled and file.state.disk is state.disk:
                 file.apply(Compared(signature))
         file.apply(Scanned((turns, signature)))
         return True
@@ -234,11 +234,11 @@ class DiskChanges:
         """
         roots, known = self._snapshots.within(turn.roots), self._tracked.known()
         others = [*known, *self._snapshots.singles()]
-        alone = not self.turns.ready_turns() and not any(
+        is_alone = not self.turns.ready_turns() and not any(
             state.postponed for state in known.values()
         )
-        inside = all(any(is_below(path, root) for root in roots) for path in others)
-        if not (alone and inside and self._is_scan_valid(roots)):
+        are_inside = all(any(is_below(path, root) for root in roots) for path in others)
+        if not (is_alone and are_inside and self._is_scan_valid(roots)):
             return False
         for path in known:
             self._tracked[path].apply(Forgotten())
@@ -420,12 +420,12 @@ def _compare_known(
         signature = signature_of(path)
         if state.compared == signature:
             continue
-        settled = is_settled(path, signature)
+        has_settled = is_settled(path, signature)
         try:
             data = bytes_of(path)
         except OSError:
             continue
-        if settled:
+        if has_settled:
             signatures[path] = signature
         before = state.disk_bytes()
         if data != before:

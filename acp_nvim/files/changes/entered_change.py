@@ -266,8 +266,8 @@ async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) 
     files.ledger.record_conflict(path, live.text, change.after, change.session.n)
     files.checkpoints.record(path, change.before, change.after)
     files.pending_view.announce(change.session, path, change.kind, "disk", conflict=True)
-    same = await to_thread.run_sync(signature_of, path) == change.signature
-    return "done" if same else "moved"
+    is_same = await to_thread.run_sync(signature_of, path) == change.signature
+    return "done" if is_same else "moved"
 
 
 def _enter_read_change(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:

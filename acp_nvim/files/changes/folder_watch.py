@@ -81,8 +81,8 @@ class FolderWatch:
             if self._places.get(root) != place:
                 self._watched.pop(root, None)
                 self._places[root] = place
-            known = root in self._watched and root not in self._to_list
-            if not known and not await self._watch(root):
+            is_watched = root in self._watched and root not in self._to_list
+            if not is_watched and not await self._watch(root):
                 self._forget(root)
 
     async def begin_known(self, roots: Iterable[str]) -> None:

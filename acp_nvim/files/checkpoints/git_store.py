@@ -105,11 +105,13 @@ class GitStore:
         """Scan all files, or only ``paths``. Raise StoreError."""
         converted = [] if self._tree else self._copy_user_index()
         indexed = [] if self._tree else self._indexed_files()
-        whole = paths is None or not self._tree
-        resting = self._signatures() if whole else None
+        is_whole = paths is None or not self._tree
+        resting = self._signatures() if is_whole else None
         room = Room()
         room.sort(
-            self._choose_files(converted) if whole else map(self._path, self._inside(paths or ()))
+            self._choose_files(converted)
+            if is_whole
+            else map(self._path, self._inside(paths or ()))
         )
         self._update_index(room)
         before, self._tree = self._tree, self._write_tree()

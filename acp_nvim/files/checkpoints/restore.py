@@ -338,15 +338,15 @@ class Restoring:
             )
         if not diff(live.text.lines, text.lines) and live.text.eol == text.eol:
             return False
-        unsaved = path in checkpoint.unsaved
+        was_unsaved = path in checkpoint.unsaved
         outcome = await self._files.buffers.follow_disk(
-            path, live, text, modified=unsaved, signature=signature
+            path, live, text, modified=was_unsaved, signature=signature
         )
         if outcome != "done":
             raise Refused(wording.WHY_BUFFER_OUTCOME.format(outcome=outcome))
         on_disk = self._disk_entry(path)
         self._restore_pending(path, text, checkpoint, checkpoint.pending.get(path))
-        if unsaved:
+        if was_unsaved:
             ledger = self._files.ledger
             ledger.disk_entries.set_both(path, on_disk, ledger.get(path))
         return True
@@ -424,14 +424,14 @@ def _write(place: Place, data: bytes, rights: Rights | None, *, executable: bool
     if info is None or not stat.S_ISREG(info.st_mode):
         obstacles.clear(place.real)
         info = None
-    same = info is not None and _has_content(place.real, data)
-    if not same:
+    is_same = info is not None and _has_content(place.real, data)
+    if not is_same:
         disk.write(place, data, rights)
     mode = Rights.of(info).mode if info else rights.mode
     wanted = mode | 0o111 if executable else mode & ~0o111
     if info is not None and mode != wanted:
         nofollow.set_rights(place.real, Rights(wanted, info.st_uid, info.st_gid))
-    return not same or mode != wanted
+    return not is_same or mode != wanted
 
 
 def _has_content(path: str, data: bytes) -> bool:
@@ -474,5 +474,5 @@ def _special_marks(step: RestoreStep | None) -> tuple[str, str] | None:
     now, then = step.now, step.then
     if now and then and now.id == then.id and not now.is_fifo:
         return SAME, SAME
-    special = any(blob and (blob.is_link or blob.is_fifo) for blob in (now, then))
-    return (blob_mark(now), blob_mark(then)) if special else None
+    is_special = any(blob and (blob.is_link or blob.is_fifo) for blob in (now, then))
+    return (blob_mark(now), blob_mark(then)) if is_special else None

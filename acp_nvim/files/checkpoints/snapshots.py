@@ -506,8 +506,8 @@ def _file_change(change: Change, data: bytes | None) -> FileChange | None:
         return FileChange(change.path, None, after, link=link)
     if before == after and change.has_same_bytes:
         return None
-    executable = change.before is not None and bool(change.before.mode & 0o100)
-    return FileChange(change.path, before, after, executable)
+    is_executable = change.before is not None and bool(change.before.mode & 0o100)
+    return FileChange(change.path, before, after, is_executable)
 
 
 def _replaced_link(blob: Blob | None, target: bytes | None) -> Link | None:

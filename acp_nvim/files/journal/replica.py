@@ -202,9 +202,9 @@ class Replica:
 
     def set_aside(self) -> Path:
         """Rename the file and return its new path. The next write writes all values."""
-        readable = _has_undoable(self.stored)
+        is_undoable = _has_undoable(self.stored)
         self.own, self.stored, self._writer = {}, {}, None
-        return self.file.set_aside(readable=readable)
+        return self.file.set_aside(readable=is_undoable)
 
     def _decode(self, key: Key) -> Any:
         kind, name = key

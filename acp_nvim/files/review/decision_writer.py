@@ -150,7 +150,7 @@ class DecisionWriter:
         elif step.after is None:
             await self._writer.remove(step.path)
         else:
-            whole = entry is not None and entry.base == step.after and not is_format_changed
+            is_whole = entry is not None and entry.base == step.after and not is_format_changed
             agents = (
                 self._files.tracked.state(step.path).agent_format
                 if is_format_changed and entry is None
@@ -159,7 +159,7 @@ class DecisionWriter:
             if is_removed:
                 await self._remove_obstacle(step)
             try:
-                await self._writer.write(step.path, step.before, step.after, whole, agents)
+                await self._writer.write(step.path, step.before, step.after, is_whole, agents)
             except (Refused, Refusal):
                 await to_thread.run_sync(obstacles.restore, self._files.tracked[step.path])
                 raise

@@ -115,8 +115,8 @@ class PendingView:
         """Show the hunks of a file now."""
         entry = self._ledger.get(path)
         buffer = self._tracked.buffer(path).text
-        current = entry is not None and buffer is not None and buffer.text == entry.live
-        self._view.hunks(path, entry, buffer.tick if buffer is not None and current else None)
+        is_current = entry is not None and buffer is not None and buffer.text == entry.live
+        self._view.hunks(path, entry, buffer.tick if buffer is not None and is_current else None)
 
     def _report_parked(self) -> None:
         paths = sorted(path for path in self._parked if path in self._ledger.parked)

@@ -129,8 +129,8 @@ class UserEdits:
     def _read_later(self, path: str) -> None:
         """Read the buffer of a known file again, later."""
         ledger = self._ledger
-        known = ledger.tracked_entry(path) is not None or path in ledger.disk_entries
-        if known or path in ledger.parked or self._tracked.buffer(path).text is not None:
+        is_known = ledger.tracked_entry(path) is not None or path in ledger.disk_entries
+        if is_known or path in ledger.parked or self._tracked.buffer(path).text is not None:
             self._read_soon(path)
 
     # ---- saves

@@ -235,8 +235,8 @@ class AgentWrite:
         if _lacks_all_lines_of(merged.text, self._agents_text):
             raise self._refuse("conflict", GONE)
         text = self._amend(self._where.real, merged.text)
-        same = text == merged.text
-        return merged if same else Merged(diff(live.lines, text.lines), text)
+        is_same = text == merged.text
+        return merged if is_same else Merged(diff(live.lines, text.lines), text)
 
     async def _is_change(self, stored: Decoded) -> bool:
         """Return whether the write changes the stored file."""

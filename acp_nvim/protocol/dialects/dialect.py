@@ -119,9 +119,11 @@ class Dialect:
             return [response]
         if method == "session/prompt":
             return self._end_turn(response, result, session_id, turn_text)
-        opens = method in _OPENING
-        changed, traits = (frames.answer_to_new if opens else frames.answer_to_initialize)(result)
-        if not opens:
+        is_opening = method in _OPENING
+        changed, traits = (frames.answer_to_new if is_opening else frames.answer_to_initialize)(
+            result
+        )
+        if not is_opening:
             self.capabilities = frames.named_capabilities(changed)
             if frames.is_flat(traits):
                 self.wants_string_version = True
@@ -129,7 +131,7 @@ class Dialect:
         if not traits:
             return [response]
         self._add_traits(traits)
-        self.active = self.active or not opens
+        self.active = self.active or not is_opening
         return [Response(response.id, method, _raw(changed), None)]
 
     def params(self, method: str, raw: Raw, notes: list[str]) -> Any:

@@ -163,9 +163,9 @@ def _tool(call: JSON, session_id: str, progress: Progress) -> list[JSON]:
     call_id = str(call.get("id", call.get("toolCallId", "")))
     status = _STATUSES.get(str(call.get("status")), call.get("status"))
     key = (session_id, call_id)
-    ended = status in ("completed", "failed")
-    new = key not in progress.finished or (progress.finished[key] and not ended)
-    progress.finished[key] = ended
+    has_ended = status in ("completed", "failed")
+    new = key not in progress.finished or (progress.finished[key] and not has_ended)
+    progress.finished[key] = has_ended
     fields = {
         "toolCallId": call_id,
         "title": call.get("title") or call.get("name"),

@@ -222,12 +222,12 @@ def _read(patch: str) -> tuple[list[str], int, int]:
     """Return the lines of a patch outside of hunks, and the numbers of added and removed lines."""
     heads: list[str] = []
     added = removed = 0
-    hunk = False
+    is_in_hunk = False
     for line in patch.split("\n"):
-        hunk = line.startswith("@@") or (hunk and not line.startswith("diff --git "))
-        added += hunk and line.startswith("+")
-        removed += hunk and line.startswith("-")
-        if not hunk:
+        is_in_hunk = line.startswith("@@") or (is_in_hunk and not line.startswith("diff --git "))
+        added += is_in_hunk and line.startswith("+")
+        removed += is_in_hunk and line.startswith("-")
+        if not is_in_hunk:
             heads.append(line.rstrip("\t\r"))
     return heads, added, removed
 

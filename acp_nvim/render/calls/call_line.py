@@ -158,8 +158,8 @@ def _target_of_line(call: ToolCall, question: Decision | None) -> Target | int:
     """Return the target of a call's line: its file or, without one, the whole call."""
     at = None
     if call.locations and call.kind != "execute":
-        shows = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)
-        at = None if shows else location_target(call.locations[0])
+        has_content = any(isinstance(item, schema.Diff | schema.Terminal) for item in call.content)
+        at = None if has_content else location_target(call.locations[0])
     if question is None and call.kind == "edit" and len(call.content) == 1:
         at = at or _edited_file(call, call.content[0])
     if at is None and question is None:

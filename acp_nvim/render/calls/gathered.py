@@ -83,6 +83,6 @@ def _subjects(entry: ToolEntry, cwd: str) -> list[str]:
 def _short_names(paths: Sequence[str], cwd: str) -> list[str]:
     """Return the names of files without their folders, unless two are equal."""
     names = [os.path.basename(path) for path in paths]  # noqa: PTH119
-    whole = len(set(names)) < len(names) or not all(names)
-    shown = [display_path(path, cwd) for path in paths] if whole else names
+    are_ambiguous = len(set(names)) < len(names) or not all(names)
+    shown = [display_path(path, cwd) for path in paths] if are_ambiguous else names
     return [one_line(name, _MAX_NAME) for name in shown]

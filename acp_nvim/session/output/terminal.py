@@ -199,8 +199,8 @@ class Terminal:
 
         Both values are None while the exit is unknown. A later call may add it.
         """
-        known = (self.exit_code, self.signal) != (None, None)
-        if not self.running and (known or (exit_code, signal) == (None, None)):
+        is_known = (self.exit_code, self.signal) != (None, None)
+        if not self.running and (is_known or (exit_code, signal) == (None, None)):
             return
         self._add_text(self._decoder.decode(b"", True))
         self.output.add(self._newlines.end())

@@ -20,7 +20,7 @@ from acp_nvim.session.questions.decisions import CHOICE, Decision, Option, Outco
 
 
 class Choice(Struct, frozen=True):
-    """Choice of a question."""
+    """Answer that a question offers."""
 
     label: str
     description: str = ""

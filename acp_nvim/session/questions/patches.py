@@ -62,8 +62,8 @@ def may_hold_patch(raw: Any, depth: int = tool_input.MAX_DEPTH) -> bool:
 
 def may_hold_diff(text: str) -> bool:
     """Return whether a Markdown text has the beginning of a diff and is short enough to parse."""
-    marked = "```" in text or "~~~" in text
-    return marked and len(text) <= patch.MAX_LENGTH and bool(_DIFF_FENCE.search(text))
+    has_fence = "```" in text or "~~~" in text
+    return has_fence and len(text) <= patch.MAX_LENGTH and bool(_DIFF_FENCE.search(text))
 
 
 def split_diffs(text: str, path: str | None = None) -> list[str | Patch]:

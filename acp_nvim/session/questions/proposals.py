@@ -75,16 +75,16 @@ def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
     diffs = diffs or [item for item in call.content if isinstance(item, schema.Diff)]
     lines = {at.path: at.line for at in call.locations if isinstance(at.line, int)}
     raw = call.raw_input if isinstance(call.raw_input, dict) else {}
-    whole = bool((call.meta or {}).get(WHOLE))
-    everywhere = raw.get("replace_all") is True or raw.get("replaceAll") is True
+    is_whole = bool((call.meta or {}).get(WHOLE))
+    is_everywhere = raw.get("replace_all") is True or raw.get("replaceAll") is True
     return [
         Change(
             item.path,
             item.old_text if isinstance(item.old_text, str) else "",
             item.new_text,
             lines.get(item.path),
-            everywhere,
-            whole,
+            is_everywhere,
+            is_whole,
         )
         for item in diffs
     ]

@@ -26,14 +26,14 @@ def renew_if_changed(
 ) -> None:
     """Renew the pending permissions of an updated call whose cards would differ now."""
     call = entry.call
-    streamed = update.__class__ is CallPatch and bool(call.streamed)
-    if not streamed and not _has_more_than_status(update):
+    is_streamed = update.__class__ is CallPatch and bool(call.streamed)
+    if not is_streamed and not _has_more_than_status(update):
         return
     for decision in entry.decisions:
         about: ToolCall | None = decision.shown_call
         if decision.outcome is not None or about is None:
             continue
-        if streamed or fingerprint(about) != fingerprint(call):
+        if is_streamed or fingerprint(about) != fingerprint(call):
             decision.shown_call = call.copy()
             _renew(session, decision, call)
 
@@ -87,7 +87,7 @@ def _renew(session: Session, decision: Decision, call: ToolCall) -> None:
     decision.kind = call.kind
     if isinstance(decision.request, schema.RequestPermissionRequest) and not decision.question:
         title = call.title or call.name or call.id
-        by_child = decision.asker is not None
-        decision.title = f"{decision.agent} › {title}" if by_child else title
+        is_by_child = decision.asker is not None
+        decision.title = f"{decision.agent} › {title}" if is_by_child else title
     decision.effects, decision.problems = (), []
     session.renew(decision)

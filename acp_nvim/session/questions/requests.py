@@ -326,8 +326,8 @@ def _commands_of_item(value: Any, args: Any, source: str, context: _Context) -> 
     """
     apart = [_word_text(word) for word in args] if isinstance(args, list) else []
     if isinstance(value, list):
-        several = any(isinstance(word, list) for word in value)
-        for words in value if several else [value]:
+        has_several = any(isinstance(word, list) for word in value)
+        for words in value if has_several else [value]:
             if words and isinstance(words, list) and not isinstance(words[0], Mapping):
                 yield command([*(_word_text(word) for word in words), *apart], source, *context)
             elif isinstance(words, str) and words.strip():

@@ -301,14 +301,14 @@ class _Judgement:
         After a `cd` a relative path is unknown.
         """
         assert self._line is not None
-        moved = any(other.words[0] == "cd" for other in self._line.commands)
+        has_cd = any(other.words[0] == "cd" for other in self._line.commands)
         for path in simple.writes:
             spelled = posixpath.join(self._cwd, path)
             paths = [posixpath.normpath(spelled)]
             edit = msgspec.structs.replace(
                 self._case, kind="edit", paths=paths, commands=(), written=(), texts=()
             )
-            if (moved and not path.startswith("/")) or spelled in self._case.guarded:
+            if (has_cd and not path.startswith("/")) or spelled in self._case.guarded:
                 return False
             if decide(self._rules, edit) != "allow":
                 return False
@@ -340,15 +340,15 @@ class _Judgement:
 
     def _stops(self, rule: Rule) -> Action | None:
         """Apply a rule that denies or asks. Commands that it asks about are no longer open."""
-        sure = True
+        is_sure = True
         if rule.path is not None and not self._touches(rule.path):
             return None
         if rule.command is not None:
             suspected = self._suspicion(_list(rule.command))
             if suspected is None:
                 return None
-            sure = suspected == "sure"
-        if rule.action == "ask" or not sure:
+            is_sure = suspected == "sure"
+        if rule.action == "ask" or not is_sure:
             self._remove_decided(rule)
             return "ask"
         return "deny"
@@ -503,8 +503,10 @@ def _are_all_paths_allowed(patterns: str | list[str], case: Case) -> bool:
 
 def _is_allowed(patterns: str | list[str], path: str, roots: Sequence[str]) -> bool:
     """Return whether a pattern allows a path. A relative one does in the session's directories."""
-    inside = any(path.startswith(root.rstrip("/") + "/") for root in roots)
-    return _matches_path([p for p in _list(patterns) if inside or p.startswith(("/", "~"))], path)
+    is_inside = any(path.startswith(root.rstrip("/") + "/") for root in roots)
+    return _matches_path(
+        [p for p in _list(patterns) if is_inside or p.startswith(("/", "~"))], path
+    )
 
 
 def _matches_path(patterns: str | list[str], path: str, *, fold: bool = False) -> bool:

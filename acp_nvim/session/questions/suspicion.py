@@ -95,9 +95,9 @@ def is_line_unclear(line: str) -> bool:
 
 def is_unclear(argv: Sequence[str]) -> bool:
     """Return whether a word is a shell or similar, unless its `-c` code is a clear line."""
-    wrapped = programs.program_name(argv[0]) in programs.WRAPPERS
+    is_wrapped = programs.program_name(argv[0]) in programs.WRAPPERS
     for at, word in enumerate(argv):
-        if programs.program_name(word) in programs.CODE and (word != "." or at == 0 or wrapped):
+        if programs.program_name(word) in programs.CODE and (word != "." or at == 0 or is_wrapped):
             script = argv[at + 2] if len(argv) > at + 2 and argv[at + 1] in ("-c", "-lc") else ""
             if not script or is_line_unclear(script):
                 return True

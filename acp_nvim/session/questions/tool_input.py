@@ -360,8 +360,8 @@ def change_parts(item: tuple[str, _Table]) -> Iterator[Part]:
     verb, moved = change.pop("type", "change"), change.pop("move_path", None)
     title = f"{verb} {path}" + (f", moved to {moved}" if moved else "")
     if isinstance(change.get("unified_diff"), str):
-        plain = verb in _UPDATES and isinstance(moved, str | None)
-        yield Patch(change.pop("unified_diff"), title, path if plain else None, moved or None)
+        is_plain = verb in _UPDATES and isinstance(moved, str | None)
+        yield Patch(change.pop("unified_diff"), title, path if is_plain else None, moved or None)
     elif isinstance(change.get("content"), str):
         yield _whole_file(verb, path, change.pop("content"))
     else:

@@ -81,22 +81,22 @@ class DiagnosticsTool:
             for diagnostic in diagnostics.removed
             if self._is_allowed(session, diagnostic, real)
         ]
-        turn = args.since == "turn"
+        is_for_turn = args.since == "turn"
         lines = (
             _turn_lines(session, diagnostics, items, removed)
-            if turn
+            if is_for_turn
             else _all_lines(session, diagnostics, items)
         )
         structured = {
             "diagnostics": [_diagnostic_table(session, diagnostic) for diagnostic in items],
-            "more": (diagnostics.added_count if turn else sum(diagnostics.counts.values()))
+            "more": (diagnostics.added_count if is_for_turn else sum(diagnostics.counts.values()))
             - len(diagnostics.items),
         }
-        if turn:
+        if is_for_turn:
             structured["removed"] = [
                 _diagnostic_table(session, diagnostic) for diagnostic in removed
             ]
-        summary = _summary(session, diagnostics, real, turn)
+        summary = _summary(session, diagnostics, real, is_for_turn)
         return ToolResult(
             "\n".join([*lines, *_notes(session, diagnostics)]), structured, summary, real
         )

@@ -66,8 +66,8 @@ class ServerEdits:
         now = await self._documents.loaded()
         files: dict[str, Text | None] = {}
         for path in paths:
-            known = path in now and given.client in now[path].clients
-            live = await self._changes.current(path, saved=path in now and not known)
+            is_known = path in now and given.client in now[path].clients
+            live = await self._changes.current(path, saved=path in now and not is_known)
             files[path] = live.text
         after = await self._documents.loaded()
         if any(_has_changed(before.get(path), after.get(path)) for path in paths):

@@ -151,21 +151,21 @@ def _operation(step: Any, resolve: Resolve) -> Operation:
     options = step.get("options") or {}
     if not isinstance(options, Mapping):
         raise ToolError(_NO_EDIT)
-    overwrite = bool(options.get("overwrite"))
-    ignore = bool(options.get("ignoreIfExists")) and not overwrite
+    can_overwrite = bool(options.get("overwrite"))
+    can_ignore = bool(options.get("ignoreIfExists")) and not can_overwrite
     match kind:
         case None:
             document = _convert(step.get("textDocument"), _Document)
             path = resolve(path_of(document.uri))
             return Edits(path, text_edits(step.get("edits")), document.version)
         case "create":
-            return Create(resolve(path_of(str(step.get("uri")))), overwrite, ignore)
+            return Create(resolve(path_of(str(step.get("uri")))), can_overwrite, can_ignore)
         case "rename":
             old, new = (resolve(path_of(str(step.get(key)))) for key in ("oldUri", "newUri"))
-            return Rename(old, new, overwrite, ignore)
+            return Rename(old, new, can_overwrite, can_ignore)
         case "delete":
-            missing = bool(options.get("ignoreIfNotExists"))
-            return Delete(resolve(path_of(str(step.get("uri")))), missing)
+            can_be_missing = bool(options.get("ignoreIfNotExists"))
+            return Delete(resolve(path_of(str(step.get("uri")))), can_be_missing)
         case _:
             raise ToolError(f"the language server wants to {kind} a file, which is not known here")
 

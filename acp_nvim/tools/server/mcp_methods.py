@@ -104,14 +104,14 @@ def answer(
 ) -> Json | Work:
     """Return the result of a request, or the work that returns it later. Raise RequestError."""
     meta = _meta(params)
-    modern = method != "initialize" and _is_modern(method, meta)
+    is_modern = method != "initialize" and _is_modern(method, meta)
     if method == "tools/call":
         progress = _progress(meta.get("progressToken"), notify)
-        return ToolCall(tools, read(mcp.CallToolParams, params), progress, modern)
-    if method == "subscriptions/listen" and modern:
-        wanted = read(mcp.ListenParams, params).notifications.tools_list_changed is True
-        return Subscription(tools.changes, wanted, id, notify)
-    return _fit_to_era(_result(tools, method, params), method, modern=modern)
+        return ToolCall(tools, read(mcp.CallToolParams, params), progress, is_modern)
+    if method == "subscriptions/listen" and is_modern:
+        is_wanted = read(mcp.ListenParams, params).notifications.tools_list_changed is True
+        return Subscription(tools.changes, is_wanted, id, notify)
+    return _fit_to_era(_result(tools, method, params), method, modern=is_modern)
 
 
 async def send_changes(changes: ListChanges, seen: int, notify: Notify) -> None:

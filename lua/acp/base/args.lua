@@ -7,8 +7,8 @@ local function describe(value)
   elseif value == vim.NIL then
     return 'vim.NIL'
   end
-  local plain = type(value) == 'nil' or type(value) == 'number' or type(value) == 'boolean'
-  return plain and tostring(value) or 'a ' .. type(value)
+  local is_plain = type(value) == 'nil' or type(value) == 'number' or type(value) == 'boolean'
+  return is_plain and tostring(value) or 'a ' .. type(value)
 end
 
 ---@return fun(value: any): boolean

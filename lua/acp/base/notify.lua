@@ -93,8 +93,8 @@ local function would_prompt(level) return vim.o.cmdheight == 0 and level >= vim.
 --- Pass a whole message to |vim.notify()|: to the user's own notifier, or to the built-in one if
 --- the screen has no room. The built-in one must not leave a hit-enter prompt.
 local function pass_to_notify(level, message)
-  local fits = not message:find('\n', 1, true) and text_width(message) <= message_cells()
-  if fits and not would_prompt(level) then
+  local is_fitting = not message:find('\n', 1, true) and text_width(message) <= message_cells()
+  if is_fitting and not would_prompt(level) then
     vim.notify(message, level, PLAIN)
     return
   end

@@ -164,8 +164,8 @@ function M.completions(lead)
   local folder = head == '' and vim.fn.getcwd() or M.resolve_typed(head)
   local completions = {}
   for _, name in ipairs(names_in(folder)) do
-    local hidden = name:sub(1, 1) == '.' and start:sub(1, 1) ~= '.'
-    if not hidden and vim.startswith(name, start) then
+    local is_hidden = name:sub(1, 1) == '.' and start:sub(1, 1) ~= '.'
+    if not is_hidden and vim.startswith(name, start) then
       local argument = head == '' and M.quote_argument(name) or M.quote_argument('/' .. name):sub(2)
       completions[#completions + 1] = head .. argument
     end

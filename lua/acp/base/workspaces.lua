@@ -118,8 +118,10 @@ function M.follow(root, folder)
       if name == 'journal' then
         vim.schedule(function()
           local host = require('acp.base.host')
-          local leaving = vim.v.exiting ~= vim.NIL -- the host writes once more
-          if host.channel() and not leaving then host.notify('journal_changed', { root = root }) end
+          local is_leaving = vim.v.exiting ~= vim.NIL -- the host writes once more
+          if host.channel() and not is_leaving then
+            host.notify('journal_changed', { root = root })
+          end
         end)
       end
     end)

@@ -125,8 +125,8 @@ end
 --- Replace rows [first, last). Near folds Vim functions are used, because `nvim_buf_set_lines()`
 --- drops the line below the hunk from a fold and extends a fold to text inserted above it.
 local function set_lines(bufnr, windows, first, last, lines)
-  local whole = first == 0 and last == api.nvim_buf_line_count(bufnr)
-  if whole or not is_folded(windows, first, last) then
+  local is_whole = first == 0 and last == api.nvim_buf_line_count(bufnr)
+  if is_whole or not is_folded(windows, first, last) then
     return api.nvim_buf_set_lines(bufnr, first, last, true, lines)
   end
   local both = math.min(last - first, #lines)

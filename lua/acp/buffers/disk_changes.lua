@@ -95,8 +95,8 @@ function M.is_settled() return next(checking) == nil end
 local function merge_before_save(bufnr, match)
   local name = api.nvim_buf_get_name(bufnr)
   local path, now = uv.fs_realpath(name), file_stamp.of_path(name)
-  local own = match == name or (path ~= nil and uv.fs_realpath(match) == path)
-  if not own or watch.is_held(bufnr) or not now or not stamps[bufnr] then return end
+  local is_own = match == name or (path ~= nil and uv.fs_realpath(match) == path)
+  if not is_own or watch.is_held(bufnr) or not now or not stamps[bufnr] then return end
   local known = save.in_conflict(bufnr)
   if now ~= stamps[bufnr] or fresh[bufnr] then request_check(bufnr) end
   if not checking[path] then return end
@@ -125,8 +125,8 @@ local function refusal(bufnr, match)
   if own and stat and stat.type ~= 'file' then
     return messages.not_a_file:format(name, stat.type)
   end
-  local asks = missing and vim.v.cmdbang == 0
-  if asks and (missing == 'unknown' or vim.fn.getchar(1) ~= 0) then
+  local is_asking = missing and vim.v.cmdbang == 0
+  if is_asking and (missing == 'unknown' or vim.fn.getchar(1) ~= 0) then
     return messages.not_overwritten:format(name)
   end
 end
@@ -285,14 +285,14 @@ end
 --- not a regular file or leads elsewhere is not read: opening a pipe would block.
 local function on_file_changed(args, real)
   if save.probing then return end
-  local clean = not vim.bo[args.buf].modified
+  local is_clean = not vim.bo[args.buf].modified
   local in_use = require('acp.buffers.user_busy').why_not_reload(args.buf)
   local stat = uv.fs_stat(api.nvim_buf_get_name(args.buf))
   local is_file = stat ~= nil and stat.type == 'file' and not nofollow.why_moved(args.buf, real)
-  local readable = clean and not in_use and is_file and vim.v.fcs_reason ~= 'deleted'
-  vim.v.fcs_choice = readable and 'reload' or ''
-  if not clean then save.mark_conflict(args.buf, true) end
-  if in_use or not clean then request_check(args.buf) end
+  local is_readable = is_clean and not in_use and is_file and vim.v.fcs_reason ~= 'deleted'
+  vim.v.fcs_choice = is_readable and 'reload' or ''
+  if not is_clean then save.mark_conflict(args.buf, true) end
+  if in_use or not is_clean then request_check(args.buf) end
 end
 
 --- Handle disk changes and writes of a buffer whose file is in a directory where a turn runs.

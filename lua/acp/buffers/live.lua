@@ -31,11 +31,15 @@ local function find_by_name(name) return fn.bufexists(name) == 1 and fn.bufadd(n
 local function find_by_resolved_name(real)
   for _, bufnr in ipairs(api.nvim_list_bufs()) do
     local name = api.nvim_buf_is_loaded(bufnr) and api.nvim_buf_get_name(bufnr) or ''
-    local other = name == '' or watch.path(bufnr) == name -- a different real path
-    if not other and has_file_text(bufnr) and uv.fs_realpath(name) == real then return bufnr end
+    local is_other = name == '' or watch.path(bufnr) == name -- a different real path
+    if not is_other and has_file_text(bufnr) and uv.fs_realpath(name) == real then return bufnr end
   end
 end
 
+--- Return the loaded buffer with the text of a file, nil if there is none.
+---@param path string as an agent spelled it
+---@param real string its real path
+---@param known integer buffer that the host knows for the file, 0 without one
 local function find_buffer(path, real, known)
   if known > 0 and api.nvim_buf_is_loaded(known) and api.nvim_buf_get_name(known) == real then
     return has_file_text(known) and known or nil -- names are unique
@@ -236,9 +240,9 @@ local function write(bufnr, tick, hunks, want)
   local why_not = user_busy.why_in_transfer(bufnr) or user_busy.why_busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end
   local options = vim.bo[bufnr]
-  local due = want.save == 'always'
+  local is_due = want.save == 'always'
     or (want.save == 'auto' and (want.fresh or not options.modified))
-  local outcome, why = save.check(bufnr, due, want.synced)
+  local outcome, why = save.check(bufnr, is_due, want.synced)
   if outcome then
     delete_loaded(bufnr, want.fresh and outcome ~= 'moved' and outcome ~= 'busy')
     return { outcome, why }
@@ -256,16 +260,16 @@ local function write(bufnr, tick, hunks, want)
     local locked = save.is_locked(err) and 'busy' or 'failed'
     return answer_of_failure(bufnr, before, locked, save.reason(err), want.fresh)
   end
-  local result = due and save_as(bufnr, want) or {}
+  local result = is_due and save_as(bufnr, want) or {}
   if result.text then
     return { 'done', '', true, result.text, result.stamp, true }
-  elseif due and not result.done then
+  elseif is_due and not result.done then
     return answer_of_failure(bufnr, before, result.outcome, result.why, want.fresh)
   end
   close_undo_block(bufnr)
   if want.modified ~= nil then options.modified = want.modified end
   local now = api.nvim_buf_get_changedtick(bufnr)
-  local saved = due and not options.modified
+  local saved = is_due and not options.modified
   return { 'done', '', saved, snapshot(bufnr, not result.edited and now or nil), result.stamp }
 end
 

@@ -36,8 +36,8 @@ end
 ---@return string|nil
 function M.why_not_shown(real)
   local stat = uv.fs_stat(real)
-  local other = stat and stat.type ~= 'file'
-  return M.why_elsewhere(real) or (other and ('it is a %s now'):format(stat.type) or nil)
+  local is_other = stat and stat.type ~= 'file'
+  return M.why_elsewhere(real) or (is_other and ('it is a %s now'):format(stat.type) or nil)
 end
 
 local function is_same(name, real)

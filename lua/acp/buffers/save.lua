@@ -133,8 +133,8 @@ local function reload(bufnr, now, is_fresh)
     local old = read_stamps[bufnr]
     probe(bufnr, 'reload')
     if api.nvim_buf_get_changedtick(bufnr) ~= tick then return end
-    local same_time = old and old:match('^%d+%.%d+') == now:match('^%d+%.%d+')
-    if (same_time or is_fresh) and not require('acp.buffers.text').is_of_file(bufnr) then
+    local is_same_time = old and old:match('^%d+%.%d+') == now:match('^%d+%.%d+')
+    if (is_same_time or is_fresh) and not require('acp.buffers.text').is_of_file(bufnr) then
       M.run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within one clock tick
     end
   end

@@ -13,8 +13,8 @@ function M.any(bufnr, event)
   for _, autocmd in ipairs(api.nvim_get_autocmds({ event = event })) do
     local is_own = autocmd.group_name and vim.startswith(autocmd.group_name, 'acp.')
     local what = autocmd.pattern:find('/', 1, true) and name or vim.fs.basename(name)
-    local matches = not autocmd.buflocal and fn.match(what, fn.glob2regpat(autocmd.pattern)) >= 0
-    if not is_own and (matches or (autocmd.buflocal and autocmd.buffer == bufnr)) then
+    local is_match = not autocmd.buflocal and fn.match(what, fn.glob2regpat(autocmd.pattern)) >= 0
+    if not is_own and (is_match or (autocmd.buflocal and autocmd.buffer == bufnr)) then
       return true
     end
   end
@@ -25,9 +25,9 @@ end
 function M.is_plain(bufnr)
   local options = vim.bo[bufnr]
   local encoding = options.fileencoding
-  local utf8 = encoding == '' or encoding == 'utf-8'
+  local is_utf8 = encoding == '' or encoding == 'utf-8'
   return not options.binary
-    and (utf8 or (not options.bomb and vim.iconv('a', 'utf-8', encoding) ~= nil))
+    and (is_utf8 or (not options.bomb and vim.iconv('a', 'utf-8', encoding) ~= nil))
 end
 
 --- Return the bytes of a plain buffer in its file, without the end of the last line. Return nil if

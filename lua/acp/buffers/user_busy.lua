@@ -79,8 +79,8 @@ local function why_selection_blocks(hunks)
   local start, other = fn.line('v'), fn.line('.')
   local first, last = math.min(start, other) - 1, math.max(start, other)
   local is_touched = vim.iter(hunks):any(function(hunk)
-    local changes = hunk[2] > first or hunk[2] - hunk[1] ~= #hunk[3]
-    return hunk[1] < last and changes
+    local is_change = hunk[2] > first or hunk[2] - hunk[1] ~= #hunk[3]
+    return hunk[1] < last and is_change
   end)
   return is_touched and 'the user has selected lines' or nil
 end

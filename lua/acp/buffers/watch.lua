@@ -228,13 +228,13 @@ local function on_saved(args)
   if not args.silent and failed_writes.has_failed(args) then return end
   local watch = watched[args.buf]
   local path = watch and watch.path or real_path(args.buf)
-  local own = uv.fs_realpath(args.match) == path
+  local is_own = uv.fs_realpath(args.match) == path
   local held = watch and watch.held
-  local is_exact = own and require('acp.buffers.save_handlers').is_encodable(args.buf)
+  local is_exact = is_own and require('acp.buffers.save_handlers').is_encodable(args.buf)
   local other = not is_exact and uv.fs_realpath(args.match)
   if other and not held then
     report_other_file(other)
-  elseif not held and own and (watch or M.at_work(path)) then
+  elseif not held and is_own and (watch or M.at_work(path)) then
     M.flush(args.buf)
     local saved = { path = path, bufnr = args.buf, eol = has_eol_after_save(args.buf) }
     local options = vim.bo[args.buf]
@@ -249,7 +249,7 @@ local function on_saved(args)
       saved.lines = api.nvim_buf_get_lines(args.buf, 0, -1, false)
     end
     send('saved', saved)
-  elseif not held and own and path then
+  elseif not held and is_own and path then
     report_saved(path, is_coded(args.buf) or nil, true)
     end_with_file(args.buf, has_eol_after_save(args.buf))
   end

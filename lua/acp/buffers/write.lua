@@ -170,11 +170,11 @@ end
 ---@return acp.WriteResult
 local function restore_file(writing, copy, ok, err)
   local why = writing.why or (ok and 'the buffer was not written') or save.reason(err)
-  local precreated = copy.new and writing.before ~= nil
-  local untouched = precreated and file_stamp.of_path(writing.name) == writing.before
+  local is_precreated = copy.new and writing.before ~= nil
+  local is_untouched = is_precreated and file_stamp.of_path(writing.name) == writing.before
   local left = writing.begun and copy.copy
   if not nofollow.why_elsewhere(writing.real) then -- else the name is that of another file
-    left = (writing.begun or untouched) and backup_copy.restore(writing.name, copy)
+    left = (writing.begun or is_untouched) and backup_copy.restore(writing.name, copy)
     if copy.new then remove_new_folders(writing) end
   end
   if not writing.begun then backup_copy.drop(copy) end

@@ -136,8 +136,8 @@ end
 local function status(n, session)
   local word, turn = session.status, turns[n]
   local agent = require('acp.base.state').get().agents[session.agent]
-  local at_work = word == 'running' or word == 'cancelling'
-  if agent and agent.status == 'auth_required' and not at_work then
+  local is_at_work = word == 'running' or word == 'cancelling'
+  if agent and agent.status == 'auth_required' and not is_at_work then
     return 'waits for :Acp login'
   end
   started[n] = word == 'starting' and (started[n] or vim.uv.now()) or nil
@@ -168,8 +168,8 @@ end
 ---@return acp.Activity
 function M.of(n, session, edits)
   local waits, asked, counts = M.is_waiting(session), M.question_count(session), {}
-  local more = not waits or asked > 1
-  counts[#counts + 1] = more and count_with_noun(asked, 'question', 'questions') or nil
+  local has_more = not waits or asked > 1
+  counts[#counts + 1] = has_more and count_with_noun(asked, 'question', 'questions') or nil
   counts[#counts + 1] = count_with_noun(M.hunks(edits), 'to review', 'to review')
   counts[#counts + 1] = count_with_noun(count_unnamed(edits), 'not named', 'not named')
   counts[#counts + 1] = count_with_noun(#(session.queue or {}), 'queued', 'queued')

@@ -66,12 +66,12 @@ local function quote() return { { 0, 1, '▎' } } end
 ---@return acp.Concealed
 local function cells(text)
   local listed = {}
-  local between = text:match('^|[-:| ]+$') ~= nil
+  local is_between = text:match('^|[-:| ]+$') ~= nil
   for at in text:gmatch('()[|:-]') do
     local byte = text:sub(at, at)
     if byte == '|' and text:sub(at - 1, at - 1) ~= '\\' then
-      listed[#listed + 1] = { at - 1, at, between and '┼' or '│' }
-    elseif between and byte ~= '|' then
+      listed[#listed + 1] = { at - 1, at, is_between and '┼' or '│' }
+    elseif is_between and byte ~= '|' then
       listed[#listed + 1] = { at - 1, at, '─' }
     end
   end

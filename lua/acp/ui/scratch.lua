@@ -170,15 +170,15 @@ end
 --- the difference. nvim_buf_set_lines() truncates a fold if it replaces its first row, and excludes
 --- rows inserted directly above its last row. It is used only to append rows at the end.
 function M.replace(bufnr, first, last, lines)
-  local bottom = last >= vim.api.nvim_buf_line_count(bufnr)
-  if bottom and (first == 0 or first == last or #lines == 0) then
+  local is_at_bottom = last >= vim.api.nvim_buf_line_count(bufnr)
+  if is_at_bottom and (first == 0 or first == last or #lines == 0) then
     vim.api.nvim_buf_set_lines(bufnr, first, last, true, lines)
     return
   end
   local view = vim.api.nvim_get_current_buf() == bufnr and vim.fn.winsaveview()
   local both = math.min(last - first, #lines)
   if both > 0 then vim.fn.setbufline(bufnr, first + 1, vim.list_slice(lines, 1, both)) end
-  if #lines > both and bottom then
+  if #lines > both and is_at_bottom then
     vim.api.nvim_buf_set_lines(bufnr, last, last, true, vim.list_slice(lines, both + 1))
   elseif #lines > both then
     vim.fn.appendbufline(bufnr, first + both, vim.list_slice(lines, both + 1))

@@ -53,8 +53,8 @@ end
 local function is_stuck(n, session)
   local agent = state.get().agents[session.agent]
   local needs_login = agent and agent.status == 'auth_required' and session.status ~= 'running'
-  local asks = activity.question_count(session) > 0 or questions_elsewhere(n) ~= nil
-  return asks or needs_login or false
+  local has_question = activity.question_count(session) > 0 or questions_elsewhere(n) ~= nil
+  return has_question or needs_login or false
 end
 
 ---@return string|nil group

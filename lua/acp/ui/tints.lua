@@ -103,11 +103,12 @@ end
 ---@param tint acp.Tint
 ---@return vim.api.keyset.highlight
 local function background(tint)
-  local light = vim.o.background == 'light'
-  local ground = highlight_of('Normal').bg or (light and LIGHT or DARK)
+  local is_light = vim.o.background == 'light'
+  local ground = highlight_of('Normal').bg or (is_light and LIGHT or DARK)
   local hue = tint.groups and hue_in(tint.groups, tint.hue)
   if hue and tint.hue == GREEN and hue > YELLOW and hue < OLIVE then hue = OLIVE end
-  local colour = hue and pure(hue) or parts(highlight_of('Normal').fg or (light and DARK or LIGHT))
+  local colour = hue and pure(hue)
+    or parts(highlight_of('Normal').fg or (is_light and DARK or LIGHT))
   return { bg = blend(parts(ground), colour, tint.distance) }
 end
 

@@ -37,9 +37,9 @@ end
 function M.env(verbs)
   local args = first_args(verbs)
   local agent = args and agent_of(args)
-  local fresh = next(require('acp.base.state').get().sessions) == nil
+  local is_fresh = next(require('acp.base.state').get().sessions) == nil
   local cwd = agent and (agent.cwd or args.cwd)
-  if not agent or not fresh or not cwd or cwd == '' then return nil end
+  if not agent or not is_fresh or not cwd or cwd == '' then return nil end
   local lines = { escape(cwd), tostring(#agent.command) }
   for _, word in ipairs(agent.command) do
     lines[#lines + 1] = escape(word)

@@ -45,8 +45,8 @@ end
 --- (|channel-lines|).
 local function on_stderr(_, data)
   data[1] = partial .. data[1]
-  local ended = #data == 1 and data[1] == partial
-  partial = ended and '' or table.remove(data)
+  local has_ended = #data == 1 and data[1] == partial
+  partial = has_ended and '' or table.remove(data)
   for _, line in ipairs(data) do
     append_stderr(line)
   end
@@ -156,9 +156,9 @@ end
 --- called.
 local function wants_classic()
   if is_lost then return false end
-  local known = vim.fn.exists('*_AcpClassicStart') == 1
+  local is_known = vim.fn.exists('*_AcpClassicStart') == 1
     or vim.fn.exists('#FuncUndefined#_AcpClassicStart') == 1
-  return known
+  return is_known
     and not require('acp.config').get().python
     and not vim.uv.fs_stat(require('acp.base.host.python').venv())
 end

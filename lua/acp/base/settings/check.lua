@@ -25,8 +25,8 @@ local function one_of(...)
   local values = { ... }
   return function(value)
     if vim.tbl_contains(values, value) then return nil end
-    local words = type(value) == 'string' and type(values[1]) == 'string'
-    local hint = words and nearest().hint(value, values) or ''
+    local are_words = type(value) == 'string' and type(values[1]) == 'string'
+    local hint = are_words and nearest().hint(value, values) or ''
     return ("one of '%s'%s"):format(table.concat(values, "', '"), hint)
   end
 end
@@ -319,8 +319,8 @@ local function agents(base, value, further, report)
   end
   for name, entry in pairs(value) do
     local known = result[name]
-    local elsewhere = type(entry) == 'table' and entry.url ~= nil
-    local required = not (known or further or elsewhere) and { 'command' } or {}
+    local has_url = type(entry) == 'table' and entry.url ~= nil
+    local required = not (known or further or has_url) and { 'command' } or {}
     local path = 'agents.' .. tostring(name)
     local is_good = entry == false or each_field(entry, agent_fields, required, path, report)
     local wrong_together = is_good and entry and mistake_in_fields(entry, known)
@@ -329,7 +329,7 @@ local function agents(base, value, further, report)
     elseif wrong_together then
       report(wrong_together:format(path))
     elseif is_good then
-      if elsewhere and known then
+      if has_url and known then
         known = vim.tbl_extend('force', known, {})
         known.command, known.install = nil, nil
       end

@@ -155,23 +155,27 @@ end
 ---@param done fun()
 ---@return fun() cancel
 function M.wait_idle(clients, wait_ms, done)
-  local is_over, progress = not vim.iter(clients):any(M.is_busy), nil
-  if is_over then
+  local function is_any_busy() return vim.iter(clients):any(M.is_busy) end
+  if not is_any_busy() then
     done()
     return function() end
   end
+  local is_over = false
+  local autocmd ---@type integer
+
   local function stop()
-    if is_over then return false end
+    if not is_over then api.nvim_del_autocmd(autocmd) end
     is_over = true
-    api.nvim_del_autocmd(progress)
-    return true
   end
   local function finish()
-    if stop() then done() end
+    if is_over then return end
+    stop()
+    done()
   end
-  progress = api.nvim_create_autocmd('LspProgress', {
+
+  autocmd = api.nvim_create_autocmd('LspProgress', {
     callback = vim.schedule_wrap(function()
-      if not vim.iter(clients):any(M.is_busy) then finish() end
+      if not is_any_busy() then finish() end
     end),
   })
   vim.defer_fn(finish, wait_ms)

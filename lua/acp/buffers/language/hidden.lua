@@ -24,17 +24,17 @@ end
 ---@return integer|nil bufnr
 ---@return string|nil why it cannot be loaded
 local function load(real)
-  local known = vim.fn.bufexists(real) == 1
+  local is_known = vim.fn.bufexists(real) == 1
   local bufnr = files.add(real)
   local swapfile = vim.bo[bufnr].swapfile
   vim.bo[bufnr].swapfile = false -- else another Neovim that opens the file would show a prompt
   local save = require('acp.buffers.save')
   local ok, err = pcall(save.load, real)
   if not ok or not api.nvim_buf_is_loaded(bufnr) then
-    pcall(api.nvim_buf_delete, bufnr, { force = true, unload = known })
+    pcall(api.nvim_buf_delete, bufnr, { force = true, unload = is_known })
     return nil, ok and 'the file does not load' or save.reason(err)
   end
-  hidden_files[bufnr] = { sessions = {}, known = known, swapfile = swapfile }
+  hidden_files[bufnr] = { sessions = {}, known = is_known, swapfile = swapfile }
   api.nvim_buf_attach(bufnr, false, {
     on_lines = function()
       local file = hidden_files[bufnr]

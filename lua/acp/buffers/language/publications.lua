@@ -64,8 +64,8 @@ function M.changed(bufnr)
   hidden[bufnr] = nil
   for _, client in ipairs(vim.lsp.get_clients({ bufnr = bufnr })) do
     local namespace = vim.lsp.diagnostic.get_namespace(client.id, false)
-    local publishes = publishing and publishing.client == client.id
-    if spaces[namespace] or publishes then on_published(client.id, bufnr) end
+    local is_publishing = publishing and publishing.client == client.id
+    if spaces[namespace] or is_publishing then on_published(client.id, bufnr) end
   end
   vim.schedule(check_waiting)
 end
@@ -85,9 +85,9 @@ end)
 local function on_notify(args)
   hook()
   local document = (args.data.params or {}).textDocument
-  local changed = args.data.method == 'textDocument/didOpen'
+  local has_changed = args.data.method == 'textDocument/didOpen'
     or args.data.method == 'textDocument/didChange'
-  if not changed or not document then return end
+  if not has_changed or not document then return end
   set(sent, args.data.client_id, vim.uri_to_bufnr(document.uri), document.version)
 end
 
@@ -142,8 +142,8 @@ function M.silent(bufnr, version)
   local function is_outstanding(client)
     local last = get(published, client.id, bufnr) or -1
     if assumed[client.id] and not ever[client.id] and busy(client) then last = -1 end
-    local worth_waiting = ever[client.id] or (timeouts[client.id] or 0) < MAX_TIMEOUTS
-    return last < version and worth_waiting
+    local is_worth_waiting = ever[client.id] or (timeouts[client.id] or 0) < MAX_TIMEOUTS
+    return last < version and is_worth_waiting
   end
   return vim.tbl_filter(is_outstanding, vim.lsp.get_clients({ bufnr = bufnr }))
 end

@@ -84,7 +84,7 @@ end
 --- Fill the windows that follow the end after lines were removed or folded.
 ---@param chat acp.Chat
 function M.fill_windows(chat)
-  for _, win in ipairs(chat.long and {} or vim.fn.win_findbuf(chat.bufnr)) do
+  for _, win in ipairs(chat.has_long_row and {} or vim.fn.win_findbuf(chat.bufnr)) do
     scroll_to_end(win)
   end
 end

@@ -94,8 +94,8 @@ local function draw_first_line(first, head, more, width)
     if refusal then return draw_refused_line(first, head, refusal, width) end
     head = head:match('^(.*) · [%l ]+$') or head -- the sign before the title shows the status too
     local tail = end_of_line(head)
-    local fits = text_width(head) <= width or text_width(tail) + TITLE > width
-    if tail ~= '' and not fits then return shorten(first, head, tail, width) end
+    local is_fitting = text_width(head) <= width or text_width(tail) + TITLE > width
+    if tail ~= '' and not is_fitting then return shorten(first, head, tail, width) end
   end
   local whole = require('acp.base.notify').cut(head .. more, width)
   local is_cut = whole ~= head .. more

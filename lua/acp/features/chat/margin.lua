@@ -49,8 +49,8 @@ function M.on_drawn(chat, win, first, last)
   local function change()
     if due[win] ~= change then return end -- rows of the user have arrived since
     due[win] = nil
-    local valid = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == chat.bufnr
-    if valid then swap(win, wanted == '' and BEFORE or '', wanted) end
+    local is_valid = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == chat.bufnr
+    if is_valid then swap(win, wanted == '' and BEFORE or '', wanted) end
   end
   due[win] = change
   vim.schedule(change) -- no option can be set while windows are drawn

@@ -49,7 +49,7 @@ end
 
 local function set_up(win, chat)
   for name, value in pairs(window_options) do
-    if chat.long and (name == 'linebreak' or name == 'breakindent') then value = false end
+    if chat.has_long_row and (name == 'linebreak' or name == 'breakindent') then value = false end
     set(win, name, value)
   end
   if vim.w[win].acp_chat ~= chat.bufnr then
@@ -62,16 +62,18 @@ local function set_up(win, chat)
   require('acp.features.chat.bar').schedule()
 end
 
---- Record the lengths of new or extended rows. After the first long row, turn off 'linebreak' and
+--- Record whether new rows are long. After the first long row, turn off 'linebreak' and
 --- 'breakindent'.
-local function measure(chat, lines, open)
-  local long = open + #lines[1]
-  chat.open = #lines > 1 and #lines[#lines] or long
+---@param lines string[] new rows; the first one continues a row
+---@param continued integer bytes of that row so far
+local function measure(chat, lines, continued)
+  local longest = continued + #lines[1]
+  chat.last_length = #lines > 1 and #lines[#lines] or longest
   for i = 2, #lines do
-    long = math.max(long, #lines[i])
+    longest = math.max(longest, #lines[i])
   end
-  if long <= LONG or chat.long then return end
-  chat.long = true
+  if longest <= LONG or chat.has_long_row then return end
+  chat.has_long_row = true
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     set(win, 'linebreak', false)
     set(win, 'breakindent', false)
@@ -125,7 +127,8 @@ function M.create(n, new)
     formatlistpat = scratch.ITEM,
     modifiable = false,
   })
-  chat = { n = n, bufnr = bufnr, looks = {}, targets = {}, colours = {}, folds = {}, open = 0 }
+  chat =
+    { n = n, bufnr = bufnr, looks = {}, targets = {}, colours = {}, folds = {}, last_length = 0 }
   buffers.add(chat)
   require('acp.ui.highlights').define()
   marks.watch(chat)
@@ -140,14 +143,14 @@ function M.create(n, new)
   local on_card = require('acp.features.chat.cursor_target').decision
   require('acp.ui.keymaps').attach('chat', bufnr, n, on_card)
   local state = require('acp.base.state')
-  local known = state.session(n) ~= nil
-  if known or new then state.set_buffer(n, 'chat_bufnr', bufnr) end
+  local is_known = state.session(n) ~= nil
+  if is_known or new then state.set_buffer(n, 'chat_bufnr', bufnr) end
   if new then
     vim.defer_fn(function() set_filetype(bufnr) end, FILETYPE_MS)
     return bufnr
   end
   set_filetype(bufnr)
-  if known and require('acp.base.host').is_running() then request_redraw(chat) end
+  if is_known and require('acp.base.host').is_running() then request_redraw(chat) end
   return bufnr
 end
 
@@ -229,7 +232,7 @@ function M.append(n, row, lines, decor)
       marks.splice(chat, row + 1, row + 1, #lines - 1, total)
       folds.splice(chat, row + 1, row + 1, #lines - 1)
     end
-    measure(chat, lines, chat.open)
+    measure(chat, lines, chat.last_length)
     chat.looks[row + 1], chat.colours[row + 1] = nil, nil
     marks.set(chat, row, decor)
   end)
@@ -364,7 +367,7 @@ function M.reset(n)
     api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
     chat.looks, chat.targets, chat.colours, chat.folds = {}, {}, {}, {}
-    chat.open, chat.long = 0, false
+    chat.last_length, chat.has_long_row = 0, false
     chat.awaited = nil
   end)
 end

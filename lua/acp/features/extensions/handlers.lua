@@ -34,8 +34,8 @@ end
 --- Return an answer in the host's format. An empty Lua table becomes a JSON object.
 local function answer(result, err)
   if result == nil and err ~= nil then return refusal(err) end
-  local empty = result == nil or (type(result) == 'table' and next(result) == nil)
-  return { result = empty and vim.empty_dict() or result }
+  local is_empty = result == nil or (type(result) == 'table' and next(result) == nil)
+  return { result = is_empty and vim.empty_dict() or result }
 end
 
 --- Answer a request of an agent, at once or later with the verb `extension_reply`. Called by the

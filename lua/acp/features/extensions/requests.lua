@@ -44,11 +44,11 @@ function M.send(method, params, answer, opts)
   opts = opts or {}
   last = last + 1
   waiting[last] = { method = method, answer = answer }
-  local empty = params == nil or (type(params) == 'table' and next(params) == nil)
+  local is_empty = params == nil or (type(params) == 'table' and next(params) == nil)
   local sent = require('acp.base.host').notify('extension_request', {
     id = last,
     method = method,
-    params = empty and vim.empty_dict() or params,
+    params = is_empty and vim.empty_dict() or params,
     session = opts.session,
     agent = opts.agent,
   })

@@ -289,9 +289,9 @@ function M.toggle()
     followed = nil
   end
   if followed and followed.active then
-    local elsewhere = followed.win ~= win
+    local is_other_window = followed.win ~= win
     M.stop()
-    if elsewhere then require('acp.base.notify').show('info', 'following_off') end
+    if is_other_window then require('acp.base.notify').show('info', 'following_off') end
     return
   end
   local is_possible = can_follow(win)

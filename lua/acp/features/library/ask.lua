@@ -72,8 +72,8 @@ local function from_function(prompt, ctx, done)
   done(text, preset)
 end
 
---- Write the text of a prompt, unless it is a function that returns no text. If the command has no
---- lines, the text contains variables instead.
+--- Create the text of a prompt and pass it to `done`, unless its function returns nil. Without a
+--- range, `about` of the prompt follows the text.
 ---@param prompt acp.Prompt
 ---@param ctx acp.PromptContext
 ---@param done fun(text: string, preset?: string)

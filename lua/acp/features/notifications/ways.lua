@@ -27,7 +27,7 @@ end
 --- Maximum number of cells of a notification.
 local MESSAGE_CELLS = 200
 
---- Sequence of notifications by the name of a terminal.
+--- Number of the escape sequence (OSC) for notifications, by the name of the terminal.
 ---@type table<string, '9'|'99'|'777'>
 local SEQUENCES = {
   contour = '777',

@@ -59,8 +59,8 @@ end
 local function state_of(session, asks)
   if asks then return 'asks' end
   local agent = require('acp.base.state').get().agents[session.agent]
-  local waits = session.status == 'starting' or session.status == 'idle'
-  return waits and agent and agent.status == 'auth_required' and 'login' or session.status
+  local is_waiting = session.status == 'starting' or session.status == 'idle'
+  return is_waiting and agent and agent.status == 'auth_required' and 'login' or session.status
 end
 
 ---@param session acp.Session

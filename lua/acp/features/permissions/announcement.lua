@@ -11,13 +11,13 @@ local unannounced ---@type { card: acp.Card, count: integer }|nil new questions
 ---@param count integer number of new questions
 ---@param in_float boolean whether the float is shown
 local function show(card, count, in_float)
-  local in_view = require('acp.features.permissions.in_view').where({ card }) ~= nil
+  local is_in_view = require('acp.features.permissions.in_view').where({ card }) ~= nil
   local notify, messages = require('acp.base.notify'), require('acp.base.messages')
   local text = card.title or ''
   text = notify.one_line(text ~= '' and text or card.lines[1] or messages.a_question)
   local more = count > 1 and ' ' .. messages.part_more:format(count - 1) or ''
-  require('acp.base.signals').emit('question_announced', card.session, text .. more, not in_view)
-  if in_view then return end
+  require('acp.base.signals').emit('question_announced', card.session, text .. more, not is_in_view)
+  if is_in_view then return end
   local room = vim.v.echospace - #'acp: ' - #more
   if not in_float then
     local half = math.floor(room / 2)

@@ -40,11 +40,11 @@ end
 local function choose_kind(id, kind)
   local options = options_of(id)
   local choice = option_of_kind(options, kind)
-  local always = kind == 'allow_always'
+  local is_always = kind == 'allow_always'
     and signals.emit('question_always', id, not choice, signals.emit('question_amended', id))
   if choice then
     choose(id, choice)
-  elseif not always then
+  elseif not is_always then
     require('acp.base.notify').show('error', 'no_option_of_kind', kind, names(options))
   end
 end

@@ -287,8 +287,8 @@ end
 local function adjust_size()
   if #cards.list() == 0 then return end
   follow_cursor()
-  local stale = is_visible() and extent.widest ~= widest()
-  if stale or not is_visible() and not is_dismissed then return redraw() end
+  local is_stale = is_visible() and extent.widest ~= widest()
+  if is_stale or not is_visible() and not is_dismissed then return redraw() end
   reposition()
   fit()
   redraw_screen()
@@ -401,13 +401,13 @@ end
 --- Set the number of questions without a card of session `n`.
 ---@param more integer
 function M.set_more(n, more)
-  local shown = cards.count_without_card() > 0
+  local had_more = cards.count_without_card() > 0
   cards.set_more(n, more)
-  if not is_visible() or shown ~= (cards.count_without_card() > 0) then
+  if not is_visible() or had_more ~= (cards.count_without_card() > 0) then
     redraw()
     return
   end
-  if shown then
+  if had_more then
     local last = vim.api.nvim_buf_line_count(buffer()) - 1
     scratch.replace(buffer(), last, last + 1, { page.more_line() })
   end

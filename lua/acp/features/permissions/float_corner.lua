@@ -130,13 +130,13 @@ end
 ---@param part acp.Rect
 local function room(where, width, clear, part)
   local first, last = part.top, part.bottom
-  local right = where:sub(2) == 'E'
+  local is_right = where:sub(2) == 'E'
   local beside = clear
     and (
-      right and clear.right <= part.right - width - BORDER
-      or right and clear.left > part.right
-      or not right and clear.left > part.left - 1 + width + BORDER
-      or not right and clear.right < part.left
+      is_right and clear.right <= part.right - width - BORDER
+      or is_right and clear.left > part.right
+      or not is_right and clear.left > part.left - 1 + width + BORDER
+      or not is_right and clear.right < part.left
     )
   if not clear or beside then return last - first + 1 - BORDER end
   local free = where:sub(1, 1) == 'N' and clear.top - first or last - clear.bottom

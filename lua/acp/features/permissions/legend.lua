@@ -134,8 +134,8 @@ local function keys_elsewhere(cards)
     if vim.startswith(key, ':') then return key end
     return ('%s%s %s'):format(escape, key, word)
   end
-  local to_fill_in = not any(cards, can_be_allowed)
-  parts[1] = to_fill_in and ':Acp permissions' or label(by.allow, 'allow')
+  local is_to_fill_in = not any(cards, can_be_allowed)
+  parts[1] = is_to_fill_in and ':Acp permissions' or label(by.allow, 'allow')
   if any(cards, can_be_denied) then parts[2] = label(by.deny, 'deny') end
   if shows_edits(cards) and #require('acp.base.state').edits() == 0 then
     parts[#parts + 1] = ':Acp review'
@@ -193,8 +193,8 @@ function M.footer(cards, more, room)
     local longer = lines .. ', :Acp permissions'
     parts = vim.tbl_filter(function(part) return part ~= ':Acp permissions' end, parts)
     local answering = table.concat(parts, SEPARATOR, 1, math.min(#parts, 2))
-    local fits = text_width(answering .. SEPARATOR .. longer) <= room - 2
-    table.insert(parts, math.min(#parts, 2) + 1, fits and longer or lines)
+    local is_fitting = text_width(answering .. SEPARATOR .. longer) <= room - 2
+    table.insert(parts, math.min(#parts, 2) + 1, is_fitting and longer or lines)
   end
   return (' %s '):format(with_hint(parts, cards, room - 2))
 end

@@ -96,11 +96,11 @@ end
 ---@return acp.CardRow[] rows
 function M.text(room, cut)
   local lines, spans, rows = {}, {}, {}
-  local several = cards.count_sessions() > 1
+  local has_several = cards.count_sessions() > 1
   for i, card in ipairs(M.cards(room)) do
     if i > 1 then lines[#lines + 1] = '' end
     local first = #lines
-    local label = session_line(card, several, math.min(room, MAX_LABEL))
+    local label = session_line(card, has_several, math.min(room, MAX_LABEL))
     if label then
       spans[#spans + 1] = { #lines, 0, #label, 'AcpMuted' }
       lines[#lines + 1] = label

@@ -6,8 +6,8 @@ local M = {}
 ---@param answer fun(works: boolean)
 function M.check(answer)
   local ok, image = pcall(require, 'image')
-  local works = ok and type(image) == 'table' and image.from_file ~= nil
-  answer(works and vim.fn.exists('#image.nvim') == 1)
+  local is_usable = ok and type(image) == 'table' and image.from_file ~= nil
+  answer(is_usable and vim.fn.exists('#image.nvim') == 1)
 end
 
 ---@param picture acp.Picture

@@ -147,8 +147,8 @@ local function existing_session(args)
   local state = require('acp.base.state').get()
   local n = args.session or state.current
   local session = n and not args.new and state.sessions[n]
-  local open = session and session.id and session.status ~= 'closed'
-  return open and (args.agent == nil or args.agent == session.agent) and n or nil
+  local is_open = session and session.id and session.status ~= 'closed'
+  return is_open and (args.agent == nil or args.agent == session.agent) and n or nil
 end
 
 --- Store unsent texts after the host was started, or when Neovim exits before that. The first

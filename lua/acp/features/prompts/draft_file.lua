@@ -286,9 +286,9 @@ end
 local function is_foreign(path, cwd)
   local ok, stored = pcall(vim.json.decode, read_file(path) or '')
   if not ok or type(stored) ~= 'table' then return false, false end
-  local other = type(stored.cwd) == 'string' and stored.cwd ~= cwd
-  local newer = type(stored.version) == 'number' and stored.version > M.VERSION
-  return other, newer and not other
+  local is_other = type(stored.cwd) == 'string' and stored.cwd ~= cwd
+  local is_newer = type(stored.version) == 'number' and stored.version > M.VERSION
+  return is_other, is_newer and not is_other
 end
 
 local claims = 0

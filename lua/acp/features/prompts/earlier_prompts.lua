@@ -87,8 +87,8 @@ local function entry(walk, at) return walk.written[at] or at > 0 and sent[#sent 
 function M.unsent_texts(walk, present)
   local list = {}
   local function add(at, text)
-    local own = at == 0 or text ~= sent[#sent - at + 1]
-    if own and text:match('%S') then list[#list + 1] = text end
+    local is_own = at == 0 or text ~= sent[#sent - at + 1]
+    if is_own and text:match('%S') then list[#list + 1] = text end
   end
   add(walk.at, present)
   for at, text in vim.spairs(walk.written) do

@@ -45,8 +45,8 @@ local function session_in(cwd)
   local state = require('acp.base.state').get()
   local function fits(n)
     local session = state.sessions[n]
-    local open = session and (session.status == 'idle' or session.status == 'running')
-    return open and session.cwd == cwd and not session.parent and not session.purpose
+    local is_open = session and (session.status == 'idle' or session.status == 'running')
+    return is_open and session.cwd == cwd and not session.parent and not session.purpose
   end
   if state.host ~= 'running' or fits(state.current) then
     return state.host == 'running' and state.current or nil

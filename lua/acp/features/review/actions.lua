@@ -165,8 +165,8 @@ local function put(review)
   local bufnr = api.nvim_win_get_buf(other)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   vim.cmd('normal! dp')
-  local done = api.nvim_buf_get_changedtick(bufnr) ~= tick
-  if not done and vim.fn.line('.') == vim.fn.line('$') then put_end(other) end
+  local has_changed = api.nvim_buf_get_changedtick(bufnr) ~= tick
+  if not has_changed and vim.fn.line('.') == vim.fn.line('$') then put_end(other) end
 end
 
 --- Run a key of diff mode with its count. For a deleted file, which has no text to change, the key
@@ -175,8 +175,8 @@ end
 local function diff_mode(command)
   local review, file = tab.state(), M.file()
   if review and file and file.kind == 'deleted' then
-    local live = api.nvim_get_current_win() == review.live
-    M.decide((command == 'do') == live and 'reject' or 'accept')
+    local is_live = api.nvim_get_current_win() == review.live
+    M.decide((command == 'do') == is_live and 'reject' or 'accept')
     return
   end
   local ok, why
@@ -197,8 +197,8 @@ function M.obtain()
   local bufnr = api.nvim_get_current_buf()
   local tick, clean = api.nvim_buf_get_changedtick(bufnr), not vim.bo[bufnr].modified
   diff_mode('do')
-  local live = review and bufnr == review.shown and vim.bo[bufnr].buftype == ''
-  if live and tick ~= api.nvim_buf_get_changedtick(bufnr) then
+  local is_live = review and bufnr == review.shown and vim.bo[bufnr].buftype == ''
+  if is_live and tick ~= api.nvim_buf_get_changedtick(bufnr) then
     local policy = require('acp.config').get().files.save
     if policy == 'always' or (policy == 'auto' and clean) then save(bufnr) end
   end

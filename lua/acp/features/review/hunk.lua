@@ -34,8 +34,8 @@ local function edit(path)
   if bufnr == api.nvim_get_current_buf() then return bufnr end
   vim.bo[bufnr].buflisted = true
   vim.cmd("normal! m'")
-  local fixed = vim.wo.winfixbuf or vim.w.acp or vim.bo.buftype ~= ''
-  if fixed or not pcall(api.nvim_win_set_buf, 0, bufnr) then require('acp.ui.jump').to(path) end
+  local is_fixed = vim.wo.winfixbuf or vim.w.acp or vim.bo.buftype ~= ''
+  if is_fixed or not pcall(api.nvim_win_set_buf, 0, bufnr) then require('acp.ui.jump').to(path) end
   return bufnr
 end
 

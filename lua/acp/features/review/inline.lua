@@ -194,13 +194,13 @@ local function on_read(args)
   local file = name ~= '' and files[vim.uv.fs_realpath(name) or name]
   if not file or vim.bo[args.buf].buftype ~= '' then return end
   if file.bufnr and file.bufnr ~= args.buf and api.nvim_buf_is_loaded(file.bufnr) then return end
-  local shown = file.bufnr == args.buf
-  if shown and (args.event == 'BufWinEnter' or #file.entries == 0 and #file.hunks == 0) then
+  local is_shown = file.bufnr == args.buf
+  if is_shown and (args.event == 'BufWinEnter' or #file.entries == 0 and #file.hunks == 0) then
     return
   end
   local last = file.hunks[#file.hunks]
   local count = api.nvim_buf_line_count(args.buf)
-  if (shown and file.count ~= count) or (last and last.last > count) then return end
+  if (is_shown and file.count ~= count) or (last and last.last > count) then return end
   show(file, args.buf)
 end
 

@@ -104,9 +104,9 @@ function M.set_winbar(win, title, hint, before)
   local width = api.nvim_win_get_width(win)
   title, hint = fitting(title, hint, width - text_width(before) - 4)
   local room = width - text_width(before .. title)
-  local whole = hint ~= '' and room >= MIN_HINT_WIDTH
-  local left = literal(before) .. (whole and '' or '%<') .. literal(title)
-  local right = whole and literal(hint) .. ' %<' or ''
+  local is_whole = hint ~= '' and room >= MIN_HINT_WIDTH
+  local left = literal(before) .. (is_whole and '' or '%<') .. literal(title)
+  local right = is_whole and literal(hint) .. ' %<' or ''
   set(win, 'winbar', ('%%#AcpTitle# %s %%*%%=%%#AcpMuted# %s%%*'):format(left, right))
 end
 

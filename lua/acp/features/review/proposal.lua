@@ -146,8 +146,8 @@ function M.edited_texts(id) return open and open.id == id and edited_proposals()
 ---@return integer|string|nil id
 function M.open_id()
   local review = tab.state()
-  local here = open and review and review.source == source
-  return here and api.nvim_get_current_tabpage() == review.tab and open.id or nil
+  local is_here = open and review and review.source == source
+  return is_here and api.nvim_get_current_tabpage() == review.tab and open.id or nil
 end
 
 local watch = require('acp.base.once')(function()

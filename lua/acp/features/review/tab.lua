@@ -198,11 +198,11 @@ end
 ---@param state acp.Review
 local function finish(state, keep)
   if review ~= state then return end
-  local here = api.nvim_get_current_tabpage() == state.tab
+  local is_here = api.nvim_get_current_tabpage() == state.tab
   review = nil
   pcall(api.nvim_del_augroup_by_name, 'acp.features.review.tab')
   close_windows(state, keep)
-  if here and not keep and api.nvim_tabpage_is_valid(state.from) then
+  if is_here and not keep and api.nvim_tabpage_is_valid(state.from) then
     api.nvim_set_current_tabpage(state.from)
   end
   sync()
@@ -217,10 +217,11 @@ local function on_closed(args)
   local state, win = review, tonumber(args.match)
   if not state or (win ~= state.base and win ~= state.live) then return end
   -- `:q` in one side ends the review; `:only` in the other turns that into an ordinary window.
-  local quit = api.nvim_get_current_win() == win
+  local is_quit = api.nvim_get_current_win() == win
   local other = win == state.base and state.live or state.base
   vim.schedule(function()
-    local keep = not quit and other == state.live and api.nvim_win_is_valid(other) and other or nil
+    local keep = not is_quit and other == state.live and api.nvim_win_is_valid(other) and other
+      or nil
     require('acp.ui.window').when_free(function() finish(state, keep) end)
   end)
 end

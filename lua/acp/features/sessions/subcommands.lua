@@ -68,10 +68,10 @@ M.model = {
 }
 
 local option = when_open(function(args)
-  local any = #valid_names.option_ids() > 0
-  if any and args[2] then
+  local has_any = #valid_names.option_ids() > 0
+  if has_any and args[2] then
     notify('option', { id = args[1], value = valid_names.option_value(args[1], args[2]) })
-  elseif any and args[1] then
+  elseif has_any and args[1] then
     require('acp.features.sessions.options').value(args[1])
   else
     require('acp.features.sessions.options').option()

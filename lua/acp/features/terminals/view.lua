@@ -27,10 +27,10 @@ end
 ---@param fresh? boolean whether the buffer is new and has no output yet
 local function report_visibility(terminal, fresh)
   if not api.nvim_buf_is_valid(terminal.bufnr) then return end
-  local shown = #vim.fn.win_findbuf(terminal.bufnr) > 0
-  if shown ~= terminal.shown then
-    terminal.shown = shown
-    notify(terminal, 'terminal_view', { what = shown and 'shown' or 'hidden', fresh = fresh })
+  local is_shown = #vim.fn.win_findbuf(terminal.bufnr) > 0
+  if is_shown ~= terminal.shown then
+    terminal.shown = is_shown
+    notify(terminal, 'terminal_view', { what = is_shown and 'shown' or 'hidden', fresh = fresh })
   end
 end
 
@@ -122,7 +122,7 @@ end
 ---@param takes_input boolean whether the user's keys reach a program
 function M.open(n, id, takes_input)
   local terminal = by_name[name_of(n, id)]
-  local fresh = terminal == nil
+  local is_new = terminal == nil
   terminal = terminal or create(n, id, takes_input)
   local win = require('acp.ui.window').show(terminal.bufnr, {
     layout = 'bottom',
@@ -131,7 +131,7 @@ function M.open(n, id, takes_input)
     options = { winbar = bar(terminal, takes_input) },
   })
   if win then go_to_end(win) end
-  report_visibility(terminal, fresh)
+  report_visibility(terminal, is_new)
 end
 
 --- Frame operation: write output to a terminal.

@@ -43,16 +43,16 @@ end
 
 local function buffer(bufnr, win)
   local name = api.nvim_buf_get_name(bufnr)
-  local current = win ~= nil and api.nvim_win_get_buf(win) == bufnr
-  local shown = current and win or fn.win_findbuf(bufnr)[1]
+  local is_current = win ~= nil and api.nvim_win_get_buf(win) == bufnr
+  local shown = is_current and win or fn.win_findbuf(bufnr)[1]
   local cursor = shown and api.nvim_win_get_cursor(shown)
   return {
     path = vim.uv.fs_realpath(name) or name,
     modified = vim.bo[bufnr].modified,
-    current = current,
+    current = is_current,
     cursor = cursor and place(bufnr, { 0, cursor[1], cursor[2] + 1 }) or nil,
     visible = shown and { line = fn.line('w0', shown), end_line = fn.line('w$', shown) } or nil,
-    selection = current and selection(win) or nil,
+    selection = is_current and selection(win) or nil,
   }
 end
 

@@ -41,8 +41,8 @@ local members = {
     "a table, a JSON schema of type 'object'",
     function(value)
       local kind = type(value) == 'table' and value.type
-      local object = kind == nil or kind == 'object'
-      return value == nil or (object and (next(value) == nil or not vim.islist(value)))
+      local is_object = kind == nil or kind == 'object'
+      return value == nil or (is_object and (next(value) == nil or not vim.islist(value)))
     end,
   },
   write = {

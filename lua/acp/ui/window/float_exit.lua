@@ -30,8 +30,8 @@ M.watch = require('acp.base.once')(
 --- tab page. This happens if the user left the tab page while autocommands were off.
 function M.before_close(win)
   local tab = api.nvim_win_get_tabpage(win)
-  local elsewhere = tab ~= api.nvim_get_current_tabpage()
-  if elsewhere and is_float(win) and api.nvim_tabpage_get_win(tab) == win then
+  local is_in_other_tab = tab ~= api.nvim_get_current_tabpage()
+  if is_in_other_tab and is_float(win) and api.nvim_tabpage_get_win(tab) == win then
     api.nvim_tabpage_set_win(tab, splits(tab)[1])
   end
 end

@@ -27,8 +27,8 @@ end
 local function floats_below(win, own)
   return vim.tbl_filter(function(other)
     local config = api.nvim_win_get_config(other)
-    local in_column = vim.w[other].acp and config.relative == 'editor' and config.col == own.col
-    return in_column and other ~= win and config.row > own.row
+    local is_in_column = vim.w[other].acp and config.relative == 'editor' and config.col == own.col
+    return is_in_column and other ~= win and config.row > own.row
   end, api.nvim_tabpage_list_wins(0))
 end
 

@@ -40,8 +40,8 @@ function M.when_free(fn)
   if ok then return result end
   if not refused_for_now(tostring(result)) then error(result, 0) end
   local on, group = require('acp.base.autocmds').group('acp.window.' .. tostring(fn))
-  local cmdwin = vim.fn.getcmdwintype() ~= ''
-  on(cmdwin and 'CmdwinLeave' or { 'SafeState', 'ModeChanged' }, function()
+  local is_in_cmdwin = vim.fn.getcmdwintype() ~= ''
+  on(is_in_cmdwin and 'CmdwinLeave' or { 'SafeState', 'ModeChanged' }, function()
     pcall(vim.api.nvim_del_augroup_by_id, group)
     vim.schedule(function() M.when_free(fn) end)
   end)

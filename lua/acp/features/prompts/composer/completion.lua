@@ -97,8 +97,10 @@ end
 local function if_still_here(wait, fn)
   local bufnr, tick = vim.api.nvim_get_current_buf(), vim.b.changedtick
   wait(function()
-    local here = vim.api.nvim_get_current_buf() == bufnr and vim.b.changedtick == tick
-    if here and vim.api.nvim_get_mode().mode:match('^i') and vim.fn.pumvisible() == 0 then fn() end
+    local is_here = vim.api.nvim_get_current_buf() == bufnr and vim.b.changedtick == tick
+    if is_here and vim.api.nvim_get_mode().mode:match('^i') and vim.fn.pumvisible() == 0 then
+      fn()
+    end
   end)
 end
 

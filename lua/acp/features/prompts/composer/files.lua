@@ -88,8 +88,8 @@ end
 function M.warm(cwd)
   local list = lists[cwd] or { paths = {}, known = {}, at = -1, busy = false, waiting = {} }
   lists[cwd] = list
-  local fresh = list.at >= 0 and vim.uv.now() - list.at < FRESH_MS
-  if not list.busy and not fresh then
+  local is_fresh = list.at >= 0 and vim.uv.now() - list.at < FRESH_MS
+  if not list.busy and not is_fresh then
     list.busy = true
     require('acp.features.prompts.composer.git').list(cwd, function(output)
       if output then

@@ -146,9 +146,9 @@ function M.send(n, first, last, now)
   )
   args.composer = n
   args.now = now
-  local whole = (first or 1) <= 1
+  local is_whole = (first or 1) <= 1
     and (last or #lines) >= vim.api.nvim_buf_line_count(composer.bufnr)
-  args.delivery = whole and composers.draft_id(n) or nil
+  args.delivery = is_whole and composers.draft_id(n) or nil
   if not require('acp.features.prompts.delivery').send(n, args) then return end
   composers.forget_draft_id(n)
   require('acp.base.signals').emit('prompt_written', n, text)
@@ -156,7 +156,7 @@ function M.send(n, first, last, now)
   local draft = composer.walk.at > 0 and composer.walk.written[0] or ''
   composer.walk, composer.new = require('acp.features.prompts.earlier_prompts').walk(), false
   composer.chips = {}
-  if whole then composer.foreign = {} end
+  if is_whole then composer.foreign = {} end
   require('acp.features.prompts.composer.popup').leave(composer.bufnr)
   vim.api.nvim_buf_set_lines(composer.bufnr, (first or 1) - 1, last or -1, false, {})
   vim.bo[composer.bufnr].modified = false

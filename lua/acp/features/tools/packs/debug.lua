@@ -77,15 +77,15 @@ end
 ---@param session table
 local function describe(session, cwd)
   local config, frame = session.config or {}, session.current_frame
-  local stopped = session.stopped_thread_id ~= nil
+  local is_stopped = session.stopped_thread_id ~= nil
   return {
     session = session.id,
     name = config.name,
     type = config.type,
-    state = not session.initialized and 'starting' or stopped and 'stopped' or 'running',
+    state = not session.initialized and 'starting' or is_stopped and 'stopped' or 'running',
     thread = session.stopped_thread_id,
-    place = stopped and frame and frame_place(frame, cwd) or nil,
-    ['function'] = stopped and frame and frame.name or nil,
+    place = is_stopped and frame and frame_place(frame, cwd) or nil,
+    ['function'] = is_stopped and frame and frame.name or nil,
   }
 end
 
