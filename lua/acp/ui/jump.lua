@@ -63,7 +63,7 @@ function M.to(path, line, session)
     api.nvim_set_current_win(win)
   else
     vim.cmd('aboveleft vsplit')
-    vim.wo.winfixbuf = false
+    require('acp.ui.win').unfix(0)
   end
   if edit(file) and line then
     api.nvim_win_set_cursor(0, { math.max(1, math.min(line, api.nvim_buf_line_count(0))), 0 })

@@ -48,6 +48,13 @@ function M.set(win, name, value)
   api.nvim_set_option_value(name, value, { scope = 'local', win = win })
 end
 
+--- Let the user resize a window and edit any buffer in it.
+function M.unfix(win)
+  for _, name in ipairs({ 'winfixbuf', 'winfixwidth', 'winfixheight' }) do
+    M.set(win, name, false)
+  end
+end
+
 --- Set 'winbar' if it has changed since the last call.
 ---@param bar string
 function M.set_bar(win, bar)

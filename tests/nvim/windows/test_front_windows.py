@@ -8,6 +8,8 @@ from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, RECORD_NOTIFY, Start, sent, session
 from tests.support.lua import lua_chunk
 
+FIXED = "return { vim.wo.winfixbuf, vim.wo.winfixwidth, vim.wo.winfixheight }"
+
 
 def test_a_window_beside_leaves_focus_layout_and_diff_unchanged(front: Editor) -> None:
     front.cmd("vsplit | diffthis")
@@ -36,7 +38,11 @@ def test_the_last_window_is_left_open_not_closed(front: Editor) -> None:
     assert front.lua("return vim.fn.bufname()") == "acp://chat/1"
     front.cmd("Acp chat")
     assert front.lua("return vim.fn.bufname()") == ""
-    assert front.lua("return vim.wo.winfixbuf") is False
+    assert front.lua(FIXED) == [False, False, False]
+    front.cmd("Acp chat")
+    front.cmd("wincmd l | only")
+    front.lua("require('acp.ui.jump').to('a.txt')")
+    assert front.lua(FIXED) == [False, False, False], "a window beside the last one"
 
 
 def test_the_plugins_only_window_lets_the_user_edit_in_it(front: Editor) -> None:

@@ -292,7 +292,7 @@ end
 
 --- Show the alternate or an empty buffer in the last window, which cannot be closed.
 local function release(win, bufnr)
-  set(win, 'winfixbuf', false)
+  require('acp.ui.win').unfix(win)
   require('acp.ui.window.titles').reset_title(win)
   vim.w[win].acp = nil
   local other = vim.fn.bufnr('#')

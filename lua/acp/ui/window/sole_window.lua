@@ -37,7 +37,7 @@ local function on_buffer(bufnr)
   if vim.api.nvim_win_get_buf(win) == bufnr then
     vim.w[win].acp = nil
     require('acp.ui.window.titles').reset_title(win)
-    vim.wo[win].winfixwidth, vim.wo[win].winfixheight = false, false
+    require('acp.ui.win').unfix(win)
   end
 end
 
