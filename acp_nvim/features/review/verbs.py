@@ -13,6 +13,7 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.features.review import listed_edits, words
 from acp_nvim.files.bytes.file_format import clean
+from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.checkpoints.store import list_names
 from acp_nvim.files.review.review import Verdict
 from acp_nvim.nvim.notices import MAX_LINES
@@ -245,11 +246,15 @@ async def review(host: Host, args: Args) -> None:
 
 
 async def _synchronized_edits(host: Host) -> list[Pending]:
-    """Return all pending edits, synchronized with files and buffers."""
-    ledger = host.workspace.files.ledger
+    """Return all pending edits, synchronized with files and buffers: first the user's files, then
+    those of sessions in worktrees of their own.
+    """
     await host.workspace.catch_up()
     await host.workspace.sync_all()
-    return ledger.files()
+    sessions = (conversation.session for conversation in host.sessions.conversations.values())
+    trees = [session.worktree["path"] for session in sessions if session.worktree]
+    entries = host.workspace.files.ledger.files()
+    return sorted(entries, key=lambda entry: any(is_below(entry.path, tree) for tree in trees))
 
 
 @verb("comment")

@@ -155,8 +155,9 @@ function M.is_undecided(file) return file.pending or file.label ~= nil end
 
 --- Describe the changes of a file, such as `+3 -1` or `done`.
 ---@param file acp.ReviewFile
+---@param brief? boolean without the note
 ---@return string
-function M.counts(file)
+function M.counts(file, brief)
   if file.label then
     return file.label
   elseif file.conflict then
@@ -164,7 +165,8 @@ function M.counts(file)
   elseif not file.pending then
     return 'done'
   end
-  return ('+%d -%d'):format(file.added, file.removed) .. (file.note and ', ' .. file.note or '')
+  local note = not brief and file.note and ', ' .. file.note or ''
+  return ('+%d -%d'):format(file.added, file.removed) .. note
 end
 
 --- Delete the scratch buffers.

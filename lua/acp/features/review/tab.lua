@@ -10,6 +10,8 @@ local sides = require('acp.features.review.sides')
 --- larger one applies.
 local LIST_ROWS, LIST_SHARE = 6, 0.2
 
+local BAR_MARGIN = 4 -- cells of a winbar that have no title
+
 ---@class acp.Review
 ---@field tab integer
 ---@field from integer the user's previous tab page
@@ -54,6 +56,8 @@ local function sync()
   keyed, unmarked = current, here
 end
 
+--- Write the line above each window. A title that does not fit loses its note, if the list below
+--- has it, and then the names of folders.
 ---@param state acp.Review
 local function bars(state, left, right)
   local file = state.files[state.at]
@@ -66,13 +70,20 @@ local function bars(state, left, right)
   if state.shown and vim.startswith(api.nvim_buf_get_name(state.shown), 'acp://') then
     panes.set_title(state.live, name .. right)
   end
-  local counts = sides.counts(file)
-  local words = counts == 'proposed' and { path, right } or { path, counts, right }
-  words[#words + 1] = require('acp.features.review.hidden').note(
+  local hidden = require('acp.features.review.hidden').note(
     api.nvim_win_get_buf(state.base),
     api.nvim_win_get_buf(state.live)
   )
-  panes.set_winbar(state.live, table.concat(words, ' · '), hint_right, number)
+  local room = api.nvim_win_get_width(state.live) - #number - BAR_MARGIN
+  local is_listed, title = #state.files > 1, nil
+  for _, short in ipairs({ { path }, { path, true }, { vim.fn.pathshorten(path), true } }) do
+    local counts = sides.counts(file, short[2] and is_listed)
+    local words = counts == 'proposed' and { short[1], right } or { short[1], counts, right }
+    words[#words + 1] = hidden
+    title = table.concat(words, ' · ')
+    if api.nvim_strwidth(title) <= room then break end
+  end
+  panes.set_winbar(state.live, title, hint_right, number)
 end
 
 ---@param files acp.ReviewFile[]
