@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from acp_nvim import wording
 from acp_nvim.agent.notify import notify
 from acp_nvim.agent.opening.stored import Stored
 from acp_nvim.app import Host
@@ -39,7 +38,7 @@ async def sessions(host: Host, args: Args) -> None:
     entries += await session_picker.stored_sessions(host, cwd)
     if not entries:
         if not session_picker.waits_for_login(host):
-            host.echo("info", wording.NO_SESSION)
+            host.echo("info", words.NONE_TO_CHOOSE)
             return
         agent = host.sessions.agent_name(None)
         notify(host.observers.on_login_awaited, agent, lambda: host.run("sessions", args))

@@ -49,7 +49,7 @@ class Landing:
 
     async def land(self, worktree: Worktree, session: Session) -> None:
         """Land the changes of a worktree as pending edits of a session, and show the review."""
-        if worktree.id in self._busy or not await self._is_quiet(worktree):
+        if worktree.id in self._busy or not await self._is_quiet(worktree, words.NOT_LANDED_BUSY):
             return
         if not self._claim(worktree):
             self._host.echo("warn", words.NOT_LANDED.format(reason=words.WHY_IN_USE))
@@ -81,14 +81,14 @@ class Landing:
         busy = (s for s in sessions if s.is_running or s.own_turn or s.queue)
         return next(busy, None)
 
-    async def _is_quiet(self, worktree: Worktree) -> bool:
+    async def _is_quiet(self, worktree: Worktree, busy: str) -> bool:
         """Return whether no session works in a worktree and all its text is saved.
 
-        Otherwise tell the user why it cannot land.
+        Otherwise tell the user why it stays. `busy` is the message about a session that works.
         """
         host, session = self._host, self._busy_session(worktree)
         if session is not None:
-            host.echo("warn", words.NOT_LANDED_BUSY.format(session=session.n))
+            host.echo("warn", busy.format(session=session.n))
             return False
         unsaved = [path for path in await host.buffers.unsaved() if worktree.contains(path)]
         if unsaved:
@@ -272,7 +272,9 @@ class Landing:
         """Remove worktrees with everything that has not landed, after a question."""
         host, claimed = self._host, list[Worktree]()
         for worktree in worktrees:
-            if worktree.id in self._busy or not await self._is_quiet(worktree):
+            if worktree.id in self._busy:
+                return
+            if not await self._is_quiet(worktree, words.NOT_REMOVED_BUSY):
                 return
         try:
             for worktree in worktrees:

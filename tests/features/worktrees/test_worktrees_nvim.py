@@ -58,6 +58,7 @@ def test_a_result_lands_in_the_review_and_the_worktree_goes(editor: Editor) -> N
     editor.cmd("Acp land")
     editor.wait_message("b.txt has not landed (it has changed)")
     editor.wait("vim.fn.tabpagenr('$') == 2")  # the review
+    assert ["worktrees" in row for row in editor.lines("acp://review")] == [False, False, True]
     editor.wait("#require('acp').state().sessions[1].edits == 3")
     listed = [it["path"] for it in editor.session()["edits"]]
     here = [str(editor.work / "new.sh"), str(editor.work / "sub/c.txt")]
@@ -173,6 +174,8 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     (path / "b.txt").write_text("B\n")
     editor.cmd("Acp land")
     editor.wait_message("Session 1 is working. :Acp land when its turn has ended")
+    editor.cmd("Acp land!")
+    editor.wait_message("Session 1 is working. x in :Acp overview cancels it")
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
     editor.write("b.txt", "mine\n")
@@ -186,6 +189,8 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     pick(editor, "Acp sessions close", "go")
     editor.wait("require('acp').state().sessions[1].status == 'closed'")
     assert path.exists()
+    editor.cmd("Acp sessions")
+    editor.wait_message("No session to choose. :Acp history lists earlier ones")
     (asked,) = pick(editor, "Acp land! 1", "Remove")
     assert "b.txt" in asked["prompt"]
     gone(editor, path)
