@@ -22,6 +22,7 @@ return {
   earlier_prompts = 'Earlier prompts',
   no_later_prompt = 'No later prompt',
   prompt_is_back = 'Your prompt is back in the composer. :AcpPrompt goes there',
+  prompt_is_there = 'The prompt of session %d is back in its composer. See :Acp overview',
   directory_gone = 'The current directory was deleted. :cd to another one',
 
   -- The prompt library

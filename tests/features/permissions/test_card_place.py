@@ -78,7 +78,7 @@ def test_hidden_lines_are_counted_and_shown_on_the_whole_screen(front: Editor) -
     front.wait_screen(" :Acp allow · :Acp deny · +48 lines, :Acp permissions ")
     front.cmd("Acp permissions")
     front.wait(f"{FLOAT}[4] == 22")
-    front.wait_screen("y allow · n deny · 1-3 choose")
+    front.wait_screen("y allow · n deny · c deny, say why · 1-3 choose")
     front.cmd("wincmd p")
     front.wait(f"{FLOAT}[4] == 14")
 

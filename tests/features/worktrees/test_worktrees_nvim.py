@@ -175,7 +175,7 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     editor.cmd("Acp land")
     editor.wait_message("Session 1 is working. :Acp land when its turn has ended")
     editor.cmd("Acp land!")
-    editor.wait_message("Session 1 is working. x in :Acp overview cancels it")
+    editor.wait_message("Session 1 is working. :Acp overview can cancel it")
     editor.cmd("AcpCancel")
     editor.wait_event("AcpTurnEnd")
     editor.write("b.txt", "mine\n")
@@ -270,6 +270,7 @@ def test_a_race_survives_a_crash_of_an_agent_and_of_neovim(edit: Edit, tmp_path:
     first.cmd(f"Acp race one two three -- runs {command}")
     paths = [worktree(first, n) for n in (1, 2, 3)]
     first.wait_event("AcpAgentExit")
+    first.wait_message("The prompt of session 2 is back in its composer. See :Acp overview")
     first.wait("require('acp').state().sessions[1].status == 'idle'")
     until((paths[2] / "three.txt").exists, what="a file of the third")
     kill_both(first)
