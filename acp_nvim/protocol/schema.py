@@ -16,6 +16,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
+from acp_nvim.protocol.uris import file_path
+
 T = TypeVar("T")
 
 # Custom data of the sender. Nothing may be assumed about it (v1/extensibility).
@@ -226,12 +228,21 @@ class Content(Wire, frozen=True, tag_field="type", tag="content"):
     content: ContentBlock
 
 
+def _set_plain_path(item: Diff | ToolCallLocation) -> None:
+    """Replace a `file:` URI, which some agents send as a path, by its path."""
+    if item.path[:5].lower() == "file:" and (path := file_path(item.path)) is not None:
+        msgspec.structs.force_setattr(item, "path", path)
+
+
 class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
     """Change of a file. A new file has no `old_text` (v1/tool-calls#content)."""
 
     path: str
     new_text: str
     old_text: str | UnsetType | None = UNSET
+
+    def __post_init__(self) -> None:
+        _set_plain_path(self)
 
 
 # Typed identifier used for terminal values on the wire (v1/terminals).
@@ -263,6 +274,9 @@ class ToolCallLocation(Wire, frozen=True):
 
     path: str
     line: LineNumber | UnsetType | None = UNSET
+
+    def __post_init__(self) -> None:
+        _set_plain_path(self)
 
 
 class PermissionOption(Wire, frozen=True):

@@ -149,6 +149,26 @@ def test_a_rule_without_a_path_allows_no_file_outside(home: Path, kind: str) -> 
     assert verdict(names(away / "a"), home, allow, files={"outside": "allow"}) == "allow"
 
 
+@pytest.mark.parametrize(
+    "path", ["file:///etc/hosts", "FILE:/etc/hosts", "file://host/etc/hosts", "~/x", "~root/x"]
+)
+def test_an_address_or_a_tilde_hides_no_file_outside(home: Path, path: str) -> None:
+    session, settings = Session(1, "agent", str(home)), decode({})
+    location = ToolCall("t", kind="edit", locations=[schema.ToolCallLocation(path)])
+    named = ToolCall("t", kind="edit", raw_input={"file_path": path})
+    for call in (edit(path), location, named):
+        assert verdict(call, home, {"action": "allow"}) is None
+        assert verdict(call, home, {"action": "allow", "path": "**"}) is None
+        assert not is_safe(call, session, settings)
+    inside = edit((home / "src/a b").as_uri())
+    assert verdict(inside, home, {"action": "deny", "path": "src/a b"}) == "deny"
+    assert is_safe(inside, session, settings)
+
+
+def test_trust_covers_no_edit_without_a_file(home: Path) -> None:
+    assert not is_safe(edit(""), Session(1, "agent", str(home)), decode({}))
+
+
 def test_a_path_with_a_nul_asks(home: Path) -> None:
     assert verdict(edit(f"{home}/a\0b"), home, {"action": "deny", "path": "/etc/**"}) is None
 

@@ -63,6 +63,8 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
     commands = requests.commands(call)
     if is_too_large(named_paths(call, session.cwd), commands):
         return False
+    if "" in requests.files_of_diffs(call):
+        return False
     if not all(_is_plain(command, session) for command in commands):
         return False
     kind = guard_kind(call.kind, commands)

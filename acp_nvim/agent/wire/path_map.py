@@ -7,7 +7,9 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
-from urllib.parse import quote, unquote
+from urllib.parse import quote
+
+from acp_nvim.protocol.uris import file_path, file_suffix
 
 _LOCAL_PREFIX: Final = "neovim:"
 """Prefix of a path that is sent to an agent although its place does not have the file.
@@ -73,7 +75,11 @@ class PathMap:
         return _LOCAL_PREFIX + path if mapped is None else mapped
 
     def to_local(self, path: str) -> str:
-        """Return this machine's path for a path of the agent. A relative path does not change."""
+        """Return this machine's path for a path of the agent, or for its `file:` URI.
+
+        A relative path does not change.
+        """
+        path = file_path(path) or path
         if not path.startswith("/"):
             return path
         path = _normal(path)
@@ -100,19 +106,19 @@ class PathMap:
         """Return the agent's form of a `file:` URI or a plain path. Other URIs do not change."""
         if uri.startswith("/"):
             return self.to_agent(uri)
-        path, rest = _file_path(uri)
+        path = file_path(uri)
         if path is None:
             return uri
         mapped = self.to_agent(path)
         scheme = _FILE if mapped.startswith("/") else _LOCAL_PREFIX
-        return scheme + quote(mapped.removeprefix(_LOCAL_PREFIX)) + rest
+        return scheme + quote(mapped.removeprefix(_LOCAL_PREFIX)) + file_suffix(uri)
 
     def uri_to_local(self, uri: str) -> str:
         """Return this machine's form of a `file:` URI or a plain path of the agent."""
         if uri.startswith("/"):
             return self.to_local(uri)
-        path, rest = _file_path(uri)
-        return uri if path is None else _FILE + quote(self.to_local(path)) + rest
+        path = file_path(uri)
+        return uri if path is None else _FILE + quote(self.to_local(path)) + file_suffix(uri)
 
     def _map_covered(self, path: str) -> str | None:
         if path.startswith(self._far_prefix):
@@ -142,13 +148,3 @@ def _replace_directory(path: str, pairs: Iterable[tuple[str, str]]) -> str | Non
             rest = path[len(before) :].lstrip("/")
             return posixpath.join(after, rest) if rest else after
     return None
-
-
-def _file_path(uri: str) -> tuple[str | None, str]:
-    """Return the path of a `file:` URI of the same machine, and its query and fragment."""
-    for start in (_FILE, f"{_FILE}localhost"):
-        if uri.lower().startswith(f"{start}/"):
-            whole = uri[len(start) :]
-            at = min((at for at in map(whole.find, "?#") if at >= 0), default=len(whole))
-            return unquote(whole[:at]), whole[at:]
-    return None, ""

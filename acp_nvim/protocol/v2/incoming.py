@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from acp_nvim.protocol import schema as v1
 from acp_nvim.protocol import updates
+from acp_nvim.protocol.uris import file_path
 from acp_nvim.protocol.v2 import schema as s
 
 _CHUNKS: Final[dict[updates.Role, Callable[[Any], updates.SessionUpdate]]] = {
@@ -193,7 +194,7 @@ def changes(diff: s.Diff) -> updates.FileChanges:
 
 def _paths(changed: Sequence[s.DiffChange]) -> tuple[str, ...]:
     named = (path for change in changed for path in (change.old_path, change.path) if path)
-    return tuple(dict.fromkeys(named))
+    return tuple(dict.fromkeys(file_path(path) or path for path in named))
 
 
 def _is_named_in_patch(change: s.DiffChange, heads: Sequence[str]) -> bool:

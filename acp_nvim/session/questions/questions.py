@@ -72,7 +72,10 @@ def _option(id: str, name: str, kind: str) -> Option:
 
 
 def named_paths(call: ToolCall, cwd: str) -> list[str]:
-    """Return the absolute paths of all files that a tool call names. `cwd` is the session's."""
+    """Return the absolute paths of all files that a tool call names. `cwd` is the session's.
+
+    A `~` is the user's home, since some agents expand it.
+    """
     return _absolute_paths(requests.paths(call), cwd)
 
 
@@ -82,7 +85,8 @@ def dotted_paths(call: ToolCall, cwd: str) -> list[str]:
 
 
 def _absolute_paths(paths: list[str], cwd: str) -> list[str]:
-    joined = (posixpath.normpath(posixpath.join(cwd, path)) for path in paths)
+    whole = (posixpath.expanduser(path) if path.startswith("~") else path for path in paths)
+    joined = (posixpath.normpath(posixpath.join(cwd, path)) for path in whole)
     return list(dict.fromkeys(joined))
 
 

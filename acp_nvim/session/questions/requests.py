@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple, TypeAlias
-from urllib.parse import unquote
 
 import msgspec
 
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
+from acp_nvim.protocol.uris import file_path
 from acp_nvim.session.calls.tool_calls import ToolCall
 
 SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh", "mksh", "yash"})
@@ -66,7 +66,6 @@ _PATCHED_FILE: Final = late(
 _MAX_SEARCHED: Final = 65_536
 """Maximum number of characters of a text that are searched for a command."""
 _ADDRESS: Final = late(r"[A-Za-z][\w+.-]*://")
-_FILE_ADDRESS: Final = late(r"(?i:file):(?://[^/?#]*)?+(/[^?#]*)")
 _CHANGE_KEYS: Final = frozenset({"changes", "filechanges"})
 """Maps whose keys are paths."""
 
@@ -405,7 +404,7 @@ def _paths_in(key: str, value: str) -> Iterator[str]:
         if "*** Begin Patch" in value or "\n+++ " in value or value.startswith("+++ "):
             names = (match[1] or match[2] for match in _PATCHED_FILE.finditer(value))
             yield from (name for name in names if name != "/dev/null")
-    elif address := _FILE_ADDRESS.match(value):
-        yield unquote(address[1])
+    elif (path := file_path(value)) is not None:
+        yield path
     elif key in PATH_KEYS and not _ADDRESS.match(value):
         yield value
