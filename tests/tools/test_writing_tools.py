@@ -166,15 +166,14 @@ async def test_a_dry_run_lists_the_lines(tmp_path: Path) -> None:
         asked = {"path": "a", "line": 1, "symbol": "f", "new_name": "g", "dry_run": True}
         said = await tools.result("nvim_rename", **asked)
         assert said.text == (
-            "2 lines in 2 files would change; nothing is changed yet\na:1 def f\nb:2 f, f"
+            "2 lines in 2 files would change; nothing is changed yet\na:1:5 def f\nb:2:3 f, f"
         )
         assert said.structured is not None
-        assert said.structured["places"][0] == {
-            "path": "a",
-            "line": 1,
-            "text": "def f",
-            "new": "def g",
-        }
+        place = {"path": "a", "line": 1, "column": 5, "text": "def f", "new": "def g"}
+        assert said.structured["places"][0] == place
+        first = await tools.result("nvim_rename", **asked, limit=1)
+        assert first.text.endswith("\na:1:5 def f\n… 1 more")
+        assert first.structured == {"places": [place], "more": 1}
         assert (tools.disk("a"), tools.user.proposed) == ("def f\n", [])
 
 
@@ -186,7 +185,7 @@ async def test_a_dry_run_shows_no_lines_of_secrets(tmp_path: Path) -> None:
         renaming(tools, "g")
         asked = {"path": "a", "line": 1, "symbol": "f", "new_name": "g", "dry_run": True}
         said = await tools.result("nvim_rename", **asked)
-        assert said.text.split("\n")[1:] == ["a:1 def f", "b:2 "]
+        assert said.text.split("\n")[1:] == ["a:1:5 def f", "b:2:1"]
         assert "f, f" not in str(said.structured)
 
 
@@ -329,12 +328,16 @@ async def test_code_actions_are_listed_and_applied(tmp_path: Path) -> None:
         said = await tools.result("nvim_code_actions", path="a", line=1, only="quickfix")
         assert said.text == "a1 quickfix Trim"
         offered = {"id": "a1", "title": "Trim", "kind": "quickfix", "server": "fake"}
-        assert said.structured == {"actions": [offered]}
+        assert said.structured == {"actions": [offered], "more": 0}
         assert await tools.call("nvim_apply_code_action", id="a1") == (
             "edited a: +1 -1, pending review"
         )
         assert tools.disk("a") == OLD.replace("line 1", "line ")
         assert [it.title for it in tools.user.proposed] == ["Trim"]
+        first = await tools.result("nvim_code_actions", path="a", line=1, limit=1)
+        assert first.text == "a2 quickfix Trim\n… 1 more"
+        assert first.structured is not None
+        assert (len(first.structured["actions"]), first.structured["more"]) == (1, 1)
 
 
 async def test_a_resolved_action_has_its_edit(tmp_path: Path) -> None:

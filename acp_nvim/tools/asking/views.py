@@ -68,11 +68,13 @@ class ViewTools:
         every = await self._editor.buffers()
         listed = [buffer for buffer in every if self._files.may_list(session, buffer.path)]
         lines = [_buffer_line(session, buffer) for buffer in listed[: args.limit]]
-        lines += more_line(len(listed) - len(lines))
+        more = len(listed) - len(lines)
+        lines += more_line(more)
         if len(listed) < len(every):
             lines.append(f"({len(every) - len(listed)} outside of the session's directories)")
         structured = {
-            "buffers": [_buffer_table(session, buffer) for buffer in listed[: args.limit]]
+            "buffers": [_buffer_table(session, buffer) for buffer in listed[: args.limit]],
+            "more": more,
         }
         text = "\n".join(lines) or "no file is open"
         return ToolResult(text, structured, count_with_noun(len(listed), "file"))

@@ -13,15 +13,15 @@ from msgspec import Meta
 
 from acp_nvim.edits.text import Text
 from acp_nvim.files.writes.change_set import FileChange
+from acp_nvim.tools.asking.places import count_with_noun, more_line
 from acp_nvim.tools.changing.change_ports import Documents, Run
 from acp_nvim.tools.changing.changes import Changes, real_path, row_of
 from acp_nvim.tools.changing.server_edits import Loaded, ServerEdit, ServerEdits
 from acp_nvim.tools.files import display_path
 from acp_nvim.tools.ports import Answer, LanguageServers, Position
-from acp_nvim.tools.server.fields import Line, Path
+from acp_nvim.tools.server.fields import Limit, Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
-MAX_LISTED: Final = 100
 MAX_OFFERS: Final = 2000
 """Maximum number of stored code actions of all sessions. The oldest are dropped first."""
 CHANGED: Final = "the file has changed since these code actions were listed; list them again"
@@ -39,6 +39,7 @@ class ActionsArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True)
         str | None,
         Meta(description="Kind, with all below it: quickfix, refactor, source.organizeImports."),
     ] = None
+    limit: Limit = 100
 
 
 class ApplyArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -124,7 +125,7 @@ class CodeActions:
             for answer in answers
             for action in _enabled_actions(answer.result, arguments.only)
         ]
-        return _list_offers(path, offers)
+        return _list_offers(path, offers, arguments.limit)
 
     def _store_offer(self, offer: Offer) -> tuple[str, Offer]:
         id = f"a{next(self._numbers)}"
@@ -212,7 +213,7 @@ def _enabled_actions(result: Any, only: str | None) -> Iterator[Mapping[str, Any
             yield action
 
 
-def _list_offers(path: str, offers: Sequence[tuple[str, Offer]]) -> ToolResult:
+def _list_offers(path: str, offers: Sequence[tuple[str, Offer]], limit: int) -> ToolResult:
     actions = [
         {
             "id": id,
@@ -220,17 +221,16 @@ def _list_offers(path: str, offers: Sequence[tuple[str, Offer]]) -> ToolResult:
             "kind": str(offer.action.get("kind") or ""),
             "server": offer.answer.name,
         }
-        for id, offer in offers[:MAX_LISTED]
+        for id, offer in offers[:limit]
     ]
     lines = [
         " ".join(filter(None, (action["id"], action["kind"], action["title"])))
         for action in actions
     ]
-    if len(offers) > MAX_LISTED:
-        lines.append(f"... and {len(offers) - MAX_LISTED} more: name a kind by `only`")
-    text = "\n".join(lines) or "no code actions there"
-    count = f"{len(offers)} action{'' if len(offers) == 1 else 's'}"
-    return ToolResult(text, {"actions": actions}, summary=count, path=path)
+    more = len(offers) - len(actions)
+    text = "\n".join([*lines, *more_line(more)]) or "no code actions there"
+    count = count_with_noun(len(offers), "action")
+    return ToolResult(text, {"actions": actions, "more": more}, summary=count, path=path)
 
 
 def _without_command(offer: Offer, result: ToolResult) -> ToolResult:

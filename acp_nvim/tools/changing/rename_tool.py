@@ -9,16 +9,14 @@ import msgspec
 from msgspec import Meta
 
 from acp_nvim.files.writes.change_set import FileChange
-from acp_nvim.tools.asking.places import position
+from acp_nvim.tools.asking.places import more_line, position
 from acp_nvim.tools.changing.changes import Changes, real_path
 from acp_nvim.tools.changing.server_edits import ServerEdit, ServerEdits, places
 from acp_nvim.tools.files import display_path
 from acp_nvim.tools.ports import LanguageServers, Position
-from acp_nvim.tools.server.fields import Line, Path
+from acp_nvim.tools.server.fields import Limit, Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
-MAX_LISTED: Final = 100
-"""Number of places that a dry run names."""
 PREPARE: Final = "textDocument/prepareRename"
 
 
@@ -32,6 +30,7 @@ class RenameArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     dry_run: Annotated[
         bool, Meta(description="List the lines that would change; change nothing.")
     ] = False
+    limit: Limit = 100
 
 
 DESCRIPTION: Final = (
@@ -66,7 +65,7 @@ class RenameTool:
                 for change in changes
                 if not await self._changes.may_quote(session, change.path)
             ]
-            return _list_changed_lines(call, changes, guarded)
+            return _list_changed_lines(call, changes, guarded, arguments.limit)
         title = f"Rename {arguments.symbol} to {arguments.new_name}"
         return await self._changes.ask_and_make(call, title, changes)
 
@@ -100,18 +99,18 @@ class RenameTool:
 
 
 def _list_changed_lines(
-    call: Call, changes: Sequence[FileChange], guarded: Container[str]
+    call: Call, changes: Sequence[FileChange], guarded: Container[str], limit: int
 ) -> ToolResult:
     """Return the changed lines. Lines of guarded files have no text."""
-    listed = places(call.session, changes, guarded)
-    lines = [
-        f"{place['path']}:{place['line']} {place['text'].strip()}" for place in listed[:MAX_LISTED]
-    ]
-    if len(listed) > MAX_LISTED:
-        lines.append(f"... and {len(listed) - MAX_LISTED} lines more")
+    every = places(call.session, changes, guarded)
+    listed, more = every[:limit], max(len(every) - limit, 0)
     files = len({change.path for change in changes})
-    lines.insert(0, f"{len(listed)} lines in {files} files would change; nothing is changed yet")
-    return ToolResult("\n".join(lines), {"places": listed[:MAX_LISTED]}, summary=f"{files} files")
+    lines = [f"{len(every)} lines in {files} files would change; nothing is changed yet"]
+    for place in listed:
+        at = f"{place['path']}:{place['line']}:{place['column']}"
+        lines.append(f"{at} {place['text'].strip()}".rstrip())
+    text = "\n".join([*lines, *more_line(more)])
+    return ToolResult(text, {"places": listed, "more": more}, summary=f"{files} files")
 
 
 def rename_tool(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Final
 
 import msgspec
@@ -105,7 +106,7 @@ def places(
 ) -> list[dict[str, Any]]:
     """Return the lines that changes replace, with their texts before and after, for an answer.
 
-    Lines of ``guarded`` files have no texts.
+    ``column`` is that of the first difference. Lines of ``guarded`` files have no texts.
     """
     rows: list[dict[str, Any]] = []
     for change in changes:
@@ -114,12 +115,23 @@ def places(
         for hunk in diff(before.lines, after.lines):
             for row in range(hunk.start, max(hunk.end, hunk.start + 1)):
                 new = row - hunk.start
+                texts = (
+                    before.lines[row] if is_shown and row < hunk.end else "",
+                    hunk.lines[new] if is_shown and new < len(hunk.lines) else "",
+                )
                 rows.append(
                     {
                         "path": display_path(session, change.path),
                         "line": row + 1,
-                        "text": before.lines[row] if is_shown and row < hunk.end else "",
-                        "new": hunk.lines[new] if is_shown and new < len(hunk.lines) else "",
+                        "column": 1 + _common_length(*texts),
+                        "text": texts[0],
+                        "new": texts[1],
                     }
                 )
     return rows
+
+
+def _common_length(one: str, other: str) -> int:
+    """Return the number of characters at the start that are the same."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in same)

@@ -261,6 +261,8 @@ def test_open_buffers_are_listed(editor: Editor, caller: Caller) -> None:
     by_path = {one["path"]: one for one in found["structuredContent"]["buffers"]}
     assert by_path["a.txt"]["modified"] is True
     assert by_path["a.txt"]["cursor"] == {"line": 4, "column": 18}
+    first = caller.call("buffers", limit=1)["structuredContent"]
+    assert (len(first["buffers"]), first["more"]) == (1, len(by_path) - 1)
 
 
 def test_a_selection_in_visual_mode_is_returned(editor: Editor, caller: Caller) -> None:
