@@ -15,7 +15,9 @@ function M.here() return session_of(vim.api.nvim_buf_get_name(0)) end
 --- idempotent.
 M.watch = require('acp.base.once')(function()
   require('acp.base.autocmds').group('acp.current')('BufEnter', function(args)
-    local n = session_of(vim.api.nvim_buf_get_name(args.buf))
+    -- Loading a hidden buffer fires this event, too.
+    local is_hidden = vim.fn.win_gettype() == 'autocmd'
+    local n = not is_hidden and session_of(vim.api.nvim_buf_get_name(args.buf)) or nil
     local host = require('acp.base.host')
     if n and n ~= require('acp.base.state').current() and host.is_running() then
       host.notify('current', { session = n })

@@ -287,6 +287,9 @@ def test_the_current_session_is_the_one_the_user_went_to(picker: Editor) -> None
     picker.cmd("Acp new")
     picker.wait("(require('acp').state().sessions[2] or {}).status == 'idle'")
     assert picker.state()["current"] == 2
+    picker.lua("require('acp').prompt([[runs \"kill -9 $PPID\"]], { session = 1 })")
+    picker.wait_message("The prompt of session 1 is back in its composer. See :Acp overview")
+    assert picker.turn("say in the second")["session"] == 2
     picker.lua("vim.cmd.buffer('acp://chat/1')")
     picker.wait("require('acp').state().current == 1")
     picker.turn("say in the first")
