@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
+import anyio
+
 from acp_nvim import wording
 from acp_nvim.agent.agents import is_agent
 from acp_nvim.agent.connection import Connection
@@ -51,11 +53,33 @@ class Sessions:
         self._settings = settings
         self._converse = converse
         self._on_added = on_added
+        self._prepared: list[anyio.Event] = []
+        """Events of the announced sessions."""
 
     @property
     def current(self) -> int | None:
         """Return the number of the session for commands without a number."""
         return self._list.current
+
+    def prepare(self) -> anyio.Event:
+        """Announce a session that becomes current. Prompts wait for it until the event is set."""
+        self._prepared = [*self._pending(), anyio.Event()]
+        return self._prepared[-1]
+
+    def _pending(self) -> list[anyio.Event]:
+        return [event for event in self._prepared if not event.is_set()]
+
+    @property
+    def is_preparing(self) -> bool:
+        """Return whether an announced session is being prepared."""
+        return bool(self._pending())
+
+    async def prepared(self) -> bool:
+        """Wait for the announced sessions. Return whether one has become current."""
+        before = self.current
+        while pending := self._pending():
+            await pending[0].wait()
+        return self.current != before
 
     def new(
         self,

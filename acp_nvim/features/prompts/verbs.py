@@ -22,10 +22,23 @@ MAX_PROMPTS = 500
 @verb("prompt")
 def prompt(host: Host, args: Args) -> None:
     """Send a prompt, in a new session if there is none or the user wants one."""
-    if args.get("untyped"):
+    is_for_current = not any(args.get(key) for key in ("session", "new", "agent", "preset"))
+    if is_for_current and host.sessions.is_preparing:
+        host.tasks.start_soon(_send_when_prepared, host, args)
+    elif args.get("untyped"):
         host.tasks.start_soon(_ask_first, host, args)
     else:
         _send(host, args, prompt_of(host, args))
+
+
+async def _send_when_prepared(host: Host, args: Args) -> None:
+    """Send a prompt to the session being prepared. Without one, return it to the composer."""
+    if await host.sessions.prepared():
+        prompt(host, args)
+        return
+    host.screen.push("taken", args.get("delivery"))
+    composer = args.get("composer") or host.sessions.current
+    _return_to_composer(host, composer, prompt_of(host, args), ())
 
 
 async def _ask_first(host: Host, args: Args) -> None:
@@ -145,10 +158,22 @@ def begin(host: Host, args: Args) -> None:
     known = host.sessions.conversations.get(n)
     if known is not None and known.session.status != "closed":
         return
+    if host.sessions.is_preparing:
+        host.tasks.start_soon(_begin_when_prepared, host, args)
+        return
     conversation = host.sessions.new(args["cwd"], n=n)
     if conversation.session.n != n:
         host.screen.push("composer_moves", n, conversation.session.n)
     conversation.open()
+
+
+async def _begin_when_prepared(host: Host, args: Args) -> None:
+    """Move a composer to the session being prepared. Without one, begin its session."""
+    n = int(args["n"])
+    if not await host.sessions.prepared():
+        begin(host, args)
+    elif host.sessions.current != n:
+        host.screen.push("composer_moves", n, host.sessions.current)
 
 
 @verb("cancel")

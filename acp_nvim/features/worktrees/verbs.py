@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio
+
 from acp_nvim.agent.opening.origin import NEW
 from acp_nvim.features.worktrees import parts, words
 from acp_nvim.features.worktrees.records import Worktree
@@ -17,18 +19,24 @@ if TYPE_CHECKING:
 
 
 @verb("new_worktree")
-async def new_worktree(host: Host, args: Args) -> None:
+def new_worktree(host: Host, args: Args) -> None:
     """Open a new session of an agent or a preset in a new worktree.
 
-    Its chat replaces the chat of session `instead`.
+    Its chat replaces that of session `instead`. Prompts sent meanwhile go to it.
     """
+    host.tasks.start_soon(_open_in_worktree, host, args, host.sessions.prepare())
+
+
+async def _open_in_worktree(host: Host, args: Args, prepared: anyio.Event) -> None:
     worktrees, cwd = parts(host)[0], str(args["cwd"])
     try:
         made = await worktrees.make(cwd, [args.get("name")])
+        conversation = host.sessions.new_named(made.cwd, args.get("name"))
     except (StoreError, OSError) as error:
         host.echo("error", words.NO_WORKTREE_MADE.format(reason=error))
         return
-    conversation = host.sessions.new_named(made.cwd, args.get("name"))
+    finally:
+        prepared.set()
     host.session_list.work_in(cwd)  # agents are started in directories that stay
     host.screen.push("open_chat", conversation.session.n, args.get("instead"))
     worktrees.begin(conversation.session, made)
@@ -65,7 +73,7 @@ async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
     if not left:
         host.echo("info", words.NO_WORKTREE)
         return None
-    items = [f"{worktree.branch}  {worktree.title}" for worktree in left]
+    items = [f"{worktree.branch}  {worktree.title} ({worktree.agent})" for worktree in left]
     at = 0 if len(left) == 1 else await host.choose(words.CHOOSE_WORKTREE, items, "worktree")
     return None if at is None else left[at]
 

@@ -162,15 +162,19 @@ def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
 
 def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: Editor) -> None:
     editor = picker
-    editor.cmd("Acp new!")
+    editor.lua("vim.cmd('Acp new!') vim.cmd('AcpPrompt go')")
     editor.wait_message("No worktree: this directory is in no git work tree")
+    editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
+    assert editor.lines("acp://composer/1") == ["go"]
+    assert not editor.state()["sessions"]
+    editor.cmd("bwipeout! acp://composer/1")
     start(editor, "wait_for_cancel")
     editor.cmd("Acp land")
     editor.wait_message("No worktree to land")
-    editor.cmd("Acp new!")
+    editor.lua("vim.cmd('Acp new!') vim.cmd('AcpPrompt go')")  # before the worktree is there
     path = worktree(editor)
-    editor.prompt("go")
     editor.wait("require('acp').state().sessions[1].status == 'running'")
+    assert editor.session()["cwd"] == str(path)
     (path / "b.txt").write_text("B\n")
     editor.cmd("Acp land")
     editor.wait_message("Session 1 is working. :Acp land when its turn has ended")

@@ -195,10 +195,12 @@ function M.write(n, args)
   if not require('acp.buffers.automatic_saves').is_automatic() then M.send(n, first, last) end
 end
 
---- Put an undelivered prompt in front of the composer's text.
+--- Put an undelivered prompt in front of the text of composer `n`, or of the composer of a new
+--- session (nil, |vim.NIL|).
 ---@param paths? string[] its attached files
 ---@param ranges? { path: string, first: integer, last: integer }[] its attached lines
 function M.return_prompt(n, text, paths, ranges)
+  n = type(n) == 'number' and n or state.default_session()
   local bufnr = M.ensure(n)
   composers.set_text(bufnr, text, not composers.is_empty(bufnr) and 0 or nil)
   composers.add_foreign(composers.get(n), text)
