@@ -72,6 +72,13 @@ def test_a_composer_gets_its_height_back_when_the_screen_grows_again(front: Edit
     for columns, rows in ((40, 10), (120, 40)):  # one after the other, without a redraw between
         front.rpc.send("nvim_ui_try_resize", columns, rows)
     front.wait(f"vim.o.lines == 40 and {HEIGHT} == 6")
+    front.cmd("botright copen")  # above it, Neovim 0.11 would draw the composer below the screen
+    for elsewhere, back in (("redraw", "redraw"), ("tabnew", "tabprevious | redraw")):
+        front.cmd(elsewhere)
+        front.rpc.request("nvim_ui_try_resize", 120, 20)
+        front.cmd(back)
+        front.rpc.request("nvim_ui_try_resize", 120, 40)
+        front.wait(f"vim.o.lines == 40 and {HEIGHT} == 6")
 
 
 def test_a_composer_takes_rows_that_no_other_window_can(front: Editor) -> None:

@@ -70,9 +70,25 @@ local function on_closed(win)
   if page and not is_float(win) then page.windows = '' end
 end
 
+--- Return whether a window of the current tab page extends below the screen.
+local function is_overflowing()
+  local last = vim.o.lines - vim.o.cmdheight
+  return vim.iter(splits(0)):any(
+    function(win) return api.nvim_win_get_position(win)[1] + api.nvim_win_get_height(win) > last end
+  )
+end
+
+--- Make the windows fit on the screen again. When the screen gets smaller, Neovim 0.11 lets windows
+--- with 'winfixheight' extend below it (a composer above a quickfix window), and aborts when it
+--- draws them. It resizes the windows of another tab page when the user enters it.
+local function fit()
+  if is_overflowing() then vim.cmd('vertical wincmd =') end
+end
+
 --- Restore the heights now, and again with the next `WinResized`. Two changes of the screen may
 --- cause only one, or none if the second reverts the first.
 local function on_screen_resized()
+  fit()
   for _, page in pairs(pages) do
     page.windows = ''
   end
@@ -82,6 +98,7 @@ end
 local watch = require('acp.base.once')(function()
   local on = require('acp.base.autocmds').group('acp.rows')
   on('VimResized', on_screen_resized)
+  on('TabEnter', fit)
   on('WinResized', on_resized)
   on('WinClosed', function(args)
     on_closed(tonumber(args.match) --[[@as integer]])
