@@ -53,6 +53,8 @@ CANNOT_WRITE: Final = "Cannot write {path}: {reason}"
 # Prompts and the queue
 PROMPT_EMPTY: Final = "An empty prompt is not sent"
 PROMPT_PASSED: Final = "Sent ahead of {count} on hold. :Acp queue run sends those"
+ONE_UNSURE: Final = "1 prompt that may have arrived is on hold. :Acp queue run sends it"
+UNSURE: Final = "{count} prompts that may have arrived are on hold. :Acp queue run sends them"
 QUEUED: Final = "Queued ({count} waiting). Edit with :Acp queue"
 SESSION_CLOSED: Final = "Session {session} is closed. Your prompt goes to a new one"
 SUBAGENT_NOT_CANCELLABLE: Final = (

@@ -130,6 +130,8 @@ class Prompt(Struct, eq=False):
     """Time of creation, in seconds of a monotonic clock."""
     passes_held: bool = False
     """Whether it may be sent while other prompts are held (`session/queue.py`)."""
+    is_returned: bool = False
+    """Whether the agent has returned it without inserting it."""
     is_reason: bool = False
     """Whether it is the reason of an answer to a question.
 

@@ -27,23 +27,39 @@ def replace(session: Session, prompts: Sequence[Prompt]) -> None:
     session.change("queue")
 
 
-def hold_first(session: Session, prompts: Sequence[Prompt]) -> None:
-    """Put these first and hold them until `release`. Prompts that are not held stay so."""
+def hold_first(session: Session, prompts: Sequence[Prompt], at: int = 0) -> None:
+    """Put these first, or at a place, and hold them until `release`.
+
+    Prompts that are not held stay so.
+    """
     for prompt in session.queue:
         prompt.passes_held = prompt.passes_held or not session.held
     session.held = True
     for prompt in prompts:
         prompt.passes_held = False
-    replace(session, [*prompts, *session.queue])
+    replace(session, [*session.queue[:at], *prompts, *session.queue[at:]])
 
 
-def prepend(session: Session, prompt: Prompt) -> None:
-    """Put a prompt first, even while others are held.
+def hold_returned(session: Session, prompt: Prompt) -> None:
+    """Hold a prompt that the agent did not insert, behind those that it returned before."""
+    hold_first(session, [prompt], _place_of_returned(session, prompt))
 
-    The user wants to send it now, or the agent refused it.
-    """
+
+def prepend(session: Session, prompt: Prompt, at: int = 0) -> None:
+    """Put a prompt first, or at a place, even while others are held."""
     prompt.passes_held = session.held
-    replace(session, [prompt, *session.queue])
+    replace(session, [*session.queue[:at], prompt, *session.queue[at:]])
+
+
+def prepend_returned(session: Session, prompt: Prompt) -> None:
+    """Put a prompt that the agent refused first, behind those that it returned before."""
+    prepend(session, prompt, _place_of_returned(session, prompt))
+
+
+def _place_of_returned(session: Session, prompt: Prompt) -> int:
+    prompt.is_returned = True
+    waiting = enumerate(session.queue)
+    return next((n for n, other in waiting if not other.is_returned), len(session.queue))
 
 
 def add_reason(session: Session, prompt: Prompt) -> None:

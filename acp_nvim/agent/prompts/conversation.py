@@ -329,6 +329,7 @@ class Conversation:
             self._return_reasons()
         if not self._sender.on_agent_ended():
             self._show_end(connection)
+        self._sender.report_unsure()
         self._opener.on_connection_ended(connection)
 
     def _show_end(self, connection: Connection) -> None:

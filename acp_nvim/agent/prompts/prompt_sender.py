@@ -71,6 +71,8 @@ class PromptSender:
         self._running: SentPrompt | None = None
         self._added: list[SentPrompt] = []
         """Prompts sent during the turn of another prompt."""
+        self._unsure_count = 0
+        """Number of these prompts that the agent may have received before it ended."""
         self._added_answered = anyio.Event()
         self._calls_before = 0
         """Number of tool calls before the turn."""
@@ -294,7 +296,8 @@ class PromptSender:
         if not isinstance(error, ConnectionClosed):
             self._end_turn(sent.prompt, result, error)
         elif queue.remove_at_agent(self.session, sent.prompt):
-            queue.hold_first(self.session, [sent.prompt])
+            queue.hold_returned(self.session, sent.prompt)
+            self._unsure_count += 1
         event, self._added_answered = self._added_answered, anyio.Event()
         event.set()
 
@@ -320,7 +323,7 @@ class PromptSender:
         is_cancelled = is_withdrawn or session.status == "cancelling"
         if is_cancelled and was_waiting:
             self._requeue(prompt)
-            queue.hold_first(session, [prompt])
+            queue.hold_returned(session, prompt)
         elif is_cancelled:
             turns.end(session, "cancelled")
         elif (limit := rate_limit(error)) is not None:
@@ -328,7 +331,7 @@ class PromptSender:
             self._postpone(prompt, limit, error)
         elif needs_login(error):
             self.needs_login = True
-            queue.prepend(session, prompt)
+            queue.prepend_returned(session, prompt)
             self._requeue(prompt)
             turns.end(session, None, wording.PROMPT_WAITS_FOR_LOGIN, quiet=True)
         else:
@@ -373,6 +376,13 @@ class PromptSender:
         queue.remove_at_agent(self.session, sent.prompt)
         self._end_with_agent(sent.prompt)
         return True
+
+    def report_unsure(self) -> None:
+        """Name the prompts that the agent may have received before it ended as on hold."""
+        count, self._unsure_count = self._unsure_count, 0
+        if count:
+            line = wording.ONE_UNSURE if count == 1 else wording.UNSURE
+            self.session.notice("info", line.format(count=count))
 
     def _end_with_agent(self, prompt: Prompt) -> None:
         """Show how the agent ended and give the prompt back.

@@ -22,7 +22,7 @@ def postpone(
 ) -> None:
     """End the turn of a prompt. Hold it and those behind it, which the agent would refuse too."""
     queue.hold(session)
-    queue.hold_first(session, [prompt])
+    queue.hold_returned(session, prompt)
     wait = ""
     if limit.seconds is not None:
         wait = wording.PART_LIMIT_WAIT.format(time=format_duration(limit.seconds))

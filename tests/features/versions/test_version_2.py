@@ -7,6 +7,7 @@ import json
 
 from tests.support.editor import Editor
 from tests.support.script_lines import update
+from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
 
@@ -130,6 +131,15 @@ def test_a_prompt_is_sent_while_the_agent_works(editor: Editor) -> None:
     assert chat.index("taken") > chat.index("and this")
     assert not editor.session()["queue"]
     assert len(editor.events("AcpTurnStart")) == 1
+    agent = StepwiseAgent.at_work(editor)
+    for n, text in enumerate(("one more", "and another"), 4):
+        editor.cmd(f"Acp send {text}")
+        traffic.wait("session/prompt", n)
+    agent.order("exits", "3")
+    editor.wait("require('acp').state().sessions[1].status == 'failed'")
+    assert editor.session()["queue"] == ["one more", "and another"]
+    on_hold = "— 2 prompts that may have arrived are on hold. :Acp queue run sends them"
+    assert editor.chat()[-1] == on_hold
 
 
 # ---- versions

@@ -85,6 +85,16 @@ def test_held_prompts_wait_while_others_are_sent() -> None:
     assert [prompt.text for prompt in session.queue] == ["more", "held"]
 
 
+def test_prompts_that_the_agent_returns_keep_their_order() -> None:
+    for give_back in (queue.hold_returned, queue.prepend_returned):
+        session = Session(1, "agent", "/")
+        queue.add(session, Prompt("queued"))
+        for text in ("first", "second", "third"):
+            give_back(session, Prompt(text))
+        texts = [prompt.text for prompt in session.queue]
+        assert texts == ["first", "second", "third", "queued"]
+
+
 def test_a_prompt_that_was_sent_before_held_ones_can_be_held() -> None:
     session = Session(1, "agent", "/")
     ahead = Prompt("ahead")
