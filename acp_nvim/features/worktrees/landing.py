@@ -132,19 +132,21 @@ class Landing:
         self._worktrees.records.save(worktree)
         if self._pending(worktree):
             self._watch(worktree)
-        self._report(worktree, session, landed)
+        self._report(worktree, session, landed, failed)
         if failed and not landed:
             self._compare(worktree, failed)
         return not failed
 
-    def _report(self, worktree: Worktree, session: Session, landed: Sequence[str]) -> None:
+    def _report(
+        self, worktree: Worktree, session: Session, landed: Sequence[str], failed: Sequence[Step]
+    ) -> None:
         host = self._host
         if landed:
             listed = list_names(landed, worktree.tree, NAMED)
             tree = home_path(worktree.tree)
             session.notice("info", words.LANDED.format(tree=tree, files=listed))
             host.run("review", {"path": landed[0]})
-        elif self._pending(worktree):
+        elif self._pending(worktree) and not failed:
             host.echo("info", words.NOTHING_TO_LAND)
 
     def _compare(self, worktree: Worktree, failed: Iterable[Step]) -> None:

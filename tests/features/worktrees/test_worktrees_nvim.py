@@ -65,6 +65,12 @@ def test_a_result_lands_in_the_review_and_the_worktree_goes(editor: Editor) -> N
     assert sorted(listed) == sorted([str(path / "b.txt"), *here])
     assert editor.lines(str(editor.work / "sub/c.txt")) == ["C", "d", "e", "below"]
     assert os.access(editor.work / "new.sh", os.X_OK)
+    editor.cmd("messages clear")
+    editor.cmd("Acp land")
+    editor.wait_message("b.txt has not landed (it has changed)")
+    editor.wait("vim.fn.tabpagenr('$') == 3 and vim.wo.diff")  # both texts
+    assert "Nothing new" not in editor.messages()
+    editor.cmd("tabclose")
     editor.cmd("Acp accept all")
     editor.wait_message("stays: it has more changes")
     editor.write("b.txt", "b\n")

@@ -211,9 +211,10 @@ function M.return_prompt(n, text, paths, ranges)
   attachments.restore(n, paths or {})
   -- Without a host, the error about the host is the more important message.
   if state.get().host == 'running' and not require('acp.ui.window').showing(bufnr) then
-    local is_open = function(session) return session.status ~= 'closed' end
-    local open = #vim.tbl_filter(is_open, vim.tbl_values(state.get().sessions))
-    local message = open > 1 and 'prompt_is_there' or 'prompt_is_back'
+    local session = state.get().sessions[n]
+    -- A racer is the current session only until the next one begins.
+    local is_elsewhere = session and (session.worktree or n ~= state.current())
+    local message = is_elsewhere and 'prompt_is_there' or 'prompt_is_back'
     require('acp.base.notify').show('info', message, n)
   end
 end
