@@ -12,7 +12,7 @@ from acp_nvim.agent.transport import far_guard
 from acp_nvim.agent.transport.via import Via
 
 GRACE_S = 1.0
-"""Time that an agent has to end by itself after the end of its input, in seconds."""
+"""Time that an agent has to exit after the end of its input, in seconds."""
 
 
 class FarCommand(Struct, frozen=True):

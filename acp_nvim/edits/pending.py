@@ -98,7 +98,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     def hunks(self) -> list[Hunk]:
         """Return the pending hunks from base to live rows, in ascending order.
 
-        If only the final newline differs, a hunk replaces the last line by itself.
+        If only the final newline differs, a hunk replaces the last line with the same text.
         """
         last = self._marked_hunks[-1:]
         if last and last[0].lines and last[0].lines[-1].endswith("\n"):

@@ -1,7 +1,7 @@
 """Conversion between the values of a journal and records. The last record of a key counts.
 
-Texts have records of their own, named by their content, so a text in many values is written once.
-The first text of a path is written as a whole, later ones as changes of it. The size of a journal
+Texts have separate records, named by their content, so a text in many values is written once. The
+first text of a path is written as a whole, later ones as changes of it. The size of a journal
 therefore depends on the changes, not on the size of the files.
 """
 

@@ -33,7 +33,7 @@ class TitledText(msgspec.Struct, frozen=True):
     spans: tuple[Span, ...] = ()
 
     def after_change(self, lines: tuple[str, ...], title: str | None = None) -> TitledText:
-        """Return the text after a change. With a title, the change becomes a span of its own."""
+        """Return the text after a change. With a title, the change becomes a separate span."""
         if lines == self.lines:
             return self
         hunks = diff(self.lines, lines)

@@ -31,7 +31,7 @@ OnWritten = Callable[[AgentSession, str, Text | None, Text, Text], None]
 class Files:
     """State of all files that agents and the user share, and the ports to editor and screen.
 
-    It has no logic of its own. An object that needs one part gets only that part.
+    It contains no logic. An object that needs one part gets only that part.
     """
 
     def __init__(

@@ -5,7 +5,7 @@
 is `content` plus its `pieces`, which were appended since.
 
 `texts` are searchable. They are never changed: a new text gets a new row, so that outdated index
-entries of a deleted row do no harm. `owners` maps texts to sessions, in a small table of its own.
+entries of a deleted row do no harm. `owners` maps texts to sessions, in a small separate table.
 `unindexed` lists the texts that a build of SQLite without FTS5 has added.
 
 `usage` is kept when its sessions are deleted. `blames` are files that agents have written, with

@@ -127,7 +127,7 @@ end
 ---@field group string
 ---@field rank integer
 
---- Return all subcommands: those that apply now as a group of their own, then the others.
+--- Return all subcommands in two groups: the ones that apply now, then the others.
 ---@return acp.MenuRow[]
 local function rows()
   local list, now = {}, states()

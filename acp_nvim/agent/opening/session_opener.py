@@ -230,7 +230,7 @@ class SessionOpener:
     async def log_in(self) -> bool:
         """Log in by the configured method once, else ask the user. Return whether to retry now.
 
-        After a login by the user, the queue continues by itself.
+        After a login by the user, the queue continues automatically.
         """
         session, connection = self.session, self.connection
         assert connection is not None

@@ -126,7 +126,7 @@ class InlineEdits:
     # -- verbs ------------------------------------------------------------------------------------
 
     def start(self, args: Args) -> None:
-        """Send the prompt of an edit, in a session of its own or, with `here`, the current one."""
+        """Send the prompt of an edit, in a new session or, with `here`, in the current one."""
         prompt, is_own = edit_prompt(self._host, args), not args.get("here")
         conversation = (
             self._new_session(args, prompt) if is_own else conversation_for(self._host, args)

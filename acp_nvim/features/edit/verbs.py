@@ -9,7 +9,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("edit")
 def edit(host: Host, args: Args) -> None:
-    """Change lines in place: in a session of its own or, with `here`, in the current one.
+    """Change lines in place: in a new session or, with `here`, in the current one.
 
     The arguments are the same as for the verb `prompt`, and `edit`: the id of the edit in Neovim,
     the path of the file, the lines, and their text.

@@ -322,7 +322,7 @@ class History:
     def _read_new(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
         """Move a damaged database aside and run the query on a new one.
 
-        The writer detects the damage by itself.
+        The writer also detects the damage.
         """
         import sqlite3
 

@@ -62,7 +62,7 @@ async def _ask_first(host: Host, args: Args) -> None:
 def _return_to_composer(
     host: Host, composer: int | None, prompt: Prompt, mentioned: Sequence[str]
 ) -> None:
-    """Put a prompt into a composer. The composer finds files mentioned in the text by itself."""
+    """Put a prompt into a composer. The composer finds the files that the text mentions."""
     attached = [path for path in prompt.files() if path not in mentioned]
     host.screen.push("composer", composer, prompt.text, attached, prompt.ranges())
 

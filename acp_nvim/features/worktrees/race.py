@@ -1,4 +1,4 @@
-"""Race: one prompt for several agents or presets, each in a worktree of its own."""
+"""Race: one prompt for several agents or presets, each in its own worktree."""
 
 from __future__ import annotations
 

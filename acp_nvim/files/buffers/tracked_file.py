@@ -55,7 +55,7 @@ class FileState(msgspec.Struct, frozen=True):
     saved_idle: bool = False
     """Whether the user saved the file since the last prompt, while no agent was working."""
     neovim_read: Text | None = None
-    """Text that Neovim has read by itself and no scan has recorded yet."""
+    """Text that Neovim has loaded and no scan has recorded yet."""
     is_author_unknown: bool = False
     """Whether Neovim has read the file again and the author of the change is unknown."""
     last_scan: tuple[int, str | None] | None = None
@@ -178,7 +178,7 @@ class AgentChanged(msgspec.Struct, frozen=True):
 
 
 class NeovimRead(msgspec.Struct, frozen=True):
-    """Text that Neovim has read by itself; None once a scan has recorded it."""
+    """Text that Neovim has loaded; None once a scan has recorded it."""
 
     neovim_read: Text | None
 

@@ -63,7 +63,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
     """Change of line ends and BOM, if known."""
 
     is_read: bool
-    """Whether Neovim read the change into the buffer by itself, before the unsaved edits."""
+    """Whether Neovim reloaded the buffer with the change, before the unsaved edits."""
 
     link: Link | None = None
     """Link that the file replaced."""
@@ -271,7 +271,7 @@ async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) 
 
 
 def _enter_read_change(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
-    """Enter an earlier change by the agent that Neovim read by itself before the user continued.
+    """Enter an earlier change by the agent that Neovim loaded before the user continued.
 
     Otherwise it would count as the user's. A repeated call does nothing.
     """

@@ -186,7 +186,7 @@ class WritesUnderWay:
     def _enter(
         self, n: int, prompt: PromptName | None, path: str, before: Text | None, after: Text
     ) -> None:
-        """Enter an agent's write. ``prompt`` is the agent's, if option `blame` was on."""
+        """Enter an agent's write. ``prompt`` names its prompt, if option `blame` was on."""
         files = self._files
         files.ledger.record_agent_write(path, before, after, n)
         if prompt is not None:

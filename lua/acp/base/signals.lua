@@ -18,7 +18,7 @@
 ---   chat_missing ()                          there is no chat; return whether another was offered
 ---   chat_replaced (old, new, by_user)        the window of chat `old` shows chat `new`; by_user is
 ---                                            whether the user asked for that
----   chat_opened (n)                          a window of its own was opened for chat n
+---   chat_opened (n)                          a window was opened for chat n
 ---   chat_hides (n)                           the user hides chat n in this tab page
 ---   chat_shown (n)                           the user has shown chat n again
 ---   picture_seen (chat, row, where)          the row of an image is being drawn; `where` is the

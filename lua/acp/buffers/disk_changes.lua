@@ -1,4 +1,4 @@
---- Changes that an agent made on disk by itself, merged into the buffers as hunks. Neovim shows no
+--- Changes that an agent made directly on disk, merged into the buffers as hunks. Neovim shows no
 --- warnings about such files (W11, W12, W13, E211). The user's `:write` remains Neovim's own.
 local M = {}
 

@@ -47,7 +47,7 @@ local NAMES = {
 ---@field frame? table<string, acp.Target|function> frame operations
 ---@field signals? table<string, acp.Target|function> listeners (`acp.base.signals`)
 ---@field functions? table<string, acp.Target> functions of `require('acp')`
----@field commands? table<string, acp.Target> commands of their own, beside `:Acp`
+---@field commands? table<string, acp.Target> user commands in addition to `:Acp`
 ---@field maps? table<string, acp.Target|function> names of <Plug> maps, without `acp-`
 
 ---@class acp.Target

@@ -26,7 +26,7 @@ local function is_stream(path)
 end
 
 --- Return the absolute path of a file that an agent names, nil if it is not a path. An absolute
---- path is required because `:edit term://{command}`, for one, runs a command.
+--- path is required because, for example, `:edit term://{command}` runs a command.
 ---@param session? integer session whose directory a relative path refers to
 ---@return string?
 function M.file(path, session)

@@ -92,7 +92,7 @@ end
 ---@param item acp.PickItem
 local function preview(item) return item.preview end
 
---- Options for the |vim.ui.select()| of snacks.nvim, which shows no preview by itself.
+--- Options for the |vim.ui.select()| of snacks.nvim, which shows a preview only if asked to.
 local SNACKS = {
   preview = function(context)
     context.preview:reset()

@@ -27,7 +27,7 @@ local function show_text(bufnr)
   require('acp.ui.scratch').fill(bufnr, shown[bufnr].lines, shown[bufnr].spans, ns)
 end
 
---- Filetypes with a key table of their own.
+--- Filetypes with their own key table.
 local KEYS = { acpcheckpoints = 'checkpoints', acprules = 'rules' }
 
 --- Words for the keys of the checkpoint list and of the changes shown in its place.
@@ -50,7 +50,7 @@ local function bar(title, window, words)
   return (' %%#AcpTitle#%s%%* %%<%%= %s '):format(title, keys)
 end
 
---- Return the winbar of a report with keys of its own; nil for others.
+--- Return the winbar of a report that has its own keys; nil for other reports.
 ---@return string|nil
 local function winbar(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)

@@ -218,7 +218,7 @@ local function each_field(value, fields, required, path, report)
   return is_good
 end
 
---- Check of each option. `agents`, `keymaps` and `presets` have functions of their own.
+--- Check of each option. `agents`, `keymaps` and `presets` have their own functions.
 ---@type table<string, acp.Check>
 local checks = {
   ['agent'] = text,

@@ -20,7 +20,7 @@ function M.decision()
   return at_cursor and at_cursor.decision
 end
 
---- Kinds of targets without an action of their own: <CR> toggles their fold.
+--- Kinds of targets without an action: <CR> toggles their fold.
 local FOLDS = { fold = true, turn = true, none = true }
 
 --- Kinds of targets on which a double click selects a word.

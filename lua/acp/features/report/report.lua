@@ -69,8 +69,8 @@ local function open(bufnr, enter)
   require('acp.ui.window').show(bufnr, where)
 end
 
---- Frame operation: show a report in a window of its own. A report that comes late does not replace
---- one that the user has changed.
+--- Frame operation: show a report in its own window. A report that comes late does not replace one
+--- that the user has changed.
 ---@param lines string[]
 function M.show(lines)
   waiting = nil
@@ -97,7 +97,7 @@ local function without_home(lines)
   return lines
 end
 
---- Show a report without the host's part. A Python of its own removes the secrets.
+--- Show a report without the host's part. A separate Python process removes the secrets.
 ---@param lines string[]
 local function show_without_host(lines)
   local python = require('acp.base.host.python')

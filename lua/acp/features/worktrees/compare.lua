@@ -1,4 +1,4 @@
---- Files of worktrees beside the user's, in diff mode, in a tab page of their own.
+--- Files of worktrees beside the user's, in diff mode, in a new tab page.
 local M = {}
 
 local api = vim.api

@@ -1,4 +1,4 @@
---- Worktrees: sessions in git worktrees of their own, whose results land in the user's tree.
+--- Worktrees: sessions in their own git worktrees. Their results land in the user's tree.
 ---@type acp.Feature
 return {
   subcommands = {

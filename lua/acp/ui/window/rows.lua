@@ -105,8 +105,8 @@ local watch = require('acp.base.once')(function()
   end)
 end)
 
---- Keep the height of `win`, which has just been opened, from the next `WinResized` on, and restore
---- the heights of the others then.
+--- Keep the height of `win`, which has just been opened. The next `WinResized` records its height
+--- and restores the heights of the other windows.
 function M.keep(win)
   if not is_float(win) then
     local tab = api.nvim_win_get_tabpage(win)

@@ -203,7 +203,7 @@ function M.list(base, n, rest)
   if sign == '{' then return variables(base) end
   if sign ~= '@' then return {} end
   local listed = mentions(base, rest)
-  -- A bare `@` lists files first, because variables have a sign of their own, `{`.
+  -- A bare `@` lists files first, because `{` lists variables.
   if base == '@' then return vim.list_extend(listed, variables(base)) end
   return vim.list_extend(variables(base), listed)
 end

@@ -1,5 +1,5 @@
 --- Dropped files: terminals paste the paths of files that are dropped on them. In a composer each
---- path becomes a mention, as one change of its own, so that an undo restores the pasted text.
+--- path becomes a mention. This is a separate change, so that an undo restores the pasted text.
 local M = {}
 
 local candidates = require('acp.features.prompts.composer.candidates')
