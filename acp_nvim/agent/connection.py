@@ -43,8 +43,8 @@ from acp_nvim.protocol.errors import INVALID_PARAMS, RequestError
 from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
-    from acp_nvim.agent.elsewhere import FarAgent
-    from acp_nvim.agent.far_place import FarPlace
+    from acp_nvim.agent.remote_agents import ViaAgent
+    from acp_nvim.agent.via_place import ViaPlace
     from acp_nvim.agent.wire.path_fields import PathFields
 
 _KILLS = frozenset(("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"))
@@ -76,7 +76,7 @@ class Connection:
         self.traffic = Traffic(log.bytes, level(log.level), secrets(around.launch.env(), spec))
         self.tools_names = ToolsNames()
         self.login = AgentLogin(spec, lambda: self.agent, self.warnings, self._notify_changed)
-        self._far: FarAgent | None = None
+        self._via_agent: ViaAgent | None = None
         """Program of an agent with option `via`, once it is started."""
         self.terminals = AgentTerminals(
             name, around.settings, around.launch.reaper, self._terminal_env, lambda: self.place
@@ -148,9 +148,9 @@ class Connection:
         return {**self._around.launch.env(), **own, **inherited}
 
     @property
-    def place(self) -> FarPlace | None:
+    def place(self) -> ViaPlace | None:
         """Return the place of an agent with option `via`, once it is started there."""
-        return self._far.place if self._far is not None else None
+        return self._via_agent.place if self._via_agent is not None else None
 
     def preset(self, session: Session) -> PresetSettings:
         """Return the preset of a session, or an empty one."""
@@ -162,7 +162,7 @@ class Connection:
             return self.place.covers(directory)
         if not self.spec.paths:
             return True
-        from acp_nvim.agent.elsewhere import covers
+        from acp_nvim.agent.remote_agents import covers
 
         return covers(self.name, self.spec, directory)
 
@@ -180,7 +180,7 @@ class Connection:
         tools = settings.tools if spec.tools is None else spec.tools
         capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
         route = session_params.tools_route(capabilities)
-        starts = self.agent.starts_servers and (is_local(self.spec) or self._far is not None)
+        starts = self.agent.starts_servers and (is_local(self.spec) or self._via_agent is not None)
         can_reach = (route != "relay" or starts) and self.spec.shares_files
         params = session_params.of(
             settings,
@@ -199,11 +199,11 @@ class Connection:
         self, session: Session, wanted: bool | Sequence[str], route: Route
     ) -> OwnServer | None:
         own = self._around.services.tools.offer(session, wanted, route)
-        if own is None or self._far is None or route != "relay":
+        if own is None or self._via_agent is None or route != "relay":
             return own
         report = partial(self._report_no_tools, session)
-        if self._far.tools.directory:
-            return self._far.tools.server(own, self._around.tasks, report)
+        if self._via_agent.tools.directory:
+            return self._via_agent.tools.server(own, self._around.tasks, report)
         self.withdraw_tools(session)
         report(wording.WHY_NO_PIPES_THERE)
         return None
@@ -352,18 +352,18 @@ class Connection:
         )
 
     def _path_fields(self) -> PathFields | None:
-        if self._far is not None:
-            return self._far.fields
+        if self._via_agent is not None:
+            return self._via_agent.fields
         if not self.spec.paths:
             return None
-        from acp_nvim.agent.elsewhere import path_fields
+        from acp_nvim.agent.remote_agents import path_fields
 
         return path_fields(self.name, self.spec)
 
     async def _new_transport(self, settings: Settings) -> AgentTransport:
         around, spec = self._around, self.spec
         if spec.via:
-            return await self._far_transport(settings)
+            return await self._via_transport(settings)
         if self._attempts is not None:
             limit = settings.limits.message_bytes
             return self._attempts.transport_to(
@@ -377,11 +377,11 @@ class Connection:
             on_stderr=self._on_stderr,
         )
 
-    async def _far_transport(self, settings: Settings) -> AgentTransport:
-        from acp_nvim.agent.elsewhere import far_agent
+    async def _via_transport(self, settings: Settings) -> AgentTransport:
+        from acp_nvim.agent.remote_agents import via_agent
 
-        self._far = await far_agent(self.name, self.spec, self._around.launch)
-        return self._far.transport(settings.timeouts.kill_s, self._on_stderr)
+        self._via_agent = await via_agent(self.name, self.spec, self._around.launch)
+        return self._via_agent.transport(settings.timeouts.kill_s, self._on_stderr)
 
     def _handshake_error(self) -> TransportError | None:
         """Return the error of a failed handshake, unless the agent starts again or stops."""

@@ -13,7 +13,7 @@ from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 
 if TYPE_CHECKING:
-    from acp_nvim.agent.elsewhere import Attempts
+    from acp_nvim.agent.remote_agents import Attempts
 
 OURS = "acp.nvim"
 """Key of `_meta` for the client's additions to the protocol."""
@@ -81,8 +81,8 @@ def is_local(spec: AgentSettings) -> bool:
 
 def attempts_at(spec: AgentSettings, pauses: Iterator[float] | None) -> Attempts | None:
     """Return the attempts to connect to a remote agent, or None for a local one."""
-    if not spec.is_elsewhere:
+    if not spec.is_remote:
         return None
-    from acp_nvim.agent.elsewhere import Attempts
+    from acp_nvim.agent.remote_agents import Attempts
 
     return Attempts(pauses)

@@ -51,7 +51,7 @@ class AgentSettings(msgspec.Struct, frozen=True):
     store: list[str] = field(default_factory=list)
 
     @property
-    def is_elsewhere(self) -> bool:
+    def is_remote(self) -> bool:
         """Return whether the agent is reached over a connection that may break."""
         return bool(self.url or self.via)
 

@@ -15,7 +15,7 @@ from acp_nvim.render.calls.tools import Style, call_of_question, float_rows
 from acp_nvim.render.document import ENTRY_COST, Document
 from acp_nvim.render.entry_rows import plan_rows
 from acp_nvim.render.rows import decor
-from acp_nvim.render.text import far_path
+from acp_nvim.render.text import remote_path
 from acp_nvim.session import snapshot
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.output.terminal import Terminal
@@ -192,9 +192,9 @@ class Screen:
                 batch.add(event)
                 continue
             batch = None
-            far = far_path(data["path"]) if event.name == "AcpLocation" else None
-            if far is not None:
-                data = {**data, "path": far}
+            remote = remote_path(data["path"]) if event.name == "AcpLocation" else None
+            if remote is not None:
+                data = {**data, "path": remote}
             elif event.name == "AcpLocation":
                 place = [["location", session.n, data["path"], data.get("line"), session.roots]]
             ops.append(["event", event.name, plain(data)])

@@ -92,7 +92,7 @@ def path_line(path: str) -> str:
     return visible(path).replace("\n", "^J").replace("\t", "^I")
 
 
-def far_path(path: str) -> str | None:
+def remote_path(path: str) -> str | None:
     """Return a path of another machine as `name:/path`, or None for other paths.
 
     Inside the host it is absolute, with `name:` as its first part. It is therefore outside of all
@@ -104,8 +104,8 @@ def far_path(path: str) -> str | None:
 
 def home_path(path: str) -> str:
     """Return a path on one line, with `~` for the home directory."""
-    if (far := far_path(path)) is not None:
-        return path_line(far)
+    if (remote := remote_path(path)) is not None:
+        return path_line(remote)
     home = str(Path.home())
     shown = "~" + path[len(home) :] if path.startswith(home + os.sep) else path
     return path_line(shown)

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import UNSET
 
 from acp_nvim.protocol import schema
-from acp_nvim.render.text import far_path
+from acp_nvim.render.text import remote_path
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.calls.tool_use import ToolUse
 from acp_nvim.session.lists import ITEMS, OPTIONS
@@ -40,7 +40,7 @@ def tool_call(call: ToolCall) -> dict[str, Any]:
 def locations(call: ToolCall) -> list[dict[str, Any]]:
     """Return `{path, line}` of the first `ITEMS` locations of a tool call."""
     return [
-        compact(path=far_path(at.path) or at.path, line=at.line) for at in call.locations[:ITEMS]
+        compact(path=remote_path(at.path) or at.path, line=at.line) for at in call.locations[:ITEMS]
     ]
 
 

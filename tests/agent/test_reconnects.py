@@ -10,7 +10,7 @@ import pytest
 
 from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.elsewhere import FIRST_PAUSES, Attempts
+from acp_nvim.agent.remote_agents import FIRST_PAUSES, Attempts
 from acp_nvim.agent.restarts import PAUSES, STEADY_S, Reconnects
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
 from tests.support.waiting import PATIENCE_S
@@ -75,7 +75,7 @@ async def test_a_busy_server_is_tried_again_a_few_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reports: list[float] = []
-    monkeypatch.setattr("acp_nvim.agent.elsewhere.FIRST_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("acp_nvim.agent.remote_agents.FIRST_PAUSES", (0.0, 0.0))
     attempts = Attempts(None)
     await attempts.wait_before_next(TransportError("busy", soon=True, after=0.01), reports.append)
     await attempts.wait_before_next(TransportError("nobody there", soon=True), reports.append)

@@ -227,7 +227,7 @@ class Opening:
         if lost is not None:
             self._session.notice("warning", after_loss.format(agent=title, then=lost))
         else:
-            text = after_reconnect if self._connection.spec.is_elsewhere else after_restart
+            text = after_reconnect if self._connection.spec.is_remote else after_restart
             self._session.notice("info", text.format(agent=title))
 
     async def _replace(self, lost: str | None, reason: str, *, hands_over: bool) -> Any:

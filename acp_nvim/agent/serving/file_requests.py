@@ -21,7 +21,7 @@ from acp_nvim.protocol.errors import (
     RequestError,
 )
 from acp_nvim.render.question_title import REASONS
-from acp_nvim.render.text import far_path, path_line
+from acp_nvim.render.text import path_line, remote_path
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option
 from acp_nvim.session.session import Session
 
@@ -99,10 +99,10 @@ class FileRequests:
 
         The user is not asked about such a file, since no answer could serve it.
         """
-        path = far_path(refusal.path)
+        path = remote_path(refusal.path)
         if path is not None and session.key not in self._warned:
             self._warned.add(session.key)
-            text = wording.FAR_FILE_REFUSED.format(file=path_line(path), name=session.agent)
+            text = wording.REMOTE_FILE_REFUSED.format(file=path_line(path), name=session.agent)
             session.notice("info", text)
         message = f"{WORDS.get(refusal.reason, '')}{refusal}"
         data = {"path": refusal.path, "reason": refusal.reason}

@@ -32,7 +32,7 @@ from acp_nvim.files.writes.file_writer import FileWriter, Refused
 from acp_nvim.protocol import schema, updates
 from acp_nvim.protocol.fence import fence_text
 from acp_nvim.render.rows import cut_middle
-from acp_nvim.render.text import far_path, path_line, visible
+from acp_nvim.render.text import path_line, remote_path, visible
 from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import effects
@@ -140,7 +140,7 @@ class ProposedEdits:
         del self._shown[decision]
 
     async def _proposal(self, session: Session, path: str, changes: list[Change]) -> Proposal:
-        if far_path(path) is not None:
+        if remote_path(path) is not None:
             return pieces(path, changes)
         try:
             live = await self._live.text(path)

@@ -44,7 +44,7 @@ from acp_nvim.session.questions.rules import Case
 from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
-    from acp_nvim.agent.far_place import FarPlace
+    from acp_nvim.agent.via_place import ViaPlace
 
 OPTIONS: Final = (
     Option("allow_once", wording.OPTION_RUN, "allow_once"),
@@ -76,7 +76,7 @@ class AgentTerminals:
         settings: Callable[[], Settings],
         reaper: Reaper,
         env: Callable[[], Mapping[str, str]],
-        place: Callable[[], FarPlace | None] = lambda: None,
+        place: Callable[[], ViaPlace | None] = lambda: None,
     ) -> None:
         """`env` is the agent's environment, `place` returns the place of a remote agent."""
         self.handlers: Mapping[str, Handler] = {

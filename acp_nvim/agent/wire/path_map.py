@@ -23,12 +23,12 @@ class PathMap:
     """Mapping of paths by pairs of directories: of this machine (here) and of the agent (there).
 
     A path there that no pair covers becomes a path that does not exist here
-    (`render.text.far_path`). All guards treat it as outside of the session's directories.
+    (`render.text.remote_path`). All guards treat it as outside of the session's directories.
     """
 
     def __init__(self, name: str, pairs: Mapping[str, str]) -> None:
         """``name`` is the agent's name. A `~` in a directory there requires `set_home`."""
-        self._far_prefix = f"/{name}:/"
+        self._remote_prefix = f"/{name}:/"
         self._given = dict(pairs)
         self._home: str | None = None
         self._there: list[tuple[str, str]] = []
@@ -69,8 +69,8 @@ class PathMap:
         if not path.startswith("/"):
             return path
         mapped = self._map_covered(path)
-        if mapped is None and path.startswith(self._far_prefix):
-            own = _normal(path[len(self._far_prefix) - 1 :])
+        if mapped is None and path.startswith(self._remote_prefix):
+            own = _normal(path[len(self._remote_prefix) - 1 :])
             mapped = own if _replace_directory(own, self._here) is None else None
         return _LOCAL_PREFIX + path if mapped is None else mapped
 
@@ -84,7 +84,7 @@ class PathMap:
             return path
         path = _normal(path)
         mapped = _replace_directory(path, self._here)
-        return self._far_prefix + path[1:] if mapped is None else mapped
+        return self._remote_prefix + path[1:] if mapped is None else mapped
 
     def lines_to_agent(self, text: str) -> str:
         """Convert the paths at the beginning of lines of a text to the agent's paths.
@@ -121,7 +121,7 @@ class PathMap:
         return uri if path is None else _FILE + quote(self.to_local(path)) + file_suffix(uri)
 
     def _map_covered(self, path: str) -> str | None:
-        if path.startswith(self._far_prefix):
+        if path.startswith(self._remote_prefix):
             return None
         path = _normal(path)
         mapped = _replace_directory(path, self._there)

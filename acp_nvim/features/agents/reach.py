@@ -19,7 +19,7 @@ from acp_nvim import wording
 from acp_nvim.agent.agent_env import AgentVariables
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection_options import client_capabilities
-from acp_nvim.agent.elsewhere import Attempts, far_agent
+from acp_nvim.agent.remote_agents import Attempts, via_agent
 from acp_nvim.agent.settings import AgentSettings, Settings, decode
 from acp_nvim.agent.surroundings import AgentLaunch
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
@@ -58,7 +58,7 @@ async def reach_all(options: Settings) -> dict[str, ReachResult]:
 
     async with anyio.create_task_group() as group:
         for name, spec in options.agents.items():
-            if spec.is_elsewhere:
+            if spec.is_remote:
                 expanded = AgentVariables().expand(name, spec, agent_environment())
                 group.start_soon(reach_one, name, expanded.spec)
     await reaper.aclose()
@@ -89,9 +89,9 @@ async def _open_transport(
     name: str, spec: AgentSettings, options: Settings, launch: AgentLaunch
 ) -> AgentTransport:
     if spec.via:
-        far = await far_agent(name, spec, launch)
+        agent = await via_agent(name, spec, launch)
         ignore: Callable[[bytes], None] = lambda data: None  # noqa: E731
-        return far.transport(1, ignore)
+        return agent.transport(1, ignore)
     limit = options.limits.message_bytes
     return Attempts(None).transport_to(spec, {}, launch.env(), limit, Traffic(0, "off", []))
 

@@ -12,9 +12,9 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim import wording
-from acp_nvim.agent.elsewhere import covers
 from acp_nvim.agent.observers import TurnStart
 from acp_nvim.agent.prompts.conversation import Conversation
+from acp_nvim.agent.remote_agents import covers
 from acp_nvim.agent.serving.consent import Consent
 from acp_nvim.features.worktrees import setup_command, words, worktree_git
 from acp_nvim.features.worktrees.claims import Claims

@@ -13,7 +13,7 @@ import msgspec
 
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.patterns import late
-from acp_nvim.render.text import far_path
+from acp_nvim.render.text import remote_path
 from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.questions.globs import alternatives
 
@@ -29,7 +29,7 @@ def place(path: str) -> Place:
     """Resolve a path; the file need not exist. Raise Refusal if the path is not absolute."""
     if "\0" in path:
         raise Refusal("missing", path, "a path cannot hold a NUL character")
-    if far_path(path) is not None:
+    if remote_path(path) is not None:
         raise Refusal("outside", path, "in no directory of agents.*.paths, so not on this machine")
     if not os.path.isabs(path):  # noqa: PTH117
         raise Refusal("relative", path, "not an absolute path")

@@ -12,7 +12,7 @@ from typing import Any, Final
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
-from acp_nvim.render.text import display_path, far_path, one_line
+from acp_nvim.render.text import display_path, one_line, remote_path
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import requests
@@ -53,7 +53,7 @@ def subject(entry: ToolEntry, title: str, cwd: str) -> str:
         unnamed = [
             path
             for path in files_of_call(call)
-            if far_path(path) is not None or os.path.basename(path) not in title  # noqa: PTH119
+            if remote_path(path) is not None or os.path.basename(path) not in title  # noqa: PTH119
         ]
         names = [_display(path, cwd) for path in unnamed]
     else:

@@ -17,7 +17,7 @@ from msgspec import structs
 
 from acp_nvim.agent.serving.servers import OwnServer
 from acp_nvim.agent.transport.base import TransportError
-from acp_nvim.agent.transport.far import FarTransport
+from acp_nvim.agent.transport.via_transport import ViaTransport
 from acp_nvim.agent.wire.path_fields import PathFields
 from acp_nvim.protocol import schema
 from acp_nvim.tasks import Tasks
@@ -59,15 +59,15 @@ input.
 """
 
 
-class FarTools:
+class ViaTools:
     """Links to the relays of one agent."""
 
-    def __init__(self, link: Callable[[Sequence[str]], FarTransport], fields: PathFields) -> None:
+    def __init__(self, link: Callable[[Sequence[str]], ViaTransport], fields: PathFields) -> None:
         """``link`` returns a transport that runs a command where the agent runs."""
         self.directory = ""
         """Remote directory of the relays, or an empty string if there is none yet."""
         self._link, self._fields = link, fields
-        self._links: set[FarTransport] = set()
+        self._links: set[ViaTransport] = set()
         self._is_listening = False
         self._closed = anyio.Event()
 
@@ -119,7 +119,7 @@ class FarTools:
             with anyio.move_on_after(RETRY_S):
                 await self._closed.wait()
 
-    async def _carry(self, link: FarTransport, data: bytes, address: str) -> None:
+    async def _carry(self, link: ViaTransport, data: bytes, address: str) -> None:
         """Carry the messages of one relay. ``data`` is the beginning of its input."""
         try:
             reader, writer = await asyncio.open_unix_connection(address, limit=LINE_BYTES)
@@ -136,7 +136,7 @@ class FarTools:
             await self._end(link)
 
     async def _carry_requests(
-        self, link: FarTransport, data: bytes, writer: asyncio.StreamWriter
+        self, link: ViaTransport, data: bytes, writer: asyncio.StreamWriter
     ) -> None:
         with suppress(ConnectionError):
             while len(data) <= LINE_BYTES:
@@ -150,14 +150,14 @@ class FarTools:
                 data += piece
 
     async def _carry_answers(
-        self, reader: asyncio.StreamReader, link: FarTransport, scope: anyio.CancelScope
+        self, reader: asyncio.StreamReader, link: ViaTransport, scope: anyio.CancelScope
     ) -> None:
         with suppress(ConnectionError):
             while (line := await reader.readline()).endswith(b"\n"):
                 link.send(self._fields.tool_answer(line))
         scope.cancel()
 
-    async def _end(self, link: FarTransport) -> None:
+    async def _end(self, link: ViaTransport) -> None:
         with anyio.CancelScope(shield=True):
             await link.stop()
         self._links.discard(link)

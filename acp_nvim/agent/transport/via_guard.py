@@ -141,7 +141,7 @@ def command(
     """Return the remote command that runs `words` in a directory (empty: the initial one).
 
     After the end of its input, the command has ``grace_s`` seconds to end by itself. With
-    ``takes_relays``, the guard creates and reports a directory for relays (`far_tools.py`), and
+    ``takes_relays``, the guard creates and reports a directory for relays (`via_tools.py`), and
     removes it at the end.
     """
     boot = ["/bin/sh", "-c", _LOGIN, "acp-nvim"]

@@ -13,7 +13,7 @@ from acp_nvim import wording
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.guard import CHILD
 from acp_nvim.agent.child.launch import AgentStartError
-from acp_nvim.agent.transport import far_guard
+from acp_nvim.agent.transport import via_guard
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
 from acp_nvim.agent.transport.via import Via
 
@@ -55,7 +55,7 @@ class Ready(Struct, frozen=True):
 async def _nothing() -> None: ...
 
 
-class FarTransport:
+class ViaTransport:
     """Remote agent, reached through a local process (`AgentTransport`)."""
 
     def __init__(
@@ -85,18 +85,18 @@ class FarTransport:
             await self._client.start()
         except AgentStartError as error:
             raise TransportError(str(error), again=False) from error
-        mark = far_guard.mark_of(self._client.inherited_variables[CHILD])
-        self._client.send(far_guard.environment(self._env, mark))
+        mark = via_guard.mark_of(self._client.inherited_variables[CHILD])
+        self._client.send(via_guard.environment(self._env, mark))
         report = await self._guard_report(mark.encode() + b" ")
         state, _, folders = report.partition(" ")
-        if state == far_guard.READY:
+        if state == via_guard.READY:
             home, _, others = folders.partition("\t")
             directory, _, relays = others.rpartition("\t")
             self._on_ready(Ready(home, directory, relays))
             return
         for beginning, template in (
-            (far_guard.NO_DIRECTORY, wording.WHY_NO_DIRECTORY_THERE),
-            (far_guard.NO_PROGRAM, wording.WHY_NO_PROGRAM_THERE),
+            (via_guard.NO_DIRECTORY, wording.WHY_NO_DIRECTORY_THERE),
+            (via_guard.NO_PROGRAM, wording.WHY_NO_PROGRAM_THERE),
         ):
             if report.startswith(beginning):
                 name = report.removeprefix(beginning).strip()

@@ -8,14 +8,14 @@ from msgspec import Struct
 
 from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.serving.commands import Command
-from acp_nvim.agent.transport import far_guard
+from acp_nvim.agent.transport import via_guard
 from acp_nvim.agent.transport.via import Via
 
 GRACE_S = 1.0
 """Time that an agent has to exit after the end of its input, in seconds."""
 
 
-class FarCommand(Struct, frozen=True):
+class ViaCommand(Struct, frozen=True):
     """Local command, the first bytes of its stdin, and the receivers of its output and exit."""
 
     words: list[str]
@@ -24,7 +24,7 @@ class FarCommand(Struct, frozen=True):
     on_end: Callable[[Exit], None]
 
 
-class FarPlace(Struct, frozen=True):
+class ViaPlace(Struct, frozen=True):
     """Place, the program that reaches it, and its directories."""
 
     via: Via
@@ -37,12 +37,12 @@ class FarPlace(Struct, frozen=True):
 
     def agent(self, words: Sequence[str], directory: str) -> list[str]:
         """Return the local command that runs the agent in the place."""
-        guarded = far_guard.command(words, directory, GRACE_S, takes_relays=True)
+        guarded = via_guard.command(words, directory, GRACE_S, takes_relays=True)
         return self.via.command(guarded, directory)
 
     def link(self, words: Sequence[str]) -> list[str]:
         """Return the local command that runs a command of the editor's tools in the place."""
-        return self.via.command(far_guard.command(words, "", 0))
+        return self.via.command(via_guard.command(words, "", 0))
 
     def login(self, words: Sequence[str], directory: str, variables: Iterable[str]) -> list[str]:
         """Return the local command that runs a remote program on the user's terminal.
@@ -59,20 +59,20 @@ class FarPlace(Struct, frozen=True):
         mark: str,
         feed: Callable[[bytes], None],
         on_end: Callable[[Exit], None],
-    ) -> FarCommand:
+    ) -> ViaCommand:
         """Return the local command that runs a command of the agent in the place.
 
         ``mark`` marks the local process. ``feed`` receives the output.
         """
-        directory, mark = self.directory(command.cwd), far_guard.mark_of(mark)
-        words = self.via.command(far_guard.command(command.argv, directory, 0), directory)
+        directory, mark = self.directory(command.cwd), via_guard.mark_of(mark)
+        words = self.via.command(via_guard.command(command.argv, directory, 0), directory)
         output = _GuardOutput(feed, mark)
 
         def end(exit: Exit) -> None:
             output.end()
             on_end(exit)
 
-        return FarCommand(words, far_guard.environment(command.env, mark), output.feed, end)
+        return ViaCommand(words, via_guard.environment(command.env, mark), output.feed, end)
 
 
 class _GuardOutput:
@@ -92,7 +92,7 @@ class _GuardOutput:
             self._feed(data)
             return
         self._unread += data
-        _, mark, rest = self._unread.partition(self._mark + far_guard.READY.encode())
+        _, mark, rest = self._unread.partition(self._mark + via_guard.READY.encode())
         _, ended, output = rest.partition(b"\n")
         if mark and ended:
             self._unread = None

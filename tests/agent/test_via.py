@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from acp_nvim.agent.child.reaper import Reaper
-from acp_nvim.agent.elsewhere import far_agent
+from acp_nvim.agent.remote_agents import via_agent
 from acp_nvim.agent.serving.servers import OwnServer
 from acp_nvim.agent.settings import AgentSettings
 from acp_nvim.agent.surroundings import AgentLaunch
@@ -70,7 +70,7 @@ async def launch() -> AsyncIterator[AgentLaunch]:
 
 async def failure(launch: AgentLaunch, **spec: Any) -> str:
     """Return why an agent could not be started."""
-    far = await far_agent("far", AgentSettings(**{"command": ["cat"], **spec}), launch)
+    far = await via_agent("far", AgentSettings(**{"command": ["cat"], **spec}), launch)
     transport = far.transport(1, lambda data: None)
     try:
         with pytest.raises(TransportError) as error:
@@ -136,7 +136,7 @@ async def test_a_banner_is_a_remark_and_no_message(tmp_path: Path, launch: Agent
     there = tmp_path / "a\tb"
     there.mkdir()
     spec = AgentSettings(command=["cat"], via=[str(prefix)], cwd=str(there))
-    far = await far_agent("far", spec, launch)
+    far = await via_agent("far", spec, launch)
     transport = far.transport(1, remarks.append)
     await transport.start()
     transport.send(b"hello\n")
@@ -153,7 +153,7 @@ async def test_no_variable_of_the_environment_is_changed_there(launch: AgentLaun
     show = 'printf "%s\\n" "$line,$value,$directory,$grace,$relays,$code,$targets"; cat'
     env = {name: f"my {name}" for name in names}
     spec = AgentSettings(command=["sh", "-c", show], via=["env"], env=env)
-    transport = (await far_agent("far", spec, launch)).transport(1, lambda data: None)
+    transport = (await via_agent("far", spec, launch)).transport(1, lambda data: None)
     await transport.start()
     assert await transport.receive() == ",".join(env.values()).encode() + b"\n"
     await transport.stop()
@@ -166,7 +166,7 @@ async def test_a_link_that_fails_is_reported_once(tmp_path: Path, launch: AgentL
     )
     prefix.chmod(0o755)
     spec = AgentSettings(command=["cat"], via=[str(prefix)], env={"TMPDIR": str(tmp_path)})
-    far = await far_agent("far", spec, launch)
+    far = await via_agent("far", spec, launch)
     transport = far.transport(1, lambda data: None)
     await transport.start()
     assert _relay_pipes(tmp_path) == {f"{far.tools.directory}/{name}" for name in ("new", "end")}

@@ -10,15 +10,15 @@ import anyio
 from msgspec import Struct
 
 from acp_nvim import wording
-from acp_nvim.agent.far_place import FarPlace
 from acp_nvim.agent.settings import AgentSettings
 from acp_nvim.agent.surroundings import AgentLaunch
 from acp_nvim.agent.transport import addresses
 from acp_nvim.agent.transport.base import AgentTransport, TransportError
-from acp_nvim.agent.transport.far import FarTransport, Ready
-from acp_nvim.agent.transport.far_tools import FarTools
 from acp_nvim.agent.transport.remote import remote_agent
 from acp_nvim.agent.transport.via import via_of
+from acp_nvim.agent.transport.via_tools import ViaTools
+from acp_nvim.agent.transport.via_transport import Ready, ViaTransport
+from acp_nvim.agent.via_place import ViaPlace
 from acp_nvim.agent.wire.path_fields import PathFields
 from acp_nvim.agent.wire.path_map import PathMap
 from acp_nvim.agent.wire.traffic import Traffic
@@ -126,13 +126,13 @@ class Attempts:
             await self._stopped.wait()
 
 
-class FarAgent(Struct, frozen=True):
+class ViaAgent(Struct, frozen=True):
     """Program of a remote agent, ready to start."""
 
-    place: FarPlace
+    place: ViaPlace
     fields: PathFields
-    tools: FarTools
-    transport: Callable[[float, OnOutput], FarTransport]
+    tools: ViaTools
+    transport: Callable[[float, OnOutput], ViaTransport]
     """Returns the transport for `timeouts.kill_s` and the receiver of stderr."""
 
 
@@ -150,7 +150,7 @@ def path_fields(name: str, spec: AgentSettings) -> PathFields:
     return PathFields(PathMap(name, spec.paths))
 
 
-async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarAgent:
+async def via_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> ViaAgent:
     """Return the program of an agent with option `via`. Raise TransportError."""
     words = None
     if spec.via is True:
@@ -169,25 +169,25 @@ async def far_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> FarA
             command, cwd=here, env=launch.env(), kill_s=kill_s, on_stderr=on_output
         )
 
-    def link(command: Sequence[str]) -> FarTransport:
+    def link(command: Sequence[str]) -> ViaTransport:
         """Return a remote command of the editor's tools. Its output is not logged."""
-        return FarTransport(client(place.link(command), 1, _ignore), via, {}, _ignore, _ignore)
+        return ViaTransport(client(place.link(command), 1, _ignore), via, {}, _ignore, _ignore)
 
     def on_ready(report: Ready) -> None:
         paths.set_home(report.home, report.directory)
         tools.set_directory(report.relays)
 
-    def transport(kill_s: float, on_output: OnOutput) -> FarTransport:
+    def transport(kill_s: float, on_output: OnOutput) -> ViaTransport:
         command = place.agent(spec.command, spec.cwd or (directory(here) if spec.paths else ""))
         program = client(command, kill_s, on_output)
-        return FarTransport(program, via, spec.env, on_ready, on_output, tools.close)
+        return ViaTransport(program, via, spec.env, on_ready, on_output, tools.close)
 
-    place = FarPlace(
+    place = ViaPlace(
         via, spec.env, directory, lambda path: paths.is_empty or paths.covers_here(path)
     )
     fields = PathFields(paths)
-    tools = FarTools(link, fields)
-    return FarAgent(place, fields, tools, transport)
+    tools = ViaTools(link, fields)
+    return ViaAgent(place, fields, tools, transport)
 
 
 def _ignore(_: object) -> None: ...
