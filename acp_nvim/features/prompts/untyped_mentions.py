@@ -76,17 +76,26 @@ async def ask(
     guarded = [v for v in variables if any(not file or file in reasons for file in v.files)]
     if not files and not ranges and not guarded:
         return "with", UntypedAttachments()
-    named = dict.fromkeys([*files, *(lines.path for lines in ranges)])
-    names = [_file_name(path, reasons, roots[0]) for path in named]
-    for variable in guarded:
-        in_variable = [path for path in variable.files if not path or path in reasons]
-        files_text = _first_names([_file_name(path, reasons, roots[0]) for path in in_variable])
-        names.append(words.VARIABLE_OF_FILES.format(name=variable.name, files=files_text))
+    attachments = UntypedAttachments(files, ranges, guarded)
+    names = _names_in_question(attachments, reasons, roots[0])
     choices = (words.MENTION_WITH, words.MENTION_WITHOUT, words.MENTION_NOT)
     question = words.MENTION_UNTYPED.format(files=_first_names(names))
     picked = await host.choose(question, choices, "mention")
     answers: tuple[Answer, ...] = ("with", "without", "not")
-    return answers[picked if picked is not None else -1], UntypedAttachments(files, ranges, guarded)
+    return answers[-1 if picked is None else picked], attachments
+
+
+def _names_in_question(
+    guarded: UntypedAttachments, reasons: Mapping[str, str], cwd: str
+) -> list[str]:
+    """Return the names of guarded files, and of variables with the guarded files in them."""
+    paths = dict.fromkeys([*guarded.files, *(lines.path for lines in guarded.ranges)])
+    names = [_file_name(path, reasons, cwd) for path in paths]
+    for variable in guarded.variables:
+        inside = [path for path in variable.files if not path or path in reasons]
+        files = _first_names([_file_name(path, reasons, cwd) for path in inside])
+        names.append(words.VARIABLE_OF_FILES.format(name=variable.name, files=files))
+    return names
 
 
 async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
