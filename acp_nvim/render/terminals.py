@@ -6,11 +6,8 @@ from acp_nvim.render.rows import Row, row, row_of_pieces
 from acp_nvim.render.text import display_path, one_line, visible
 from acp_nvim.session.output.terminal import Terminal
 
-MAX_LINES = 8
-"""Maximum number of lines of output, unless an option sets another."""
 
-
-def terminal_rows(terminal: Terminal, limit: int | None = MAX_LINES, cwd: str = "") -> list[Row]:
+def terminal_rows(terminal: Terminal, limit: int | None, cwd: str) -> list[Row]:
     """Return the rows of a terminal. `<CR>` on each opens its buffer.
 
     `limit` None shows all stored lines. The directory is shown unless it is the session's (`cwd`).

@@ -135,7 +135,7 @@ async def test_a_result_that_cannot_be_read_is_an_error_of_the_peer(wire: Memory
         await task
 
 
-async def test_params_that_are_no_json_are_a_local_error(wire: MemoryEndpoint) -> None:
+async def test_params_that_are_not_json_are_a_local_error(wire: MemoryEndpoint) -> None:
     with pytest.raises(LocalProtocolError):
         await wire.endpoint.request("x", {"a": object()})
     assert wire.received() == []

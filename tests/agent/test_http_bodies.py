@@ -77,7 +77,7 @@ async def test_an_endless_body_fails_its_request_with_a_reason(kind: str, bounde
 
 
 @pytest.mark.parametrize("kind", ["plain", "gzip"])
-async def test_an_endless_handshake_is_no_connection(kind: str, bounded: None) -> None:
+async def test_an_endless_handshake_is_not_a_connection(kind: str, bounded: None) -> None:
     agent = StreamingAgent()
     agent.posts = lambda request, message: endless(kind)
     async with HttpServer(agent) as server, reached(server.url, message_bytes=LIMIT) as client:

@@ -39,7 +39,7 @@ async def test_a_png_is_measured() -> None:
         encoded(head(10, 10) + bytes(6 * 1024 * 1024)),
     ],
 )
-async def test_other_data_is_no_image(text: str) -> None:
+async def test_other_data_is_not_an_image(text: str) -> None:
     assert await images.png(text) is None
 
 

@@ -165,6 +165,6 @@ def test_many_levels_of_objects_are_removed(levels: int) -> None:
         assert "hunter2" not in Redactor(["hunter2-hunter2"]).text(whole)
 
 
-def test_the_directory_is_no_secret() -> None:
+def test_the_directory_is_not_a_secret() -> None:
     env = {"PWD": "/home/me/work", "OLDPWD": "/home/me", "MYSQL_PWD": "hunter2-hunter2"}
     assert secret_values(env) == ["hunter2-hunter2"]

@@ -413,7 +413,7 @@ async def test_an_unreachable_server_is_reported_in_plain_words() -> None:
         assert client.transport.lost.again
 
 
-async def test_a_server_without_a_connection_or_a_stream_is_no_agent() -> None:
+async def test_a_server_without_a_connection_or_a_stream_is_not_an_agent() -> None:
     agent = StreamingAgent()
     agent.initialized = Reply(200, b"<html>", {"Content-Type": "text/html"})
     async with HttpServer(agent) as server, reached(server.url) as client:

@@ -177,7 +177,7 @@ def test_user_edits_of_a_moved_file_belong_to_the_user() -> None:
     ]
 
 
-def test_a_decided_deletion_is_no_part_of_a_move() -> None:
+def test_a_decided_deletion_is_not_part_of_a_move() -> None:
     for decided in "/f", "/g":
         found = Ledger()
         found.record_agent_write("/g", None, text("abc"))

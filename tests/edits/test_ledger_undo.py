@@ -270,7 +270,7 @@ def test_text_discarded_beside_agent_lines_belongs_to_the_user() -> None:
         ("abXe", "abcXe"),  # the line stays removed
     ],
 )
-def test_a_line_restored_with_its_neighbour_is_no_removal(restored: str, base_text: str) -> None:
+def test_a_line_restored_with_its_neighbour_is_not_a_removal(restored: str, base_text: str) -> None:
     edits = ledger("abcde", "abde")
     edits.record_user_edit("/f", text(restored))
     found = edits.get("/f")

@@ -16,7 +16,7 @@ def test_a_move_is_found_in_either_order() -> None:
         assert moves.add("/h", None, text("ab"), None) is None
 
 
-def test_other_text_and_empty_files_are_no_moves() -> None:
+def test_other_text_and_empty_files_are_not_moves() -> None:
     moves = Moves()
     assert moves.add("/f", text("ab"), None, None) is None
     assert moves.add("/g", None, text("ac"), None) is None
@@ -24,7 +24,7 @@ def test_other_text_and_empty_files_are_no_moves() -> None:
     assert moves.add("/d", None, EMPTY, None) is None
 
 
-def test_a_file_that_changed_since_is_no_move() -> None:
+def test_a_file_that_changed_since_is_not_a_move() -> None:
     moves = Moves()
     assert moves.add("/g", None, text("ab"), None) is None
     assert moves.add("/g", text("ab"), text("ac"), None) is None

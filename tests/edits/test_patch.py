@@ -198,7 +198,7 @@ def test_a_missing_file_is_not_an_empty_one() -> None:
     ["", "just words", "*** Begin Patch\n*** End Patch", "*** Begin Patch\nwhat\n*** End Patch",
      "@@ -1,2 +1,2 @@\n+a\n", "*** Begin Patch\n*** Update File: f\n@@\n!x\n*** End Patch"],
 )  # fmt: skip
-def test_a_text_that_is_no_patch_is_refused_in_one_line(text: str) -> None:
+def test_a_text_that_is_not_a_patch_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(PatchError) as caught:
         parse_patch(text)
     assert "\n" not in str(caught.value)

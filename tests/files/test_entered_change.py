@@ -19,7 +19,9 @@ DOS = Format(dos=True)
 
 
 @pytest.mark.parametrize("eol", [True, False], ids=["a final newline", "none"])
-async def test_a_temporary_line_end_in_a_buffer_is_no_conflict(tmp_path: Path, eol: bool) -> None:
+async def test_a_temporary_line_end_in_a_buffer_is_not_a_conflict(
+    tmp_path: Path, eol: bool
+) -> None:
     """An agent gave a file CR LF line ends, and Neovim read it in the old format.
 
     By now the buffer has the new one, the user has typed in it, and the agent writes another line.

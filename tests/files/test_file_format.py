@@ -123,7 +123,7 @@ def test_other_files_do_not_have_the_format_mac(data: bytes, formats: str, layou
 
 
 @pytest.mark.parametrize("data", [b"a\0b", b"\0", b"\x7fELF\0\0\xff", "a\0".encode("utf-16")])
-def test_bytes_with_a_nul_are_no_text(data: bytes) -> None:
+def test_bytes_with_a_nul_are_not_text(data: bytes) -> None:
     with pytest.raises(BinaryError):
         decode(data)
 

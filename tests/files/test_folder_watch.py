@@ -150,7 +150,7 @@ def test_a_replaced_directory_is_noticed(watched: Watched, root: Path) -> None:
     assert not watched.is_quiet()
 
 
-def test_a_change_that_scans_ignore_is_no_change(watched: Watched, root: Path) -> None:
+def test_a_change_that_scans_ignore_is_not_a_change(watched: Watched, root: Path) -> None:
     written(root / "node_modules/m/i.js")
     assert watched.is_quiet()
     (root / ".gitignore").write_text("", encoding="utf-8")

@@ -169,7 +169,7 @@ async def test_an_agent_does_not_overwrite_text_typed_after_a_reject(tmp_path: P
         assert it.path.read_text() == mine
 
 
-async def test_typing_is_no_reject(tmp_path: Path) -> None:
+async def test_typing_is_not_a_reject(tmp_path: Path) -> None:
     """A line of the agent that the user has deleted by hand stays away."""
     async with project(tmp_path, is_open=True) as it:
         assert await it.write(NEW) == "ok"

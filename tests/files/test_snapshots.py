@@ -195,7 +195,7 @@ def test_a_directory_of_too_many_files_is_not_stored(
 
 
 @pytest.mark.parametrize("git", [True, False])
-async def test_the_plugins_files_are_no_part_of_a_home_directory(
+async def test_the_plugins_files_are_not_part_of_a_home_directory(
     work: Path, notices: list[str], git: bool
 ) -> None:
     if git:
@@ -268,7 +268,7 @@ async def test_an_unknown_ignored_file_is_not_taken_for_a_new_one(
     assert snapshots.reasons([str(work)]) == []
 
 
-async def test_links_are_no_texts(snapshots: Snapshots, work: Path) -> None:
+async def test_links_are_not_texts(snapshots: Snapshots, work: Path) -> None:
     repository(work)
     await snapshots.scan([str(work)])
     (work / "link").symlink_to("a.txt")

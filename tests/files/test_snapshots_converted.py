@@ -258,7 +258,7 @@ def test_repositories_of_any_shape(
     ] == [first]
 
 
-def test_a_folder_that_becomes_a_link_is_no_fault(work: Path, tmp_path: Path) -> None:
+def test_a_folder_that_becomes_a_link_is_not_a_fault(work: Path, tmp_path: Path) -> None:
     (work / ".gitignore").write_text("*.made\n")
     (work / "d").mkdir()
     (work / "d/a.txt").write_text("a\n")

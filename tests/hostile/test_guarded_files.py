@@ -126,7 +126,7 @@ def test_a_key_is_known_by_its_content(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NO_KEYS)
-def test_a_text_about_keys_is_no_key(name: str) -> None:
+def test_a_text_about_keys_is_not_a_key(name: str) -> None:
     assert not holds_key(NO_KEYS[name])
 
 

@@ -119,7 +119,7 @@ def test_updates_come_together() -> None:
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_a_line_that_is_no_update_is_read_unchanged(odd: bytes) -> None:
+def test_a_line_that_is_not_an_update_is_read_unchanged(odd: bytes) -> None:
     for event in peer(reads_updates=True).receive(odd + GOOD[0]):
         assert not isinstance(event, Updates)
 

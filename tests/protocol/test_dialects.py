@@ -316,7 +316,7 @@ def test_correct_results_pass_unchanged(method: str, result: Frame) -> None:
 
 
 @pytest.mark.parametrize("result", [None, [], 3, "x"])
-def test_answers_that_are_no_objects_pass(result: Any) -> None:
+def test_answers_that_are_not_objects_pass(result: Any) -> None:
     dialect = Dialect()
     response = Response(1, "session/new", raw(result), None)
     assert dialect.response(response, lambda _: "") == [response]

@@ -381,7 +381,7 @@ def test_a_request_that_cannot_be_read_is_refused_under_its_own_id() -> None:
     assert answer(violation(line, Peer(message_bytes=500))) == (None, -32600)
 
 
-def test_a_byte_order_mark_is_no_part_of_a_message() -> None:
+def test_a_byte_order_mark_is_not_part_of_a_message() -> None:
     line = b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"a"}\n'
     assert events(line + line) == [("Notification", "a", b"{}")] * 2
 

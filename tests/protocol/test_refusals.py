@@ -70,13 +70,13 @@ def test_a_limit_and_its_wait(message: str, data: Any, seconds: float | str) -> 
         ("the build failed, try again", {"exitCode": 429}),
     ],
 )
-def test_other_errors_are_no_limit(message: str, data: Any) -> None:
+def test_other_errors_are_not_a_limit(message: str, data: Any) -> None:
     assert limit(message, data) is None
     assert needs_login(RequestError(-32000, message, data))
     assert not needs_login(RequestError(-32603, message, data))
 
 
-def test_a_wrong_request_is_no_limit() -> None:
+def test_a_wrong_request_is_not_a_limit() -> None:
     assert limit("no method about/rate_limit", code=-32601) is None
     assert limit("slow down", code=429) == "unknown"
 

@@ -318,7 +318,7 @@ def test_an_undecodable_request_names_the_field(method: str, fields: Any, named:
 
 
 @pytest.mark.parametrize("value", [[], 7, "x", True])
-def test_params_that_are_no_object(value: Any) -> None:
+def test_params_that_are_not_an_object(value: Any) -> None:
     with pytest.raises(DecodeError, match="an object is wanted"):
         codec.decode_params("terminal/output", raw(value), "client")
 
@@ -380,7 +380,7 @@ def test_elicitation_modes() -> None:
 
 
 @pytest.mark.parametrize("kind", [[], ["text"], {"x": 1}, None, 7])
-def test_a_block_whose_type_is_no_text_is_dropped_alone(kind: Any) -> None:
+def test_a_block_whose_type_is_not_text_is_dropped_alone(kind: Any) -> None:
     read, notes = update(
         sessionUpdate="tool_call_update",
         toolCallId="t",

@@ -46,7 +46,7 @@ def test_a_link_names_its_lines(uri: str, shown: str) -> None:
     assert display_uri(uri, "/w") == shown
 
 
-def test_a_fragment_that_is_no_line() -> None:
+def test_a_fragment_that_is_not_a_line() -> None:
     assert line_of("file:///a.md#chapter") is None
     assert line_of("https://[x#L1") is None
     assert line_of("file:///a.md#L" + "9" * 5000) == 999_999_999

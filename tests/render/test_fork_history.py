@@ -16,7 +16,7 @@ def turn(session: Session, text: str) -> None:
     session.transcript.stream("agent", f"on {text}", None)
 
 
-def test_a_running_turn_is_no_part_of_the_fork() -> None:
+def test_a_running_turn_is_not_part_of_the_fork() -> None:
     session = Session(1, "agent", "/work")
     turn(session, "one")
     turns.end(session, "end_turn")

@@ -94,7 +94,7 @@ def test_capabilities_are_patched(chat: JsonChat) -> None:
         anchor("tool_call", "after", toolCallId="m1"),
     ],
 )
-def test_other_anchors_are_no_fork_points(chat: JsonChat, wrong: dict[str, Any]) -> None:
+def test_other_anchors_are_not_fork_points(chat: JsonChat, wrong: dict[str, Any]) -> None:
     chat.update("cursor_update", cursorId="c", anchor=wrong, **FORK)
     chat.update("cursor_update", cursorId="without anchor", **FORK)
     assert found(chat, next_prompt(chat)) is None
@@ -110,7 +110,7 @@ def test_an_id_that_is_used_again_means_its_last_entry() -> None:
     assert (found(chat, early), found(chat, late)) == (None, "c")
 
 
-def test_a_message_without_an_id_is_no_anchor() -> None:
+def test_a_message_without_an_id_is_not_an_anchor() -> None:
     chat = JsonChat()
     chat.say("first")
     chat.update("cursor_update", cursorId="c", anchor=after(""), **FORK)

@@ -86,7 +86,7 @@ def test_continued_work_keeps_its_ids(chat: JsonChat) -> None:
     assert [it.title for it in chat.session.tool_calls] == ["Read it all"]
 
 
-def test_a_late_end_of_an_old_call_is_no_new_one(chat: JsonChat) -> None:
+def test_a_late_end_of_an_old_call_is_not_a_new_one(chat: JsonChat) -> None:
     ask(chat, "second", "u2")
     call(chat, status="failed")
     assert [it.status for it in chat.session.tool_calls] == ["failed"]

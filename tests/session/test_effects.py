@@ -54,7 +54,7 @@ def test_a_late_diagnostic_of_the_old_text_is_not_new() -> None:
     assert effect(PATH, [opinion], [error("a")], ()) == Effect(PATH, [error("b")], {})
 
 
-def test_a_name_from_another_file_of_the_edit_is_no_error() -> None:
+def test_a_name_from_another_file_of_the_edit_is_not_an_error() -> None:
     words = new_words(parse("def grow(): pass\n"), parse("def expand(): pass\n"))
     assert words == {"expand"}
     opinion = ServerDiagnostics(

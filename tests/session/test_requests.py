@@ -61,7 +61,7 @@ def test_the_commands_of_a_raw_input(raw: Any, expected: list[str]) -> None:
     assert lines(raw) == expected
 
 
-def test_a_parsed_copy_of_a_command_is_no_second_one() -> None:
+def test_a_parsed_copy_of_a_command_is_not_a_second_one() -> None:
     raw = {
         "command": ["/bin/bash", "-lc", "echo two && ls"],
         "cwd": "/w",
@@ -112,7 +112,7 @@ def test_all_variables_beside_a_command_belong_to_it() -> None:
     assert [command.env[0][1] for command in commands(call(several))] == ["1", "2", "3"]
 
 
-def test_a_value_that_is_no_word_is_not_harmless() -> None:
+def test_a_value_that_is_not_a_word_is_not_harmless() -> None:
     deep: Any = "x"
     for _ in range(900):
         deep = [deep]

@@ -69,7 +69,9 @@ def report_call(agent: TerminalAgent, id: str, command: Any, **meta: Any) -> Non
     apply(agent.session, update)
 
 
-async def test_an_unknown_terminal_is_no_error_and_gets_its_output(agent: TerminalAgent) -> None:
+async def test_an_unknown_terminal_is_not_an_error_and_gets_its_output(
+    agent: TerminalAgent,
+) -> None:
     report_call(agent, "c1", ["bash", "-lc", "make"])
     assert agent.rows()[1:] == ["  [terminal c1]"]
     report_terminal(agent, "c1", terminal_info={"terminal_id": "c1", "cwd": "/src"})

@@ -56,7 +56,7 @@ def test_messages_are_below_their_speaker_in_order() -> None:
     ]
 
 
-def test_an_empty_transcript_is_no_text() -> None:
+def test_an_empty_transcript_is_not_text() -> None:
     assert transcript_prompt([]) == ""
     assert transcript_prompt([Line("info", "the agent was restarted")]) == ""
     assert transcript_prompt([user("first"), agent("answer")], before=1) == ""

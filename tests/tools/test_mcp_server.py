@@ -317,7 +317,7 @@ async def test_a_client_gets_changes_of_tools_after_its_handshake(client: Client
     assert [tool["name"] for tool in listed] == ["echo"]
 
 
-async def test_the_same_tools_with_other_functions_are_no_change(client: Client) -> None:
+async def test_the_same_tools_with_other_functions_are_not_a_change(client: Client) -> None:
     client.say({"method": "notifications/initialized"})
     await client.ask("tools/list")
     same = msgspec.structs.replace(ECHO, run=Waits().tool.run)

@@ -185,7 +185,7 @@ async def test_a_silent_client_is_refused_in_time(
         writer.close()
 
 
-async def test_a_client_that_leaves_at_once_is_no_fault(tmp_path: Path) -> None:
+async def test_a_client_that_leaves_at_once_is_not_a_fault(tmp_path: Path) -> None:
     async with serve_tools(tmp_path, [ECHO]) as served:
         _, writer = await served.connect()
         writer.transport.abort()

@@ -226,7 +226,7 @@ def test_a_table_is_text_and_data(value: str, text: str, data: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("levels", [101, 300, 600, 990])
-async def test_a_deeply_nested_table_is_no_internal_error(levels: int) -> None:
+async def test_a_deeply_nested_table_is_not_an_internal_error(levels: int) -> None:
     users = Users(Runs(Answer(json="[" * levels + "]" * levels)))
     users.tools.replace([mine()])
     outcome = await users.call()
@@ -235,7 +235,7 @@ async def test_a_deeply_nested_table_is_no_internal_error(levels: int) -> None:
 
 
 @pytest.mark.parametrize("levels", [100, 300])
-async def test_deeply_nested_arguments_are_no_internal_error(levels: int) -> None:
+async def test_deeply_nested_arguments_are_not_an_internal_error(levels: int) -> None:
     users = Users()
     users.tools.replace([mine(write=True)])
     deep: Any = 1

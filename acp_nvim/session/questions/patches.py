@@ -66,7 +66,7 @@ def may_hold_diff(text: str) -> bool:
     return has_fence and len(text) <= patch.MAX_LENGTH and bool(_DIFF_FENCE.search(text))
 
 
-def split_diffs(text: str, path: str | None = None) -> list[str | Patch]:
+def split_diffs(text: str, path: str | None) -> list[str | Patch]:
     """Return the parts of a Markdown text: its readable diffs, and the text around them.
 
     `path` is the file of a diff without a file name.

@@ -50,7 +50,7 @@ def test_a_path_that_looks_like_a_command_runs_nothing(editor: Editor, follow: b
 
 
 @pytest.mark.parametrize("path", ["", "/a\0b"])
-def test_a_path_that_is_no_path_is_refused(editor: Editor, path: str) -> None:
+def test_a_path_that_is_not_a_path_is_refused(editor: Editor, path: str) -> None:
     editor.agent("script")
     send_call(editor, path)
     editor.lua(ENTER, " +1 -1")

@@ -245,7 +245,7 @@ def test_output_that_no_window_showed_appears_in_the_next_window(editor: Editor)
     editor.wait(HAS, name, "got one\ngot two")
 
 
-def test_a_deleted_buffer_is_no_error_and_opens_again_in_full(editor: Editor) -> None:
+def test_a_deleted_buffer_is_not_an_error_and_opens_again_in_full(editor: Editor) -> None:
     start(editor, "echo first; i=0; while :; do i=$((i+1)); echo line $i; sleep 0.01; done")
     name = open_terminal(editor)
     editor.wait(HAS, name, "line 5")

@@ -201,7 +201,7 @@ def test_a_character_that_the_encoding_lacks_is_refused(live: AgentFilesInNvim) 
     assert live.read("f") == "café\none\n"
 
 
-def test_bytes_that_are_no_text_survive_beside_an_edit(live: AgentFilesInNvim) -> None:
+def test_bytes_that_are_not_text_survive_beside_an_edit(live: AgentFilesInNvim) -> None:
     live.editor.write("f", b"one\n\xff\xfe bad \xc3\nthree\nx\xffy three\n")
     live.editor.cmd("edit ++enc=utf-8 ++bad=keep f")
     text = live.read("f")

@@ -131,7 +131,7 @@ def test_a_failed_save_undoes_the_edit_without_undo_levels_too(live: AgentFilesI
     refused(live, "failed")
 
 
-def test_an_error_after_the_save_is_no_failure(live: AgentFilesInNvim) -> None:
+def test_an_error_after_the_save_is_not_a_failure(live: AgentFilesInNvim) -> None:
     live.editor.cmd("autocmd BufWritePost f throw 'too late'")
     live.write("f", CHANGED)
     assert (text(live), live.bytes("f").decode(), modified(live)) == (CHANGED, CHANGED, False)
@@ -258,7 +258,7 @@ def test_a_buffer_renamed_onto_a_file_does_not_overwrite_it(live: AgentFilesInNv
 
 
 @pytest.mark.parametrize("buftype", ["nofile", "acwrite"])
-def test_a_buffer_that_is_no_file_is_not_written(live: AgentFilesInNvim, buftype: str) -> None:
+def test_a_buffer_that_is_not_a_file_is_not_written(live: AgentFilesInNvim, buftype: str) -> None:
     live.editor.write("g", "on disk\n")
     live.editor.cmd(f"enew | file g | set buftype={buftype} | call setline(1, 'in buffer')")
     expected = "on disk\n" if buftype == "nofile" else "in buffer\n"

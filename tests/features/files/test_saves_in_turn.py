@@ -283,7 +283,7 @@ def test_a_write_while_the_host_hangs_overwrites_nothing(project: Editor) -> Non
     assert edits_by_name(project)["a.txt"]["hunks"] == 1
 
 
-def test_a_declined_write_is_no_save(project: Editor) -> None:
+def test_a_declined_write_is_not_a_save(project: Editor) -> None:
     project.wait("require('acp.buffers.watch').at_work(...)", str(project.work / "a.txt"))
     project.lua("vim.fn.setline(16, 'mine')")
     host = project.lua(HOST_PID)
@@ -352,7 +352,7 @@ def test_a_change_before_neovim_watches_an_unsaved_buffer_is_merged(editor: Edit
 
 
 @pytest.mark.parametrize("row", [5, 12])
-def test_a_second_change_after_neovim_read_the_first_is_no_conflict(
+def test_a_second_change_after_neovim_read_the_first_is_not_a_conflict(
     project: Editor, row: int
 ) -> None:
     """All of it happens before a scan."""

@@ -110,7 +110,7 @@ def test_an_agent_that_reads_through_the_editor_only_to_edit_gets_the_changes(
     assert sent_texts(editor, agent, "say two") == []
 
 
-def test_calls_that_read_through_the_editor_are_no_reads_on_disk(
+def test_calls_that_read_through_the_editor_are_not_reads_on_disk(
     editor: Editor, agent: Any
 ) -> None:
     path = editor.work / "a.txt"

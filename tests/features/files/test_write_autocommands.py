@@ -177,7 +177,7 @@ def test_the_path_is_checked_last(editor: Editor, event: str, dirty: bool) -> No
         assert not editor.rpc.mode()["blocking"], swap
 
 
-def test_a_file_that_somebody_else_makes_meanwhile_is_no_new_one(
+def test_a_file_that_somebody_else_makes_meanwhile_is_not_a_new_one(
     live: AgentFilesInNvim,
 ) -> None:
     path = Path(live.path("new"))

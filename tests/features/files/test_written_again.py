@@ -208,7 +208,7 @@ vim.api.nvim_create_autocmd('BufWritePost', {
 
 
 @pytest.mark.parametrize("code", [DEAF, CUTS], ids=["nothing is written", "deleted at once"])
-def test_a_save_that_did_not_save_is_no_success(shown: Project, code: str) -> None:
+def test_a_save_that_did_not_save_is_not_success(shown: Project, code: str) -> None:
     shown.editor.lua(code)
     assert '"reason": "failed"' in shown.write(NEW)
 

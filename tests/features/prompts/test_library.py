@@ -186,7 +186,7 @@ def test_no_prompt_of_the_project_takes_the_name_of_another(editor: Editor) -> N
     assert texts(agent) == "My own"
 
 
-def test_files_that_are_no_texts_of_the_project_are_left_out(editor: Editor) -> None:
+def test_files_that_are_not_texts_of_the_project_are_left_out(editor: Editor) -> None:
     editor.agent("hello")
     secret = editor.home / "secret"
     secret.write_text("password")
@@ -309,7 +309,7 @@ def test_a_prompt_completes_in_the_composer(editor: Editor) -> None:
 LINES = "vim.api.nvim_buf_get_lines(0, 0, -1, false)"
 
 
-def test_a_sign_that_is_no_prompt_stays(editor: Editor) -> None:
+def test_a_sign_that_is_not_a_prompt_stays(editor: Editor) -> None:
     agent = editor.agent("hello")
     editor.cmd("AcpPrompt")
     editor.keys("# Heading, #12 and #fix<C-s>")

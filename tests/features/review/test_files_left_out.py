@@ -64,7 +64,7 @@ def test_files_beyond_the_limits_of_a_scan_stay(begin: Begin, command: str) -> N
     assert contents(editor) == before
 
 
-def test_files_that_a_later_scan_includes_are_no_change(begin: Begin) -> None:
+def test_files_that_a_later_scan_includes_are_not_a_change(begin: Begin) -> None:
     editor = begin(MANY, MAX_SCAN_BYTES=3 * SMALL)
     before = contents(editor)
     for _ in range(3):

@@ -208,7 +208,9 @@ def test_a_change_that_the_agent_reverts_is_not_pending(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("opened", [True, False])
-def test_a_single_line_with_another_end_is_no_format_change(editor: Editor, opened: bool) -> None:
+def test_a_single_line_with_another_end_is_not_a_format_change(
+    editor: Editor, opened: bool
+) -> None:
     """Many agents append lines with their own line end."""
     changed = ChangedFile(editor, DOS, DOS + b"four\n", opened)
     assert "note" not in changed.pending()

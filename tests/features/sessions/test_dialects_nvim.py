@@ -176,7 +176,7 @@ def test_whole_messages_are_separate_paragraphs(editor: Editor) -> None:
     assert chat[at : at + 5] == [*expected, "", "It is mended."]
 
 
-def test_a_prompt_that_the_agent_cancels_is_no_error(editor: Editor) -> None:
+def test_a_prompt_that_the_agent_cancels_is_not_an_error(editor: Editor) -> None:
     editor.agent("dialect_withdrawn")
     end = editor.turn("go")
     assert (end["stop_reason"], end.get("error")) == ("cancelled", None)

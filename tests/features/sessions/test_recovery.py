@@ -104,7 +104,9 @@ def refuse_with(message: str, data: object = None) -> str:
 
 
 @pytest.mark.parametrize("protocol", [1, 2])
-def test_a_limit_is_no_login_and_is_reported_with_its_wait(editor: Editor, protocol: int) -> None:
+def test_a_limit_is_not_a_login_and_is_reported_with_its_wait(
+    editor: Editor, protocol: int
+) -> None:
     traffic = editor.agent("script", protocol=protocol)
     end = editor.turn(refuse_with("Too many requests", {"retryAfter": 0.2}))
     assert end["error"].startswith("Scripted is at its rate limit for 1 s. :Acp queue run")

@@ -141,7 +141,7 @@ def test_a_missing_file_and_a_missing_server_are_reported(front: Editor) -> None
         ask(front, "textDocument/hover", at=[[1, 0]], wait_ms=1)
 
 
-def test_a_path_that_is_no_file_is_reported_without_a_traceback(front: Editor) -> None:
+def test_a_path_that_is_not_a_file_is_reported_without_a_traceback(front: Editor) -> None:
     os.mkfifo(front.work / "pipe.txt")
     for name in ("pipe.txt", "."):
         with pytest.raises(LuaError, match=r"^is not a regular file$"):
