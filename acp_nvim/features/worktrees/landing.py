@@ -105,6 +105,10 @@ class Landing:
         env = self._worktrees.env
         result = await to_thread.run_sync(worktree_git.result, worktree, env)
         planned = steps.steps(result.changes, worktree.tree, host.options.files())
+        is_unchanged = not planned and bool(self._worktrees.sessions(worktree))
+        if is_unchanged and not await to_thread.run_sync(worktree_git.landed, worktree, env):
+            host.echo("info", words.NO_CHANGES_YET)
+            return False
         allowed = await self._ask(session, planned)
         done: list[Change] = []
         landed: list[str] = []

@@ -36,6 +36,7 @@ NOT_LANDED_UNSAVED: Final = "Not landed: unsaved text in the worktree. :w saves 
 NOT_LANDED: Final = "Not landed: {reason}"
 NOT_LANDED_FILE: Final = "{file} has not landed ({reason}). :Acp land tries again"
 LANDED: Final = "Landed in {tree}: {files}. Decide in the review; the worktree goes then"
+NO_CHANGES_YET: Final = "No changes to land yet. :Acp land! removes the worktree"
 NOTHING_TO_LAND: Final = "Nothing new to land. The worktree stays until you decide its edits"
 LAND_ALSO: Final = "Land files that the review cannot show, or that programs run?"
 OPTION_LAND: Final = "Land them"

@@ -232,7 +232,7 @@ def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
     """
     repository = _repository(worktree, env)
     with _private(repository, env) as git:
-        base = _landed(worktree, env) or _ancestor(worktree, repository, git, env)
+        base = landed(worktree, env) or _ancestor(worktree, repository, git, env)
         git.copy_index()
         more = _add_all(git)
         tree = _store(git, ["write-tree"]).decode().strip()
@@ -357,7 +357,7 @@ def record_landed(
     call([*NO_PROGRAMS, "update-ref", LANDED, tree], worktree.path, private_git.environment(env))
 
 
-def _landed(worktree: Worktree, env: Mapping[str, str]) -> str:
+def landed(worktree: Worktree, env: Mapping[str, str]) -> str:
     """Return the tree of `LANDED`, or an empty text."""
     ask = [*NO_PROGRAMS, "rev-parse", "--verify", "--quiet", LANDED]
     own = private_git.environment(env)

@@ -206,6 +206,8 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     gone(editor, path)
     editor.cmd("Acp new!")
     empty = worktree(editor, 2)
+    editor.cmd("Acp land")
+    editor.wait_message("No changes to land yet. :Acp land! removes the worktree")
     pick(editor, "Acp sessions close", "session 2")
     gone(editor, empty)
 
