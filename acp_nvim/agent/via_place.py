@@ -78,7 +78,7 @@ class ViaPlace(Struct, frozen=True):
 class _GuardOutput:
     """Filter that passes on the output of a command after the guard's line.
 
-    If the command does not start, everything is passed on at its end.
+    If the command does not start, the end of its output is passed on when it has exited.
     """
 
     def __init__(self, feed: Callable[[bytes], None], mark: str) -> None:
@@ -91,8 +91,9 @@ class _GuardOutput:
         if self._unread is None:
             self._feed(data)
             return
-        self._unread += data
-        _, mark, rest = self._unread.partition(self._mark + via_guard.READY.encode())
+        unread = self._unread + data
+        self._unread = unread[-via_guard.MAX_BANNER :]
+        _, mark, rest = unread.partition(self._mark + via_guard.READY.encode())
         _, ended, output = rest.partition(b"\n")
         if mark and ended:
             self._unread = None

@@ -11,15 +11,20 @@ from typing import Any, Final
 import anyio
 import pytest
 
+from acp_nvim.agent.child.exit import Exit
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.remote_agents import via_agent
+from acp_nvim.agent.serving.commands import Command
 from acp_nvim.agent.serving.servers import OwnServer
 from acp_nvim.agent.settings import AgentSettings
 from acp_nvim.agent.surroundings import AgentLaunch
 from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.agent.transport.stdio import StdioTransport
 from acp_nvim.agent.transport.via import Via, via_of
+from acp_nvim.agent.transport.via_guard import MAX_BANNER
 from acp_nvim.protocol import schema
+from acp_nvim.session.output.terminal import Launch
+from acp_nvim.session.questions import requests
 from acp_nvim.tasks import Tasks
 from tests.support.other_place import SSHD, sshd
 
@@ -146,6 +151,24 @@ async def test_a_banner_is_a_remark_and_no_message(tmp_path: Path, launch: Agent
     exit = await transport.stop()
     assert exit is not None
     assert exit.code == 0
+
+
+@pytest.mark.parametrize("starts", [True, False])
+async def test_output_before_a_terminal_command_starts_is_bounded(
+    starts: bool, launch: AgentLaunch
+) -> None:
+    far = await via_agent("far", AgentSettings(command=["cat"], via=["env"]), launch)
+    judged = requests.command(["true"])
+    command = Command(["true"], "/", {}, "true", judged, Launch("true"))
+    output: list[bytes] = []
+    there = far.place.terminal(command, "mark", output.append, lambda _: None)
+    for _ in range(3):
+        there.feed(b"x" * MAX_BANNER)
+    assert output == []
+    if starts:
+        there.feed(b"\nmark-there ready /root\t/\t\nout")
+    there.on_end(Exit(0, None))
+    assert output == [b"out" if starts else b"x" * MAX_BANNER]
 
 
 async def test_no_variable_of_the_environment_is_changed_there(launch: AgentLaunch) -> None:

@@ -21,6 +21,8 @@ READY: Final = "ready"
 NO_DIRECTORY: Final = "no directory"
 NO_PROGRAM: Final = "no program"
 """Beginnings of the guard's line after the mark."""
+MAX_BANNER: Final = 64 << 10
+"""Maximum length of unread output that is searched for the guard's line, in bytes."""
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 

@@ -19,8 +19,6 @@ from acp_nvim.agent.transport.via import Via
 
 EXIT_S: Final = 1.0
 """Time to wait for the exit after the end of the output, in seconds."""
-MAX_BANNER: Final = 64 << 10
-"""Maximum length of unread output that is searched for the guard's line, in bytes."""
 _NOT_RUNNING: Final = r"(?i)no such container|pods? .* not found|is not running|container not found"
 _NO_SERVICE: Final = r"(?i)cannot connect to the docker daemon|connection to the server .* refused"
 _NO_SHELL: Final = r"(?i)exec:? .*sh.*: (?:executable file )?not found|no such file"
@@ -115,7 +113,7 @@ class ViaTransport:
                     return line.removeprefix(mark).decode("utf-8", "replace")
                 if line.strip():
                     self._remark(line + b"\n")
-            if len(unread) > MAX_BANNER:
+            if len(unread) > via_guard.MAX_BANNER:
                 self._remark(unread)
                 unread = b""
         if unread:
