@@ -20,8 +20,8 @@ KIND = "reject_once"
 def refuse(host: Host, args: Args) -> None:
     """Refuse the question that the user has seen (`id`) with its first option of kind reject_once.
 
-    The reason of a question that is over, or that has no such option, goes into the composer of its
-    session.
+    The reason of a question that is over, has no such option, or is not the agent's goes into the
+    composer of its session.
     """
     decision, reason = find_question(host, args["id"]), str(args["reason"])
     if decision is None:
@@ -63,6 +63,8 @@ def _answer(host: Host, decision: Decision, outcome: Outcome, reason: str) -> No
     conversation = _conversation(host, decision)
     if conversation is None or decision.subject == "consent":
         host.echo("warn", wording.NOBODY_HEARS)
+        session = session_asking(host, decision)
+        host.screen.push("composer", session.n if session else None, reason, [], [])
         return
     reason = reason.strip()
     decision.set_reason(reason)

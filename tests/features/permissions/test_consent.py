@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.fake_picker import install_picker
 from tests.support.front_without_host import float_lines
 from tests.support.traffic import Traffic
 
@@ -213,9 +214,14 @@ def test_the_float_shows_them_in_the_order_of_the_answers(editor: Editor) -> Non
 
 
 def test_a_key_on_the_question_answers_it(editor: Editor) -> None:
+    install_picker(editor)
     agent = ask_both(editor)
     editor.cmd("Acp permissions")
     editor.keys("G")
+    editor.lua("_G.acp_answers = { 'a reason' }")
+    editor.press("c")
+    editor.wait_message("No agent waits for this answer")
+    editor.wait("vim.tbl_contains(vim.fn.getbufline('acp://composer/1', 1, '$'), 'a reason')")
     editor.press("n")
     editor.wait(f"{PENDING} == 0")
     assert not agent.answers("session/request_permission")
