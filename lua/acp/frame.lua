@@ -55,7 +55,7 @@ function M.apply(ops)
     local ok, err = pcall(functions[name] or resolve(name), unpack(op, 2))
     if not ok then errors[#errors + 1] = ('%s: %s'):format(name, err) end
   end
-  if has_changed then require('acp.base.state').changed() end
+  if has_changed then require('acp.base.state').announce_change() end
   return { us = math.floor((vim.uv.hrtime() - started) / 1000), errors = errors }
 end
 

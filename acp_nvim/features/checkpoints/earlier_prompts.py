@@ -80,10 +80,11 @@ async def with_transcript(host: Host, session: Session) -> Session:
 
 
 def _is_incomplete(host: Host, session: Session) -> bool:
+    """Return whether the chat lacks prompts of the session, or their number is unknown."""
     messages = (entry for entry in session.transcript.entries if isinstance(entry, Message))
-    known = {message.prompt for message in messages}
+    shown = {message.prompt for message in messages}
     last = host.workspace.prompts.last(session)
-    return last == 0 or not known.issuperset(range(1, last + 1))
+    return last == 0 or not shown.issuperset(range(1, last + 1))
 
 
 async def stored_session(host: Host, session: Session) -> StoredSession | None:

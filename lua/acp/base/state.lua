@@ -71,7 +71,7 @@ function M.set_buffer(n, key, bufnr)
   on('BufWipeout', function()
     if (state.sessions[n] or {})[key] == bufnr then
       M.set({ 'sessions', n, key }, nil)
-      vim.schedule(M.changed) -- the buffer still exists during BufWipeout
+      vim.schedule(M.announce_change) -- the buffer still exists during BufWipeout
     end
   end, { buffer = bufnr })
 end
@@ -118,13 +118,13 @@ local function announce()
 end
 
 --- Fire `AcpState` at most once every 30 ms. The last change is always announced.
-function M.changed()
+function M.announce_change()
   if timer then return end
   local wait = announced_at + GAP_MS - now()
   if wait <= 0 then return announce() end
   timer = vim.defer_fn(function()
     timer = nil
-    M.changed() -- a timer may fire early
+    M.announce_change() -- a timer may fire early
   end, math.ceil(wait))
 end
 
@@ -156,7 +156,7 @@ function M.on_host_exit(status, message)
   end
   state.elicitations = {}
   version = version + 1
-  M.changed()
+  M.announce_change()
 end
 
 --- Return the number of the session whose composer to use by default: the current one, or the next.

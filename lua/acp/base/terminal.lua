@@ -89,7 +89,7 @@ end
 
 --- Return a terminal whose name is unknown.
 ---@return acp.Terminal
-function M.unnamed() return new_terminal('', unchanged) end
+function M.new_unnamed() return new_terminal('', unchanged) end
 
 --- Call `fn` with the terminal in which tmux runs, nil if tmux does not pass sequences on.
 ---@param fn fun(terminal: acp.Terminal|nil)

@@ -67,7 +67,7 @@ end
 
 --- Return the agents that were started.
 ---@return string[]
-function M.started() return sorted_keys(require('acp.base.state').get().agents or {}) end
+function M.started_agents() return sorted_keys(require('acp.base.state').get().agents or {}) end
 
 --- Return the ids of all advertised authentication methods.
 ---@return string[]

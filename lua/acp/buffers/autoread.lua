@@ -16,7 +16,7 @@ end
 
 --- Update 'autoread' after a possible change of mode.
 ---@param is_handled fun(bufnr: integer): boolean whether |FileChangedShell| of a buffer is handled
-function M.changed(is_handled)
+function M.update(is_handled)
   M.release()
   local bufnr, mode = api.nvim_get_current_buf(), api.nvim_get_mode().mode
   if is_handled(bufnr) and (mode:find('^[cirvVsS\22\19]') or mode:find('^no')) then

@@ -376,7 +376,7 @@ function M.quiet(active)
     if not has_failed then handle_buffer(args.buf, args.event == 'BufReadPost') end
   end)
   local function is_handled(bufnr) return stamps[bufnr] ~= nil end
-  local function update_autoread() require('acp.buffers.autoread').changed(is_handled) end
+  local function update_autoread() require('acp.buffers.autoread').update(is_handled) end
   on_change('ModeChanged', update_autoread)
   update_autoread()
 end

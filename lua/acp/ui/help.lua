@@ -30,9 +30,9 @@ local function rows_of(keys)
     local modes = table.concat(key.modes, ', ')
     local desc = key.desc .. (modes == 'n' and '' or (' (%s)'):format(modes))
     if last and last.desc == desc then
-      table.insert(last.keys, key_names.expanded(key.key))
+      table.insert(last.keys, key_names.expand(key.key))
     else
-      last = { keys = { key_names.expanded(key.key) }, desc = desc }
+      last = { keys = { key_names.expand(key.key) }, desc = desc }
       rows[#rows + 1] = last
     end
   end

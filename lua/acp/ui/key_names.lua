@@ -22,7 +22,7 @@ function M.rank(action) return LAST[action] or rank[action] or 1000 end
 --- Return a key as the user types it, with its leaders expanded.
 ---@param key string
 ---@return string
-function M.expanded(key)
+function M.expand(key)
   if key == '<2-LeftMouse>' then return 'double click' end
   local function leader(name)
     local value = vim.g[name]

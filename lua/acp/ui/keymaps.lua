@@ -54,7 +54,7 @@ function M.words(kind, words)
   for _, key in ipairs(M.list(kind)) do
     local word, other = words[key.action], keys[key.action]
     if word and (not other or other == 'a ' .. word) then
-      keys[key.action] = key_names.expanded(key.key) .. ' ' .. word
+      keys[key.action] = key_names.expand(key.key) .. ' ' .. word
     end
   end
   local actions_of = vim.tbl_keys(keys)

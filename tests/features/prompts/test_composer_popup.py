@@ -157,7 +157,7 @@ def test_commands_that_arrive_later_pop_up_then(front: Editor) -> None:
     type_one_by_one(front, "/")
     assert not front.lua("return " + SHOWN)
     session(front)
-    front.lua("require('acp.base.state').changed()")
+    front.lua("require('acp.base.state').announce_change()")
     front.wait(SHOWN)
 
 

@@ -25,7 +25,7 @@ def front(edit: Start) -> Editor:
 def add_session(editor: Editor, **more: str) -> None:
     """Add a second session, as a frame would."""
     session(editor, 2, **more)
-    editor.lua("require('acp.base.state').changed()")
+    editor.lua("require('acp.base.state').announce_change()")
 
 
 def open_second_chat(editor: Editor) -> None:
@@ -40,7 +40,7 @@ def test_a_chat_in_anothers_window_replaces_its_composer_too(front: Editor) -> N
     front.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'half a prompt' })")
     front.wait_screen("Claude · composer ")
     open_second_chat(front)
-    front.lua("require('acp.base.state').changed()")
+    front.lua("require('acp.base.state').announce_change()")
     front.wait_screen("Claude · composer 2 ")
     shown = front.lua(SHOWN)
     assert shown[1:] == [

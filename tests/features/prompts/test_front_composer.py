@@ -141,7 +141,7 @@ def test_the_snapshot_includes_a_composer_that_was_there_first(front: Editor) ->
     front.cmd("AcpPrompt")
     buffer = front.lua("return vim.api.nvim_get_current_buf()")
     session(front)
-    front.lua("require('acp.base.state').changed()")
+    front.lua("require('acp.base.state').announce_change()")
     front.wait("require('acp').state().sessions[1].composer_bufnr == ...", buffer)
 
 

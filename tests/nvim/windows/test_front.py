@@ -140,8 +140,8 @@ def test_changes_are_announced_at_most_once_in_30_ms(front: Editor) -> None:
     )
     for n in range(150):
         front.lua(
-            "require('acp.base.state').set({'current'}, ...) require('acp.base.state').changed()"
-            " vim.uv.sleep(1)",
+            "require('acp.base.state').set({'current'}, ...)"
+            " require('acp.base.state').announce_change() vim.uv.sleep(1)",
             n,
         )
     front.wait("_G.last == 149")

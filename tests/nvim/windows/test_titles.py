@@ -24,7 +24,7 @@ def test_windows_have_descriptive_titles(front: Editor) -> None:
     assert "acp://" not in "\n".join(front.screen())
     front.keys("<Esc>")
     session(front, 2)
-    front.lua("require('acp.base.state').changed()")
+    front.lua("require('acp.base.state').announce_change()")
     front.wait_screen("Claude · composer 1 ")
     front.wait_screen("Claude · chat 1 ")
     front.lua("require('acp.ui.report').open('acp://log/odd%name', 'acplog', { 'a' })")

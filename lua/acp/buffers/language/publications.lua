@@ -58,7 +58,7 @@ end
 --- Handle a change of a buffer's diagnostics. It affects the namespaces that were just hidden, or
 --- the server that is publishing if none was.
 ---@param bufnr integer
-function M.changed(bufnr)
+function M.on_changed(bufnr)
   if not package.loaded['vim.lsp'] then return end
   local spaces = hidden[bufnr] or {}
   hidden[bufnr] = nil
@@ -121,7 +121,7 @@ M.watch = require('acp.base.once')(function()
   -- A command, because a function would receive a copy of all diagnostics.
   on(
     'DiagnosticChanged',
-    "lua require('acp.buffers.language.publications').changed(tonumber(vim.fn.expand('<abuf>')))"
+    "lua require('acp.buffers.language.publications').on_changed(tonumber(vim.fn.expand('<abuf>')))"
   )
   on('LspProgress', function() vim.schedule(check_waiting) end)
   on('LspDetach', function(args)

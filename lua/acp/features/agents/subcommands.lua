@@ -15,7 +15,7 @@ M.agent = subcommand.one_of('agents', 'agent', function(args)
 end)
 
 for _, verb in ipairs({ 'restart', 'stop' }) do
-  M[verb] = subcommand.one_of('started', 'agent', function(args)
+  M[verb] = subcommand.one_of('started_agents', 'agent', function(args)
     -- A restart reopens the sessions of a host that has ended.
     local can_reopen = verb == 'restart' and require('acp.base.state').current()
     if can_reopen or require('acp.base.host').is_running() then
@@ -36,7 +36,7 @@ M.log = {
   max = 2,
   paths = true,
   values = function(args, lead)
-    if #args == 0 then return vim.list_extend({ 'save' }, valid_names.started()) end
+    if #args == 0 then return vim.list_extend({ 'save' }, valid_names.started_agents()) end
     return args[1] == 'save' and valid_names.files(lead) or {}
   end,
   run = with_report(function(args)
@@ -46,8 +46,8 @@ M.log = {
       else
         notify('log_save', { file = subcommand.absolute(args[2]) })
       end
-    elseif args[1] and not vim.tbl_contains(valid_names.started(), args[1]) then
-      local names = vim.list_extend({ 'save' }, valid_names.started())
+    elseif args[1] and not vim.tbl_contains(valid_names.started_agents(), args[1]) then
+      local names = vim.list_extend({ 'save' }, valid_names.started_agents())
       local mistake =
         require('acp.base.text.nearest').message('argument of :Acp log', args[1], names)
       require('acp.base.notify').error(mistake)

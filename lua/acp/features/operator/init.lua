@@ -2,5 +2,5 @@
 ---@type acp.Feature
 return {
   maps = { operator = { 'operator', 'begin' } },
-  signals = { prompt_written = { 'operator', 'written', if_loaded = true } },
+  signals = { prompt_written = { 'operator', 'on_prompt_written', if_loaded = true } },
 }

@@ -57,10 +57,10 @@ local function repeat_silently(last)
 end
 
 --- Called when the user has sent the text of a composer.
-function M.written(_, written)
+function M.on_prompt_written(_, prompt)
   if not operation then return end
   local last, on, group = operation, require('acp.base.autocmds').group('acp.operator')
-  text, operation = written, nil
+  text, operation = prompt, nil
   on({ 'BufEnter', 'ModeChanged' }, function()
     local is_back = vim.api.nvim_get_current_buf() == last.bufnr
     if not is_back or vim.api.nvim_get_mode().mode ~= 'n' then return end

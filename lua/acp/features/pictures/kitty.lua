@@ -37,7 +37,7 @@ local function ask_directly(answer)
     return response:match('^\27%[%?[%d;]*c') ~= nil
   end
   module.query(module.NAME_QUERY .. QUERY .. ATTRIBUTES, on_response, function()
-    terminal = named or module.unnamed()
+    terminal = named or module.new_unnamed()
     local is_without = named and WITHOUT[named.name]
     answer(has_graphics and not is_without)
   end)

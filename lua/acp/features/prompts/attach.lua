@@ -64,7 +64,7 @@ end
 ---@param last integer
 ---@return boolean is_list
 function M.from_list(first, last)
-  local items = require('acp.features.prompts.file_lists').selected(first, last)
+  local items = require('acp.features.prompts.file_lists').selected_items(first, last)
   if not items then return false end
   M.attach(items)
   return true

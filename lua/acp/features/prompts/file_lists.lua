@@ -118,7 +118,7 @@ end
 ---@param first integer 1-based line
 ---@param last integer
 ---@return (string|acp.AttachItem)[]|nil
-function M.selected(first, last)
+function M.selected_items(first, last)
   local list = lists[vim.bo.filetype]
   return list and list(first, last)
 end

@@ -115,7 +115,7 @@ end
 --- Update the left side of a file from its new hunks.
 ---@param bufnr integer buffer that the rows refer to
 ---@param hunks? acp.Hunk[] nil if some of them or of their removed lines are left out
-function M.hunks_changed(path, bufnr, hunks)
+function M.on_hunks_changed(path, bufnr, hunks)
   local review = tab.state()
   for _, file in ipairs(review and review.files or {}) do
     if file.path == path and file.kind ~= 'deleted' then

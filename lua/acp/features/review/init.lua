@@ -29,7 +29,7 @@ return {
   signals = {
     remarks_restored = { 'comment', 'restore' },
     remarks_to_store = { 'comment', 'by_directory', if_loaded = true },
-    hunks_changed = { 'actions', 'hunks_changed', if_loaded = true },
+    hunks_changed = { 'actions', 'on_hunks_changed', if_loaded = true },
     options_changed = { 'inline', 'redraw', if_loaded = true },
     past = function(past)
       local inline = package.loaded['acp.features.review.inline']

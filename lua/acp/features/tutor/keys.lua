@@ -46,7 +46,7 @@ end
 local function window_key(key)
   for _, mapping in ipairs(require('acp.ui.keymaps').list(key[1])) do
     if mapping.action == key[2] and vim.tbl_contains(mapping.modes, key[3]) then
-      return require('acp.ui.key_names').expanded(mapping.key)
+      return require('acp.ui.key_names').expand(mapping.key)
     end
   end
 end

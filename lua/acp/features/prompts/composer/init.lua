@@ -68,7 +68,7 @@ local function on_state()
         state.set_buffer(n, 'composer_bufnr', composer.bufnr)
       end
       decoration.update_bar(n)
-      if suggestions.changed(n) then decoration.draw(n) end
+      if suggestions.has_changed(n) then decoration.draw(n) end
     end
   end
 end

@@ -14,7 +14,7 @@ end
 
 --- Return whether the suggestions have changed since the composer was drawn.
 ---@return boolean
-function M.changed(n) return not vim.deep_equal(known[n] or {}, suggestions_of(n)) end
+function M.has_changed(n) return not vim.deep_equal(known[n] or {}, suggestions_of(n)) end
 
 --- Return the ghost text of an empty composer: the first suggestion and its key, or nil.
 ---@param width integer cells
@@ -24,7 +24,7 @@ function M.ghost_text(n, width)
   known[n] = suggestions_of(n)
   if not text then return nil end
   local keys = require('acp.ui.keymaps').list(WINDOW)
-  local hint = keys[1] and '  ' .. require('acp.ui.key_names').expanded(keys[1].key) or ''
+  local hint = keys[1] and '  ' .. require('acp.ui.key_names').expand(keys[1].key) or ''
   local line = require('acp.base.notify').one_line(text)
   return require('acp.base.notify').cut(line, width - #hint - 1) .. hint
 end
