@@ -286,7 +286,7 @@ def _digest_of(*parts: bytes) -> bytes:
 
 
 def _clean_json(value: Any) -> Any:
-    """Replace what cannot be encoded as UTF-8 in all texts of a JSON value."""
+    """Replace characters that UTF-8 cannot encode, in all texts of a JSON value."""
     match value:
         case str():
             return value.encode("utf-8", "replace").decode()

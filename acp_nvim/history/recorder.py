@@ -177,6 +177,7 @@ class Recorder:
         return [write for write in writes if write.n in has_begun]
 
     def _collect(self, session: Session, changes: list[Change], final: bool) -> float | None:
+        """Add a session's changes to the list. Return the seconds until the next call, if any."""
         unsaved = session.transcript.unsaved
         if session.n in self._ignored:
             unsaved.clear()

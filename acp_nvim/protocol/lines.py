@@ -82,7 +82,7 @@ class LineSplitter:
             self._hold_head_and_tail(piece)
 
     def _hold_head_and_tail(self, piece: bytes) -> None:
-        """Hold head and tail of a line above the limit."""
+        """Keep only the head and the tail of a line that exceeds the limit."""
         if self._size - len(piece) <= self.limit:
             self._pieces, self._tail = [self._start(SHOWN_BYTES)], self._end(TAIL_BYTES)
         missing = SHOWN_BYTES - len(self._pieces[0])

@@ -36,22 +36,22 @@ class Envelope(msgspec.Struct):
     @property
     def session(self) -> str | None:
         """Return the session id in the params."""
-        return _text(_part(self.params).sessionId)
+        return _text(_inner_fields(self.params).sessionId)
 
     @property
     def opened_session(self) -> str | None:
         """Return the session id in the result."""
-        return _text(_part(self.result).sessionId)
+        return _text(_inner_fields(self.result).sessionId)
 
     @property
     def connection(self) -> str | None:
         """Return the connection id in the result of `initialize`."""
-        return _text(_part(self.result).connectionId)
+        return _text(_inner_fields(self.result).connectionId)
 
     @property
     def version(self) -> str:
         """Return the protocol version in the result of `initialize`."""
-        version = _part(self.result).protocolVersion
+        version = _inner_fields(self.result).protocolVersion
         return str(version) if isinstance(version, int | str) else ""
 
 
@@ -74,7 +74,8 @@ def refusal(asked: Envelope, code: int, message: str) -> bytes:
     return msgspec.json.encode({"jsonrpc": "2.0", "id": asked.id, "error": error}) + b"\n"
 
 
-def _part(raw: msgspec.Raw) -> _Session:
+def _inner_fields(raw: msgspec.Raw) -> _Session:
+    """Return the fields of params or a result that are read here; none if it is unreadable."""
     try:
         return _inside.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

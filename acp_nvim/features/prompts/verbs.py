@@ -191,7 +191,7 @@ def cancel(host: Host, args: Args) -> None:
 
 
 def _cancel_turn(host: Host, conversation: Conversation, *, clear: bool) -> None:
-    """Cancel a turn or, if none runs, what else runs for the session, and hold its queue."""
+    """Cancel the running turn or, if there is none, other work of the session. Hold its queue."""
     session = conversation.session
     was_cancelling = session.status == "cancelling"
     ends_turn = conversation.cancel()

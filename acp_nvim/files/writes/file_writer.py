@@ -105,7 +105,7 @@ class FileWriter:
     def _on_written(
         self, path: str, after: Text, written: WriteResult, file_format: Format
     ) -> None:
-        """Record what autocommands have made of the text, and the content on disk."""
+        """Record the text after autocommands, and the content on disk."""
         if written.requested is None or written.live is None:
             return
         self._files.ledger.record_formatting(path, after, written.live.text)

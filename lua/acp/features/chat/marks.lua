@@ -104,8 +104,8 @@ local function legend(bufnr, row, id)
   })
 end
 
---- Draw one row of a chat: its colours, and what conceals its Markdown. Neovim calls this for each
---- visible row in each redraw, so it has to be fast, and its extmarks last until the next one.
+--- Draw one row of a chat: its colours and concealed Markdown. Neovim calls this for each visible
+--- row in each redraw, so it has to be fast, and its extmarks last until the next one.
 ---@param _ 'line'
 ---@param _ integer window
 local function draw_row(_, _, bufnr, row)

@@ -83,7 +83,7 @@ function M.steps()
   return steps
 end
 
---- Patterns of what pip and uv say, in lower case, if they cannot reach the package index.
+--- Patterns, in lower case, in messages of pip and uv that cannot reach the package index.
 local UNREACHABLE = {
   'connection broken by',
   'failed to fetch',

@@ -20,7 +20,7 @@ local bufnr ---@type integer|nil
 local win ---@type integer|nil
 local is_dismissed = false
 local closed_in ---@type integer|nil tab page in which it has just been closed
-local is_forced = false -- whether it is shown whatever it covers, since a question was not seen
+local is_forced = false -- whether it may cover text, because a question was not seen
 -- Size that the cards need, and rows of the first card down to its options.
 ---@type table<string, integer>
 local extent = { width = 1, rows = 1, title = 1, first = 1, widest = 1 }
