@@ -57,6 +57,10 @@ def test_the_plugins_only_window_lets_the_user_edit_in_it(front: Editor) -> None
     assert width == [False, False, True]
     front.cmd("Acp chat")
     assert front.lua("return { vim.fn.bufname(), vim.fn.winnr('$') }") == ["a.txt", 2]
+    front.cmd("wincmd l | edit! b.txt")
+    assert front.lua(FIXED) == [False, False, False], "the user has insisted"
+    front.cmd("Acp chat")
+    assert front.lua("return { vim.fn.bufname(), vim.fn.winnr('$') }") == ["b.txt", 3]
 
 
 def test_it_does_so_in_the_same_command_line(front: Editor) -> None:

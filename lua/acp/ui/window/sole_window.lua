@@ -29,11 +29,13 @@ local function update()
   end
 end
 
---- Give a window to the user when it shows a buffer of the user.
+--- Give a window to the user when it shows a buffer of the user. `:edit!` opens a file in spite of
+--- 'winfixbuf'.
 local function on_buffer(bufnr)
   local win = vim.api.nvim_get_current_win()
   local name = vim.api.nvim_buf_get_name(bufnr)
-  if not vim.w[win].acp or vim.wo[win].winfixbuf or vim.startswith(name, 'acp://') then return end
+  if not vim.w[win].acp or vim.startswith(name, 'acp://') then return end
+  if vim.wo[win].winfixbuf and vim.bo[bufnr].buftype ~= '' then return end
   if vim.api.nvim_win_get_buf(win) == bufnr then
     vim.w[win].acp = nil
     require('acp.ui.window.titles').reset_title(win)
