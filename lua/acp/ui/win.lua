@@ -42,9 +42,18 @@ function M.splits(tab)
   )
 end
 
+--- Set the local 'winbar' of a window. Neovim then lays out those of all windows, and its error
+--- about one without room (E36) could wait for a key.
+local function set_winbar(win, bar)
+  local assignment = '&l:winbar = ' .. vim.fn.string(bar)
+  local function assign() vim.cmd.let({ assignment, mods = { emsg_silent = true } }) end
+  api.nvim_win_call(win, assign)
+end
+
 --- Set the local value of a window option.
 ---@param value any
 function M.set(win, name, value)
+  if name == 'winbar' then return set_winbar(win, value) end
   api.nvim_set_option_value(name, value, { scope = 'local', win = win })
 end
 

@@ -10,6 +10,7 @@ from tests.support.waiting import until
 from tests.support.windows import chat_bar
 
 BAR = f"{chat_bar()}.str"
+ONE_ROW = "{ 'relative': 'editor', 'row': 0, 'col': 0, 'width': 9, 'height': 1 }"
 ENDED = re.compile(r" Scripted · done in \d+ s( |$)")
 
 
@@ -55,12 +56,15 @@ def test_the_bar_shows_a_question_until_it_is_answered(editor: Editor) -> None:
     editor.agent("script")
     editor.prompt("permissions 2")
     wait_bar(editor, "waiting for you · 2 questions")
+    editor.cmd(f"let float = nvim_open_win(0, 0, {ONE_ROW})")
+    editor.cmd("silent! call setwinvar(float, '&winbar', 'without room')")
     editor.answer("Acp allow")
     editor.wait(f"{BAR}:find('waiting for you', 1, true) and not {BAR}:find('question')")
     editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
     wait_bar(editor, "done in")
     assert "waiting" not in bar(editor)
+    assert "E36" not in editor.messages(), "Neovim lays out the bars of all windows"
 
 
 def test_the_bar_counts_changes_to_review(editor: Editor) -> None:
