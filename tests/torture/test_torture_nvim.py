@@ -8,7 +8,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
+from tests.torture import keys
 from tests.torture.basic import history
+from tests.torture.drawn_keys import drawn
 from tests.torture.mortal import Mortal
 from tests.torture.returns import Returning
 from tests.torture.saving import Saving
@@ -43,3 +45,7 @@ def test_a_random_history_of_saves_restores_or_two_agents(
 ) -> None:
     editor.errors_expected = True
     history(editor, seed, 40, kind)
+
+
+def test_random_keys_in_the_windows_of_the_plugin(editor: Editor) -> None:
+    keys.history(editor, drawn(411, 8))

@@ -1,0 +1,225 @@
+"""Random keys in the windows of the plugin, while an agent works.
+
+`python -m tests.torture.keys SEED STEPS COUNT` runs COUNT histories in a real Neovim with a screen,
+a real host and a scripted agent, and prints the steps of those that fail.
+
+A step is keys of the user, a new size of the screen, or an act of the agent without any key.
+
+- Neovim answers. Without a key there is no hit-enter prompt.
+- `:messages`, `v:errmsg` and the messages of the plugin have no internal error.
+- An act of the agent keeps the user's window, mode, cursor and text, and adds only its own lines.
+- Keys that move between windows or close them keep all texts.
+- The user's windows have no options of the plugin.
+- A permission request is answered only by keys that can answer it.
+- At the end each request of the agent has one answer, and `:qa!` leaves no process.
+
+The steps depend only on the seed. Their timing does not, since the agent is a process of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+from tests.support.editor import Editor
+from tests.support.git import repository
+from tests.support.lua import lua_chunk
+from tests.support.rpc import EditorBlocked, EditorError, EditorGone
+from tests.support.waiting import until
+from tests.torture import histories
+from tests.torture.drawn_keys import ANCHOR, FILES, MOVES, Step, can_answer, drawn
+
+STEPS = 40
+ANSWER_S = 5.0
+"""Maximum time until Neovim answers, in seconds."""
+ACT_S = 0.4
+"""Time in which most acts of the agent are done. Some wait for an answer of the user."""
+SEE: Final = lua_chunk(__file__, "see_keys")
+"""Return window, mode, cursor and texts, and remove the errors so far."""
+RECORD_FAULTS: Final = lua_chunk(__file__, "record_faults")
+
+
+class Monkey:
+    """One history in one Neovim."""
+
+    def __init__(self, editor: Editor) -> None:
+        self.editor = editor
+        self.orders = 0
+        self.prompts = 0
+        self.chosen = 0
+        self.may_answer = [False, False]
+        """Whether this step and the one before it may answer a permission request."""
+        self.may_open = False
+        """Whether the last keys may still open a window."""
+        self.home = editor.home / "orders"
+        self.home.mkdir()
+        for name in FILES:
+            rows = "".join(f"{name[0]} {row}\n" for row in range(12))
+            editor.write(name, f"{rows}{ANCHOR}\n{rows}")
+        repository(editor.work)
+        self.traffic = editor.agent("many_turns", str(self.home))
+        editor.lua(RECORD_FAULTS)
+        editor.cmd("set mouse=a | edit a.txt")
+        editor.prompt("begin")
+        self.traffic.wait("session/prompt")
+
+    # ---- steps
+
+    def take(self, step: Step) -> None:
+        """Take a step and check the invariants."""
+        kind, *words = step
+        self.may_answer = [False, self.may_answer[0]]
+        if kind == "press":
+            self.may_open = False
+            self.press(words)
+        elif kind == "resize":
+            self.editor.rpc.request("nvim_ui_try_resize", *map(int, words))
+        else:
+            self.act(words)
+        self.leave_prompts()
+        self.check(self.see())
+
+    def press(self, tokens: list[str]) -> None:
+        """Press keys one after the other."""
+        for token in tokens:
+            before = self.see() if self.is_free() else None
+            self.may_answer[0] |= before is None or can_answer(token, before["kind"])
+            self.may_open |= token.startswith(":Acp")
+            self.editor.keys(token)
+            is_move = before is not None and before["mode"] == "n" and token in MOVES
+            if before is not None and is_move and self.is_free():
+                compare_texts(before, self.see(), token)
+
+    def act(self, words: list[str]) -> None:
+        """Let the agent act, without any key."""
+        before = self.see() if self.is_free() else None
+        if words[0] == "end":
+            self.prompts += 1
+            self.editor.lua("require('acp').prompt(...)", f"prompt {self.prompts}")
+        self.order([word.replace("WORK", str(self.editor.work)) for word in words])
+        if before is None:
+            return
+        after = self.see()
+        kept = ["window", "mode"] + (["cursor"] if before["kind"] != "view" else [])
+        is_message = "r" in before["mode"] + after["mode"]  # one is just being shown
+        is_gone = before["window"] not in after["windows"]  # a float of the plugin
+        if not (self.may_open or is_message or is_gone or before["line"] == ANCHOR):
+            assert [before[it] for it in kept] == [after[it] for it in kept], f"{before} {after}"
+        compare_texts(before, after, "the agent")
+
+    def order(self, words: list[str]) -> None:
+        """Give the agent an order, and wait until it is done and shown, but not for long."""
+        self.orders += 1
+        waiting = self.home / "order"
+        waiting.write_text(json.dumps(["s1", *words]))
+        waiting.rename(self.home / f"{self.orders}.json")
+        end = time.monotonic() + ACT_S
+        while time.monotonic() < end and f"done {self.orders}" not in self.traffic.notes():
+            self.editor.rpc.pump(0.02)
+        for _ in range(3):
+            self.editor.rpc.pump(0.03)
+
+    # ---- state
+
+    def is_free(self) -> bool:
+        """Return whether Neovim serves requests. Fail if its main loop is stuck."""
+        return not self.editor.rpc.mode(ANSWER_S)["blocking"]
+
+    def leave_prompts(self) -> None:
+        """Type keys until Neovim serves requests."""
+        for key in ["<CR>", "<Esc>", "<C-c>"] * 4:
+            if self.is_free():
+                return
+            self.editor.keys(key)
+        assert self.is_free(), "Neovim waits for a key"
+
+    def see(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.editor.lua(SEE, str(self.editor.work), timeout=ANSWER_S)
+        return found
+
+    def check(self, seen: dict[str, Any]) -> None:
+        """Check the invariants of every state."""
+        assert not seen["faults"], "\n".join(seen["faults"])
+        assert not seen["wrong"], seen["wrong"]
+        chosen = [
+            answer
+            for answer in self.traffic.answers("session/request_permission")
+            if answer.get("result", {}).get("outcome", {}).get("outcome") == "selected"
+        ]
+        assert len(chosen) == self.chosen or any(self.may_answer), f"answered by no key: {chosen}"
+        self.chosen = len(chosen)
+
+    def end(self) -> None:
+        """Cancel everything; each request must have one answer."""
+        self.editor.keys("<C-\\><C-n>")
+        self.leave_prompts()
+        until(self.has_answered, ANSWER_S, "each request has one answer")
+
+    def has_answered(self) -> bool:
+        """Cancel all, and return whether each request of the agent has one answer."""
+        for n in range(1, len(self.traffic.received("session/new")) + 1):
+            self.editor.lua("pcall(require('acp').cancel, ...)", n)
+        requests = [it for it in self.traffic.sent() if "method" in it and "id" in it]
+        responses = [it for it in self.traffic.received() if "method" not in it]
+        asked, got = (Counter(str(it["id"]) for it in frames) for frames in (requests, responses))
+        is_done = f"done {self.orders}" in ["done 0", *self.traffic.notes()]
+        return is_done and asked == got
+
+
+def compare_texts(before: dict[str, Any], after: dict[str, Any], what: str) -> None:
+    """Check that no line of a composer or a file is lost, and that only the agent's are new."""
+    now = dict(after["texts"])
+    for name, lines in dict(before["texts"]).items():
+        assert name in now, f"{what}: {name} is gone with {lines}"
+        old: Counter[str] = Counter(lines)
+        new: Counter[str] = Counter(now[name])
+        changed = [line for line in (old - new) + (new - old) if not line.startswith("agent ")]
+        assert not changed, f"{what}: {name} lost {old - new}, got {new - old}"
+
+
+def history(editor: Editor, steps: list[Step]) -> None:
+    """Take the steps. Raise AssertionError with those so far if one fails."""
+    editor.errors_expected = True  # those of the user's keys; `check` finds the others
+    monkey = Monkey(editor)
+    done: list[Step] = []
+    try:
+        for step in steps:
+            done.append(step)
+            monkey.take(step)
+        monkey.end()
+    except EditorGone:  # a key has quit, or Neovim has crashed
+        if editor.rpc.process.wait(ANSWER_S) != 0:
+            stderr = (editor.home / "nvim.stderr").read_text()
+            raise AssertionError("\n".join([*map(str, done), "crashed", stderr])) from None
+    except (AssertionError, EditorError) as error:
+        why = str(error) if isinstance(error, EditorBlocked) else editor.report(str(error))
+        raise AssertionError("\n".join([*map(str, done), why])) from error
+
+
+def run(seed: int, steps: int = STEPS) -> str:
+    """Run one history and return the failure, or ""."""
+    return run_steps(drawn(seed, steps))
+
+
+def run_steps(steps: list[Step]) -> str:
+    """Run the steps in a directory of their own and return the failure, or ""."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
+        editor = Editor(Path(os.path.realpath(root)))
+        try:
+            history(editor, steps)
+            editor.close()
+        except (AssertionError, EditorError) as error:
+            return str(error) or repr(error)
+        finally:
+            editor.kill()
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(histories.main(run, STEPS))
