@@ -177,7 +177,7 @@ CARRIED = sorted(
 
 @pytest.mark.parametrize("name", CARRIED)
 @settings(
-    max_examples=30,
+    max_examples=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -191,7 +191,7 @@ def test_sent_values_are_valid_and_decoded_unchanged(name: str, data: st.DataObj
 
 
 @pytest.mark.parametrize("kind", get_args(schema.SessionUpdate), ids=lambda kind: kind.__name__)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_every_update_is_valid_and_decoded_unchanged(kind: Any, data: st.DataObject) -> None:
     value = schema.SessionNotification("s", data.draw(structs(kind)))
@@ -214,7 +214,7 @@ def test_every_update_is_valid_and_decoded_unchanged(kind: Any, data: st.DataObj
         ("StateUpdate", schema.StateUpdate),
     ],
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_unions_are_valid_and_decoded_unchanged(name: str, union: Any, data: st.DataObject) -> None:
     value = data.draw(values(union))

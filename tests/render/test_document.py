@@ -25,7 +25,7 @@ from tests.support.chat_histories import HISTORIES, PIECES, TEXT, Act, Chat
 thorough = settings(
     deadline=None,
     database=None,
-    max_examples=400,
+    max_examples=200,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

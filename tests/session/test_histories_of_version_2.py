@@ -114,7 +114,7 @@ def messages_of(chat: JsonChat) -> dict[tuple[str, str], str]:
     return {(it.role, it.message_id): it.text() for it in entries if it.message_id is not None}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(UPDATES)
 def test_a_session_is_the_fold_of_its_updates(history: list[dict[str, Any]]) -> None:
     chat, fold = play(history), Fold()
@@ -146,7 +146,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(STEPS)
 def test_no_turn_ends_twice_and_none_before_its_prompt_was_inserted(
     steps: list[tuple[str, int]],

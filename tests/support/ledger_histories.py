@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PATHS = ("/a", "/b", "/c")
 fast = settings(
-    deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], max_examples=3_000
+    deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow], max_examples=1_200
 )
 
 

@@ -54,7 +54,7 @@ def last_target(targets: list[Any]) -> Any:
 @settings(
     deadline=None,
     database=None,
-    max_examples=300,
+    max_examples=150,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
