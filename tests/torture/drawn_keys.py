@@ -11,7 +11,7 @@ def _words(text: str) -> list[str]:
 
 
 ANCHOR = "anchor"
-"""The agent adds its lines after those with this word."""
+"""The agent adds its lines after those that end in this word."""
 VIEWS = _words(
     """
     chat prompt plan review edits overview rules history checkpoints log report info queue
@@ -118,14 +118,13 @@ def _token(rng: random.Random, kind: list[str], n: int) -> str:
 
 def _act(rng: random.Random, n: int) -> Step:
     path = f"WORK/{rng.choice(FILES)}"
-    line = f"{ANCHOR}\nagent {n}"
     return rng.choice(
         [
             ("say", f"word {n}\\n\\n- one\\n- two\\n\\n```\\ncode\\n```\\n"),
             ("chunks", "40"),
             ("think", "deep", "thought", str(n)),
-            *[("replace", path, ANCHOR, line)] * 3,
-            ("runs", path, f"sed -i 's/{ANCHOR}/&\\nagent {n}/' {path}"),
+            *[("replace", path, f"{ANCHOR}\n", f"{ANCHOR}\nagent {n}\n")] * 3,
+            ("runs", path, f"sed -i 's/{ANCHOR}$/&\\nagent {n}/' {path}"),
             *[("asks_about", f"q{n}", "{}")] * 3,
             ("asks_about", f"q{n}", json.dumps(DIFF)),
             ("takes_back", f"q{rng.randrange(n + 1)}"),
