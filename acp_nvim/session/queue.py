@@ -62,6 +62,16 @@ def _place_of_returned(session: Session, prompt: Prompt) -> int:
     return next((n for n, other in waiting if not other.is_returned), len(session.queue))
 
 
+def _forget_returns(session: Session, sent: Prompt) -> None:
+    """Before a returned prompt is sent again, forget that those behind it were returned too.
+
+    If the agent returns it again, it goes before them.
+    """
+    if sent.is_returned:
+        for prompt in (sent, *session.queue):
+            prompt.is_returned = False
+
+
 def add_reason(session: Session, prompt: Prompt) -> None:
     """Put the reason of an answer after earlier reasons and before all other prompts.
 
@@ -97,6 +107,7 @@ def claim(session: Session, prompt: Prompt) -> bool:
     others = [waiting for waiting in session.queue if waiting is not prompt]
     if len(others) == len(session.queue) or (session.held and not prompt.passes_held):
         return False
+    _forget_returns(session, prompt)
     replace(session, others)
     return True
 
@@ -111,6 +122,7 @@ def pop(session: Session) -> Prompt | None:
 
 def add_at_agent(session: Session, prompt: Prompt) -> None:
     """Add a prompt that was sent but not inserted yet (v2/prompt-lifecycle)."""
+    _forget_returns(session, prompt)
     session.at_agent.append(prompt)
     session.change("queue")
 

@@ -71,8 +71,8 @@ class PromptSender:
         self._running: SentPrompt | None = None
         self._added: list[SentPrompt] = []
         """Prompts sent during the turn of another prompt."""
-        self._unsure_count = 0
-        """Number of these prompts that the agent may have received before it ended."""
+        self._unsure: list[Prompt] = []
+        """Those of them that the agent may have received before it ended."""
         self._added_answered = anyio.Event()
         self._calls_before = 0
         """Number of tool calls before the turn."""
@@ -297,7 +297,7 @@ class PromptSender:
             self._end_turn(sent.prompt, result, error)
         elif queue.remove_at_agent(self.session, sent.prompt):
             queue.hold_returned(self.session, sent.prompt)
-            self._unsure_count += 1
+            self._unsure.append(sent.prompt)
         event, self._added_answered = self._added_answered, anyio.Event()
         event.set()
 
@@ -379,7 +379,8 @@ class PromptSender:
 
     def report_unsure(self) -> None:
         """Name the prompts that the agent may have received before it ended as on hold."""
-        count, self._unsure_count = self._unsure_count, 0
+        unsure, self._unsure = self._unsure, []
+        count = sum(prompt in unsure for prompt in self.session.queue)
         if count:
             line = wording.ONE_UNSURE if count == 1 else wording.UNSURE
             self.session.notice("info", line.format(count=count))

@@ -135,11 +135,16 @@ def test_a_prompt_is_sent_while_the_agent_works(editor: Editor) -> None:
     for n, text in enumerate(("one more", "and another"), 4):
         editor.cmd(f"Acp send {text}")
         traffic.wait("session/prompt", n)
+    agent.order("asks2", json.dumps({"title": "Clean up?"}))
+    editor.wait_event("AcpPermission")
+    editor.answer("Acp refuse not now")
+    traffic.wait("session/prompt", 6)
     agent.order("exits", "3")
     editor.wait("require('acp').state().sessions[1].status == 'failed'")
     assert editor.session()["queue"] == ["one more", "and another"]
     on_hold = "— 2 prompts that may have arrived are on hold. :Acp queue run sends them"
     assert editor.chat()[-1] == on_hold
+    assert editor.lines("acp://composer/1")[-1] == "not now"
 
 
 # ---- versions

@@ -93,6 +93,11 @@ def test_prompts_that_the_agent_returns_keep_their_order() -> None:
             give_back(session, Prompt(text))
         texts = [prompt.text for prompt in session.queue]
         assert texts == ["first", "second", "third", "queued"]
+        queue.release(session)
+        again = queue.pop(session)
+        assert again is not None
+        give_back(session, again)
+        assert [prompt.text for prompt in session.queue] == texts
 
 
 def test_a_prompt_that_was_sent_before_held_ones_can_be_held() -> None:
