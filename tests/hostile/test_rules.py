@@ -17,6 +17,8 @@ from acp_nvim.agent.settings import Settings, decode
 from acp_nvim.files.bytes.paths import place
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
+from acp_nvim.protocol.v2.incoming import changes
+from acp_nvim.protocol.v2.schema import Diff, DiffPatch
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.calls.named_files import LONGEST, named_files
 from acp_nvim.session.calls.tool_calls import ToolCall
@@ -155,8 +157,11 @@ def test_a_rule_without_a_path_allows_no_file_outside(home: Path, kind: str) -> 
 def test_an_address_or_a_tilde_hides_no_file_outside(home: Path, path: str) -> None:
     session, settings = Session(1, "agent", str(home)), decode({})
     location = ToolCall("t", kind="edit", locations=[schema.ToolCallLocation(path)])
-    named = ToolCall("t", kind="edit", raw_input={"file_path": path})
-    for call in (edit(path), location, named):
+    patch = f"--- {path}\n+++ {path}\n@@ -1 +1 @@\n-a\n+b\n"
+    raws: list[Any] = [{"file_path": path}, {"changes": {path: {}}}, {"patch": patch}]
+    raws.append({"input": f"*** Begin Patch\n*** Update File: {path}\n@@\n-a\n+b\n"})
+    named = [ToolCall("t", kind="edit", raw_input=raw) for raw in raws]
+    for call in (edit(path), location, *named):
         assert verdict(call, home, {"action": "allow"}) is None
         assert verdict(call, home, {"action": "allow", "path": "**"}) is None
         assert not is_safe(call, session, settings)
@@ -166,7 +171,17 @@ def test_an_address_or_a_tilde_hides_no_file_outside(home: Path, path: str) -> N
 
 
 def test_trust_covers_no_edit_without_a_file(home: Path) -> None:
-    assert not is_safe(edit(""), Session(1, "agent", str(home)), decode({}))
+    patch_only = changes(Diff([], patch=DiffPatch("git_patch", "--- /etc/x\n+++ /etc/x\n")))
+    for call in (edit(""), ToolCall("t", kind="edit", content=[patch_only])):
+        assert not is_safe(call, Session(1, "agent", str(home)), decode({}))
+
+
+def test_a_tilde_hides_no_path_through_a_link(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home))
+    (home.parent / "outside" / "keys").mkdir()
+    (home / "up").symlink_to(home.parent / "outside" / "keys")
+    assert is_safe(edit("~/src/a"), Session(1, "agent", str(home)), decode({}))
+    assert not is_safe(edit("~/up/../x"), Session(1, "agent", str(home)), decode({}))
 
 
 def test_a_path_with_a_nul_asks(home: Path) -> None:

@@ -81,13 +81,17 @@ def named_paths(call: ToolCall, cwd: str) -> list[str]:
 
 def dotted_paths(call: ToolCall, cwd: str) -> list[str]:
     """Return the absolute paths with a `..` that a tool call names, as spelled."""
-    return [posixpath.join(cwd, path) for path in requests.paths(call) if ".." in path.split("/")]
+    paths = map(_expand_home, requests.paths(call))
+    return [posixpath.join(cwd, path) for path in paths if ".." in path.split("/")]
 
 
 def _absolute_paths(paths: list[str], cwd: str) -> list[str]:
-    whole = (posixpath.expanduser(path) if path.startswith("~") else path for path in paths)
-    joined = (posixpath.normpath(posixpath.join(cwd, path)) for path in whole)
+    joined = (posixpath.normpath(posixpath.join(cwd, _expand_home(path))) for path in paths)
     return list(dict.fromkeys(joined))
+
+
+def _expand_home(path: str) -> str:
+    return posixpath.expanduser(path) if path.startswith("~") else path
 
 
 def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:

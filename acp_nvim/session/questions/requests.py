@@ -199,13 +199,13 @@ def _distinct_paths(parts: _Parts) -> tuple[str, ...]:
 
 
 def files_of_diffs(call: ToolCall) -> list[str]:
-    """Return the files that the call's diffs change."""
+    """Return the files that the call's diffs change. A diff without a path has an empty one."""
     files: list[str] = []
     for item in call.content:
         if isinstance(item, schema.Diff):
             files.append(item.path)
         elif isinstance(item, FileChanges):
-            files += item.paths
+            files += item.paths or ("",)
     return files
 
 
@@ -391,7 +391,7 @@ def files_of_input(raw: Any) -> Iterator[str]:
             yield from _paths_in(key, value)
         elif isinstance(value, Mapping):
             if key in _CHANGE_KEYS:
-                yield from (str(name) for name in value)
+                yield from (_plain_path(str(name)) for name in value)
             waiting += [
                 (_normalize_key(name), item) for name, item in reversed(list(value.items()))
             ]
@@ -403,8 +403,12 @@ def _paths_in(key: str, value: str) -> Iterator[str]:
     if "\n" in value and not (key.endswith("path") and "/" in value.partition("\n")[0]):
         if "*** Begin Patch" in value or "\n+++ " in value or value.startswith("+++ "):
             names = (match[1] or match[2] for match in _PATCHED_FILE.finditer(value))
-            yield from (name for name in names if name != "/dev/null")
+            yield from (_plain_path(name) for name in names if name != "/dev/null")
     elif (path := file_path(value)) is not None:
         yield path
     elif key in PATH_KEYS and not _ADDRESS.match(value):
         yield value
+
+
+def _plain_path(name: str) -> str:
+    return file_path(name) or name
