@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-import anyio
-
 from acp_nvim import wording
 from acp_nvim.agent.agents import is_agent
 from acp_nvim.agent.connection import Connection
@@ -25,6 +23,38 @@ from acp_nvim.session.transcript.entries import Past
 
 Converse = Callable[[Session, Origin], Conversation]
 """Factory for the conversation of a session."""
+Waiting = Callable[[int | None], None]
+"""Function that gets the number of a prepared session, or None if there will be none."""
+
+
+class Preparation:
+    """Session that is being prepared, with its waiting prompts and composers."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._composers: list[Waiting] = []
+        self._prompts: list[Waiting] = []
+
+    def add_composer(self, waiting: Waiting) -> None:
+        """Call a function when the preparation is over."""
+        self._composers.append(waiting)
+
+    def add_prompt(self, waiting: Waiting) -> None:
+        """Call a function when the preparation is over, or when its prompt is withdrawn."""
+        self._prompts.append(waiting)
+
+    def withdraw_prompts(self) -> bool:
+        """Withdraw the waiting prompts. Return whether there were any."""
+        prompts, self._prompts = self._prompts, []
+        for waiting in prompts:
+            waiting(None)
+        return bool(prompts)
+
+    def finish(self, n: int | None) -> None:
+        """End the preparation: session `n` is current, or no session was made (None)."""
+        self.is_over = True
+        for waiting in [*self._composers, *self._prompts]:
+            waiting(n)
 
 
 class Sessions:
@@ -53,33 +83,24 @@ class Sessions:
         self._settings = settings
         self._converse = converse
         self._on_added = on_added
-        self._prepared: list[anyio.Event] = []
-        """Events of the announced sessions."""
+        self._preparations: list[Preparation] = []
 
     @property
     def current(self) -> int | None:
         """Return the number of the session for commands without a number."""
         return self._list.current
 
-    def prepare(self) -> anyio.Event:
-        """Announce a session that becomes current. Prompts wait for it until the event is set."""
-        self._prepared = [*self._pending(), anyio.Event()]
-        return self._prepared[-1]
-
-    def _pending(self) -> list[anyio.Event]:
-        return [event for event in self._prepared if not event.is_set()]
+    def prepare(self) -> Preparation:
+        """Announce a session that becomes current. New prompts wait until its `finish`."""
+        self._preparations = [one for one in self._preparations if not one.is_over]
+        self._preparations.append(Preparation())
+        return self._preparations[-1]
 
     @property
-    def is_preparing(self) -> bool:
-        """Return whether an announced session is being prepared."""
-        return bool(self._pending())
-
-    async def prepared(self) -> bool:
-        """Wait for the announced sessions. Return whether one has become current."""
-        before = self.current
-        while pending := self._pending():
-            await pending[0].wait()
-        return self.current != before
+    def preparation(self) -> Preparation | None:
+        """Return the last announced session that is still being prepared."""
+        waiting = (one for one in reversed(self._preparations) if not one.is_over)
+        return next(waiting, None)
 
     def new(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
@@ -22,23 +23,31 @@ MAX_PROMPTS = 500
 @verb("prompt")
 def prompt(host: Host, args: Args) -> None:
     """Send a prompt, in a new session if there is none or the user wants one."""
-    is_for_current = not any(args.get(key) for key in ("session", "new", "agent", "preset"))
-    if is_for_current and host.sessions.is_preparing:
-        host.tasks.start_soon(_send_when_prepared, host, args)
+    is_for_new = any(args.get(key) for key in ("new", "agent", "preset"))
+    is_for_current = not is_for_new and _names_no_session(host, args)
+    preparation = host.sessions.preparation if is_for_current else None
+    if preparation is not None:
+        preparation.add_prompt(partial(_on_prepared, host, args, prompt_of(host, args)))
     elif args.get("untyped"):
         host.tasks.start_soon(_ask_first, host, args)
     else:
         _send(host, args, prompt_of(host, args))
 
 
-async def _send_when_prepared(host: Host, args: Args) -> None:
-    """Send a prompt to the session being prepared. Without one, return it to the composer."""
-    if await host.sessions.prepared():
-        prompt(host, args)
+def _names_no_session(host: Host, args: Args) -> bool:
+    """Return whether a prompt or a cancel is for the current session, or for a new composer's."""
+    n = args.get("session")
+    return n is None or int(n) not in host.sessions.conversations
+
+
+def _on_prepared(host: Host, args: Args, prompt: Prompt, n: int | None) -> None:
+    """Send a prompt to session `n`, which was prepared. Without one, return it to the composer."""
+    if n is not None:
+        host.run("prompt", {**args, "session": n})
         return
     host.screen.push("taken", args.get("delivery"))
     composer = args.get("composer") or host.sessions.current
-    _return_to_composer(host, composer, prompt_of(host, args), ())
+    _return_to_composer(host, composer, prompt, ())
 
 
 async def _ask_first(host: Host, args: Args) -> None:
@@ -158,8 +167,9 @@ def begin(host: Host, args: Args) -> None:
     known = host.sessions.conversations.get(n)
     if known is not None and known.session.status != "closed":
         return
-    if host.sessions.is_preparing:
-        host.tasks.start_soon(_begin_when_prepared, host, args)
+    preparation = host.sessions.preparation
+    if preparation is not None:
+        preparation.add_composer(partial(_on_prepared_for_composer, host, args))
         return
     conversation = host.sessions.new(args["cwd"], n=n)
     if conversation.session.n != n:
@@ -167,22 +177,27 @@ def begin(host: Host, args: Args) -> None:
     conversation.open()
 
 
-async def _begin_when_prepared(host: Host, args: Args) -> None:
-    """Move a composer to the session being prepared. Without one, begin its session."""
-    n = int(args["n"])
-    if not await host.sessions.prepared():
-        begin(host, args)
-    elif host.sessions.current != n:
-        host.screen.push("composer_moves", n, host.sessions.current)
+def _on_prepared_for_composer(host: Host, args: Args, n: int | None) -> None:
+    """Move a composer to session `n`, which was prepared. Without one, begin its session."""
+    if n is None:
+        host.run("begin", args)
+    elif n != int(args["n"]):
+        host.screen.push("composer_moves", int(args["n"]), n)
 
 
 @verb("cancel")
 def cancel(host: Host, args: Args) -> None:
-    """Cancel the running turn. With `clear`, also empty the queue."""
+    """Cancel the running turn. With `clear`, also empty the queue.
+
+    If prompts are waiting for a session being prepared, return them to their composers instead.
+    """
     conversation = host.sessions.conversation(args.get("session"))
     child = host.subagents.get(args.get("session"))
     if child is not None and conversation is not None:
         host.echo("info", host.subagents.cancel(child, conversation))
+        return
+    preparation = host.sessions.preparation if _names_no_session(host, args) else None
+    if preparation is not None and preparation.withdraw_prompts():
         return
     if conversation is not None:
         _cancel_turn(host, conversation, clear=bool(args.get("clear")))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import anyio
-
 from acp_nvim.agent.opening.origin import NEW
 from acp_nvim.features.worktrees import parts, words
 from acp_nvim.features.worktrees.records import Worktree
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.checkpoints.store import StoreError
+from acp_nvim.host.sessions import Preparation
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
 
@@ -27,20 +26,21 @@ def new_worktree(host: Host, args: Args) -> None:
     host.tasks.start_soon(_open_in_worktree, host, args, host.sessions.prepare())
 
 
-async def _open_in_worktree(host: Host, args: Args, prepared: anyio.Event) -> None:
-    worktrees, cwd = parts(host)[0], str(args["cwd"])
+async def _open_in_worktree(host: Host, args: Args, preparation: Preparation) -> None:
+    n: int | None = None
     try:
+        worktrees, cwd = parts(host)[0], str(args["cwd"])
         made = await worktrees.make(cwd, [args.get("name")])
         conversation = host.sessions.new_named(made.cwd, args.get("name"))
+        n = conversation.session.n
+        host.session_list.work_in(cwd)  # agents are started in directories that stay
+        host.screen.push("open_chat", n, args.get("instead"))
+        worktrees.begin(conversation.session, made)
+        conversation.open()
     except (StoreError, OSError) as error:
         host.echo("error", words.NO_WORKTREE_MADE.format(reason=error))
-        return
     finally:
-        prepared.set()
-    host.session_list.work_in(cwd)  # agents are started in directories that stay
-    host.screen.push("open_chat", conversation.session.n, args.get("instead"))
-    worktrees.begin(conversation.session, made)
-    conversation.open()
+        preparation.finish(n)
 
 
 @verb("land")
@@ -49,6 +49,8 @@ async def land(host: Host, args: Args) -> None:
     n, file = args.get("session"), args.get("file")
     if file is not None:
         worktree = parts(host)[0].records.of(str(file))
+        if worktree is None:
+            host.echo("info", words.NO_WORKTREE_ANY_MORE)
     else:
         worktree = await _worktree(host, n, str(args["cwd"]))
     if worktree is None:

@@ -177,10 +177,13 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     start(editor, "wait_for_cancel")
     editor.cmd("Acp land")
     editor.wait_message("No worktree to land")
-    editor.lua("vim.cmd('Acp new!') vim.cmd('AcpPrompt go')")  # before the worktree is there
-    path = worktree(editor)
+    compose = "vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'go' }) vim.cmd('write | close')"
+    editor.lua(f"vim.cmd('Acp new!') vim.cmd('AcpPrompt') {compose} vim.cmd('AcpPrompt next')")
+    path = worktree(editor)  # the prompts were sent before it was there
     editor.wait("require('acp').state().sessions[1].status == 'running'")
     assert editor.session()["cwd"] == str(path)
+    assert (len(editor.state()["sessions"]), editor.session()["queue"]) == (1, ["next"])
+    editor.cmd("stopinsert | Acp queue clear")
     (path / "b.txt").write_text("B\n")
     editor.cmd("Acp land")
     editor.wait_message("Session 1 is working. :Acp land when its turn has ended")
@@ -204,8 +207,13 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     (asked,) = pick(editor, "Acp land! 1", "Remove")
     assert "b.txt" in asked["prompt"]
     gone(editor, path)
-    editor.cmd("Acp new!")
+    editor.lua("vim.b.acp_compared = ...", f"{path}/b.txt")
+    editor.cmd("Acp land")
+    editor.wait_message("This worktree has been removed")
+    editor.lua("vim.b.acp_compared = nil")
+    editor.lua("vim.cmd('Acp new!') vim.cmd('AcpPrompt no') vim.cmd('AcpCancel')")
     empty = worktree(editor, 2)
+    assert editor.lines("acp://composer/1") == ["no"]
     editor.cmd("Acp land")
     editor.wait_message("No changes to land yet. :Acp land! removes the worktree")
     pick(editor, "Acp sessions close", "session 2")
