@@ -105,6 +105,7 @@ def definitions(name: str = "schema.unstable.json") -> dict[str, Any]:
     return found
 
 
+@cache
 def mention(pattern: str, folder: str, *without: str) -> str:
     """Return the first file of a folder that matches the pattern, without the folder's name."""
     for path, text in source(folder).items():

@@ -503,15 +503,12 @@ IS_LUA = re.compile(r"\bvim\.\w|\brequire\(|\b_G\.")
 
 def lua_chunks(path: Path) -> Iterator[tuple[int, int]]:
     """Yield line and number of lines of each string with Lua code."""
-    tree = tree_of(path)
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    nodes = list(ast.walk(tree_of(path)))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     parts = {
-        id(value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.JoinedStr)
-        for value in node.values
+        id(value) for node in nodes if isinstance(node, ast.JoinedStr) for value in node.values
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.Constant | ast.JoinedStr) or id(node) in docstrings | parts:
             continue
         constants = [node] if isinstance(node, ast.Constant) else node.values
