@@ -44,16 +44,23 @@ class Preparation:
         self._prompts.append(waiting)
 
     def withdraw_prompts(self) -> bool:
-        """Withdraw the waiting prompts. Return whether there were any."""
+        """Withdraw the waiting prompts. Return whether there were any.
+
+        Each returns in front of the composer's text, so the last one is first.
+        """
         prompts, self._prompts = self._prompts, []
-        for waiting in prompts:
+        for waiting in reversed(prompts):
             waiting(None)
         return bool(prompts)
 
     def finish(self, n: int | None) -> None:
         """End the preparation: session `n` is current, or no session was made (None)."""
         self.is_over = True
-        for waiting in [*self._composers, *self._prompts]:
+        for waiting in self._composers:
+            waiting(n)
+        if n is None:
+            self.withdraw_prompts()
+        for waiting in self._prompts:
             waiting(n)
 
 

@@ -168,10 +168,10 @@ def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
 
 def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: Editor) -> None:
     editor = picker
-    editor.lua("vim.cmd('Acp new!') vim.cmd('AcpPrompt go')")
+    editor.lua("vim.cmd('Acp new!') vim.cmd('AcpPrompt go') vim.cmd('AcpPrompt on')")
     editor.wait_message("No worktree: this directory is in no git work tree")
     editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
-    assert editor.lines("acp://composer/1") == ["go"]
+    assert editor.lines("acp://composer/1") == ["go", "on"]
     assert not editor.state()["sessions"]
     editor.cmd("bwipeout! acp://composer/1")
     start(editor, "wait_for_cancel")
@@ -211,9 +211,10 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     editor.cmd("Acp land")
     editor.wait_message("This worktree has been removed")
     editor.lua("vim.b.acp_compared = nil")
-    editor.lua("vim.cmd('Acp new!') vim.cmd('AcpPrompt no') vim.cmd('AcpCancel')")
+    commands = ("Acp new!", "AcpPrompt no", "AcpPrompt more", "AcpCancel")
+    editor.lua("for _, command in ipairs(...) do vim.cmd(command) end", commands)
     empty = worktree(editor, 2)
-    assert editor.lines("acp://composer/1") == ["no"]
+    assert editor.lines("acp://composer/1") == ["no", "more"]
     editor.cmd("Acp land")
     editor.wait_message("No changes to land yet. :Acp land! removes the worktree")
     pick(editor, "Acp sessions close", "session 2")
