@@ -174,6 +174,9 @@ async def test_a_dry_run_lists_the_lines(tmp_path: Path) -> None:
         first = await tools.result("nvim_rename", **asked, limit=1)
         assert first.text.endswith("\na:1:5 def f\n… 1 more")
         assert first.structured == {"places": [place], "more": 1}
+        renaming(tools, "f_2")  # the column of a symbol, not of the first new character
+        renamed = await tools.result("nvim_rename", **{**asked, "new_name": "f_2"})
+        assert renamed.text.endswith("\na:1:5 def f\nb:2:3 f, f")
         assert (tools.disk("a"), tools.user.proposed) == ("def f\n", [])
 
 

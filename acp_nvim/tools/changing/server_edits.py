@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
-from itertools import takewhile
 from typing import Any, Final
 
 import msgspec
@@ -106,7 +105,8 @@ def places(
 ) -> list[dict[str, Any]]:
     """Return the lines that changes replace, with their texts before and after, for an answer.
 
-    ``column`` is that of the first difference. Lines of ``guarded`` files have no texts.
+    ``column`` is the beginning of the first word that differs. Lines of ``guarded`` files have no
+    texts.
     """
     rows: list[dict[str, Any]] = []
     for change in changes:
@@ -123,7 +123,7 @@ def places(
                     {
                         "path": display_path(session, change.path),
                         "line": row + 1,
-                        "column": 1 + _common_length(*texts),
+                        "column": 1 + _first_different_word(*texts),
                         "text": texts[0],
                         "new": texts[1],
                     }
@@ -131,7 +131,10 @@ def places(
     return rows
 
 
-def _common_length(one: str, other: str) -> int:
-    """Return the number of characters at the start that are the same."""
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return sum(1 for _ in same)
+def _first_different_word(one: str, other: str) -> int:
+    """Return the 0-based column of the first word that differs in two lines."""
+    pairs = enumerate(zip(one, other, strict=False))
+    at = next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+    while at > 0 and (one[at - 1].isalnum() or one[at - 1] == "_"):
+        at -= 1
+    return at
