@@ -29,13 +29,13 @@ local function update()
   end
 end
 
---- Give a window to the user when it shows a buffer of the user. `:edit!` opens a file in spite of
---- 'winfixbuf'.
+--- Give a window to the user when it shows a buffer of the user. `:edit!` and `:buffer!` show one
+--- in spite of 'winfixbuf'. The list of a review is a location list.
 local function on_buffer(bufnr)
   local win = vim.api.nvim_get_current_win()
   local name = vim.api.nvim_buf_get_name(bufnr)
   if not vim.w[win].acp or vim.startswith(name, 'acp://') then return end
-  if vim.wo[win].winfixbuf and vim.bo[bufnr].buftype ~= '' then return end
+  if vim.wo[win].winfixbuf and vim.bo[bufnr].buftype == 'quickfix' then return end
   if vim.api.nvim_win_get_buf(win) == bufnr then
     vim.w[win].acp = nil
     require('acp.ui.window.titles').reset_title(win)
