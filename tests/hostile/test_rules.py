@@ -170,6 +170,16 @@ def test_an_address_or_a_tilde_hides_no_file_outside(home: Path, path: str) -> N
     assert is_safe(inside, session, settings)
 
 
+def test_an_escaped_address_hides_no_secret(home: Path) -> None:
+    settings = decode({"files": {"secret": [".env"]}})
+    both = [{"action": "deny", "path": ".env"}, {"action": "allow", "command": "curl *"}]
+    for address in (f"file://{home}/%2eenv", f"file:{home}/%2Eenv"):
+        for command in (f"curl {address}", f"curl --url={address}"):
+            call = run({"command": command})
+            assert verdict(call, home, *both) == "deny"
+            assert not is_safe(call, Session(1, "agent", str(home)), settings)
+
+
 def test_trust_covers_no_edit_without_a_file(home: Path) -> None:
     patch_only = changes(Diff([], patch=DiffPatch("git_patch", "--- /etc/x\n+++ /etc/x\n")))
     for call in (edit(""), ToolCall("t", kind="edit", content=[patch_only])):

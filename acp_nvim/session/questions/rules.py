@@ -21,6 +21,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
+from urllib.parse import unquote
 
 import msgspec
 
@@ -154,7 +155,14 @@ def parts_of_word(word: str) -> Iterator[str]:
     """Yield the parts of a word that may be paths, as in `--option=path`, `-Cpath` and `host:path`.
 
     An address of the network is one path, since `a://../b` names a file if there is a folder `a:`.
+    Programs decode the escapes of a `file:` address: `file:///w/%2eenv` is `/w/.env`.
     """
+    yield from _literal_parts(word)
+    if "%" in word and "file:" in word.lower():
+        yield from _literal_parts(unquote(word))
+
+
+def _literal_parts(word: str) -> Iterator[str]:
     yield word
     if not _ADDRESS.match(word):
         yield from filter(None, _PARTS.split(word))
