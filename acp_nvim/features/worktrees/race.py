@@ -83,6 +83,7 @@ async def take(host: Host, args: Args) -> None:
     worktrees = parts(host)[0]
     worktree = worktrees.records.of(str(args["other"]))
     if worktree is None:
+        host.echo("info", words.NO_WORKTREE_ANY_MORE)
         return
     path, first, last = str(args["path"]), int(args["first"]) - 1, int(args["last"])
     try:
