@@ -37,7 +37,7 @@ def prompt(host: Host, args: Args) -> None:
 def _names_no_session(host: Host, args: Args) -> bool:
     """Return whether a prompt or a cancel is for the current session, or for a new composer's."""
     n = args.get("session")
-    return n is None or int(n) not in host.sessions.conversations
+    return n is None or host.sessions.conversation(int(n)) is None
 
 
 def _on_prepared(host: Host, args: Args, prompt: Prompt, n: int | None) -> None:

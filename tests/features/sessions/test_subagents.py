@@ -168,7 +168,8 @@ def test_a_child_that_cannot_be_cancelled_is_not(editor: Editor) -> None:
 def test_a_prompt_from_the_chat_of_a_child_goes_to_its_parent(editor: Editor) -> None:
     traffic = editor.agent("subagent")
     editor.turn("go")
-    editor.lua("require('acp').prompt('more', { session = 2 })")
+    # a prompt for the current session would wait for the worktree
+    editor.lua("vim.cmd('Acp new!') require('acp').prompt('more', { session = 2 })")
     prompt = traffic.wait("session/prompt", 2)
     assert prompt["params"]["sessionId"] == "s1"
     editor.wait_event("AcpTurnEnd", 2)
