@@ -170,6 +170,20 @@ def test_an_address_or_a_tilde_hides_no_file_outside(home: Path, path: str) -> N
     assert is_safe(inside, session, settings)
 
 
+@pytest.mark.parametrize("path", ["~no-such-user/x", "~no\0user/x"])
+def test_the_home_of_an_unknown_user_ends_no_check(home: Path, path: str) -> None:
+    wanted = [{"action": "deny", "path": "~no-such-user/x"}, {"action": "deny", "path": "/etc/**"}]
+    for call in (
+        edit(path),
+        run({"command": f"cat {path}"}),
+        run({"command": ["cat", path]}),
+        ToolCall("t", kind="read", title=f"Read {path}"),
+        ToolCall("t", kind="read", raw_input={"q": path}),
+    ):
+        assert verdict(call, home, *wanted) in (None, "ask", "deny")
+        assert not (is_safe(call, Session(1, "agent", str(home)), decode({})) and "\0" in path)
+
+
 def test_an_escaped_address_hides_no_secret(home: Path) -> None:
     settings = decode({"files": {"secret": [".env"]}})
     both = [{"action": "deny", "path": ".env"}, {"action": "allow", "command": "curl *"}]

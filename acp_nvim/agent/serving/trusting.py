@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
 from acp_nvim.agent.serving.judging import MAX_PATHS, guard_kind, is_too_large, leaves_session
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import guard
+from acp_nvim.session.calls.named_files import expand_home
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import hidden_actions, requests, rules, variables
 from acp_nvim.session.questions.decisions import Decision, Option
@@ -133,8 +133,7 @@ def _possible_paths(words: Iterable[str], cwd: str) -> Iterator[str]:
     """
     for word in words:
         for part in rules.parts_of_word(word):
-            path = str(Path(part).expanduser()) if part.startswith("~") else part
-            yield from _readings(os.path.join(cwd, path))  # noqa: PTH118
+            yield from _readings(os.path.join(cwd, expand_home(part)))  # noqa: PTH118
 
 
 def _readings(path: str) -> Iterator[str]:

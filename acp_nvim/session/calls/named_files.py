@@ -24,6 +24,14 @@ LONGEST: Final = 4096
 """Maximum number of characters of a path that is resolved. Linux accepts fewer."""
 
 
+def expand_home(path: str) -> str:
+    """Return a path with the home directory in place of a leading `~` or `~user`.
+
+    A path without a known user does not change, nor does one with a NUL.
+    """
+    return os.path.expanduser(path) if path.startswith("~") and "\0" not in path else path  # noqa: PTH111
+
+
 def resolve(path: str) -> str:
     """Return the target of a path.
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from acp_nvim.protocol import schema, updates
+from acp_nvim.session.calls.named_files import expand_home
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import LISTED
 from acp_nvim.session.questions import requests
@@ -81,17 +82,13 @@ def named_paths(call: ToolCall, cwd: str) -> list[str]:
 
 def dotted_paths(call: ToolCall, cwd: str) -> list[str]:
     """Return the absolute paths with a `..` that a tool call names, as spelled."""
-    paths = map(_expand_home, requests.paths(call))
+    paths = map(expand_home, requests.paths(call))
     return [posixpath.join(cwd, path) for path in paths if ".." in path.split("/")]
 
 
 def _absolute_paths(paths: list[str], cwd: str) -> list[str]:
-    joined = (posixpath.normpath(posixpath.join(cwd, _expand_home(path))) for path in paths)
+    joined = (posixpath.normpath(posixpath.join(cwd, expand_home(path))) for path in paths)
     return list(dict.fromkeys(joined))
-
-
-def _expand_home(path: str) -> str:
-    return posixpath.expanduser(path) if path.startswith("~") else path
 
 
 def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:

@@ -26,6 +26,7 @@ from urllib.parse import unquote
 import msgspec
 
 from acp_nvim.patterns import late
+from acp_nvim.session.calls.named_files import expand_home
 from acp_nvim.session.questions import command_line, programs, suspicion, variables
 from acp_nvim.session.questions.command_line import Line, Simple
 from acp_nvim.session.questions.globs import alternatives
@@ -147,8 +148,7 @@ def possible_paths(command: Command, cwd: str) -> Iterator[str]:
 
 
 def _path_of_word(word: str, cwd: str) -> str:
-    path = str(Path(word).expanduser()) if word.startswith("~") else word
-    return posixpath.join(cwd, path)
+    return posixpath.join(cwd, expand_home(word))
 
 
 def parts_of_word(word: str) -> Iterator[str]:
@@ -520,7 +520,7 @@ def _is_allowed(patterns: str | list[str], path: str, roots: Sequence[str]) -> b
 def _matches_path(patterns: str | list[str], path: str, *, fold: bool = False) -> bool:
     """Return whether a path matches. `fold`: ignore case, as some file systems do."""
     written = [alternative for pattern in _list(patterns) for alternative in alternatives(pattern)]
-    expanded = [str(Path(pattern).expanduser()) for pattern in written]
+    expanded = [str(Path(expand_home(pattern))) for pattern in written]
     if fold:
         path, expanded = path.casefold(), [pattern.casefold() for pattern in expanded]
     return any(
