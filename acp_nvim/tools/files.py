@@ -17,6 +17,8 @@ from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal, one_line
 from acp_nvim.files.ports import FileOptions
 from acp_nvim.files.writes.agent_files import AgentFiles
+from acp_nvim.protocol.uris import file_path
+from acp_nvim.session.calls.named_files import expand_home
 from acp_nvim.session.session import Session
 
 NOTHING: Final[Mapping[str, Text]] = MappingProxyType({})
@@ -110,8 +112,8 @@ def _saved_text(real: str, limit: int) -> Text | None:
 
 
 def absolute(session: Session, path: str) -> str:
-    """Return the absolute path of an agent's path."""
-    return os.path.join(session.cwd, path)  # noqa: PTH118
+    """Return the absolute path of an agent's path or `file:` URI."""
+    return os.path.join(session.cwd, file_path(path) or expand_home(path))  # noqa: PTH118
 
 
 def display_path(session: Session, real: str) -> str:

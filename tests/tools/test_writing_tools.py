@@ -83,6 +83,18 @@ async def test_all_places_are_replaced_on_request(tmp_path: Path) -> None:
         )
 
 
+async def test_a_file_is_named_by_an_address_or_below_the_home_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with writing_tools(tmp_path) as tools:
+        tools.write("a b", OLD)
+        file = Path(tools.path("a b"))
+        monkeypatch.setenv("HOME", str(file.parent))
+        for path, line in ((file.as_uri(), "line 1"), ("~/a b", "line 2")):
+            said = await tools.call("nvim_edit", path=path, edits=[replace(line, "x")])
+            assert said == "edited a b: +1 -1, pending review"
+
+
 async def test_a_missing_file_is_named(tmp_path: Path) -> None:
     async with writing_tools(tmp_path) as tools:
         said = await tools.call("nvim_edit", path="n", edits=[replace("x", "y")])
