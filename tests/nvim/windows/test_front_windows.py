@@ -61,7 +61,8 @@ def test_the_plugins_only_window_lets_the_user_edit_in_it(front: Editor) -> None
     assert front.lua(FIXED) == [False, False, False], "the user has insisted"
     front.cmd("Acp chat")
     assert front.lua("return { vim.fn.bufname(), vim.fn.winnr('$') }") == ["b.txt", 3]
-    for command in ("edit! .", "help | let help = bufnr() | close | execute 'buffer!' help"):
+    show = "new | setlocal buftype=acwrite | let new = bufnr() | close | execute 'buffer!' new"
+    for command in ("edit! .", show):
         front.cmd(f"only | Acp chat | wincmd l | {command}")
         assert front.lua(FIXED) == [False, False, False], command
 
