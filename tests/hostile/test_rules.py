@@ -208,8 +208,18 @@ def test_a_tilde_hides_no_path_through_a_link(home: Path, monkeypatch: pytest.Mo
     assert not is_safe(edit("~/up/../x"), Session(1, "agent", str(home)), decode({}))
 
 
-def test_a_path_with_a_nul_asks(home: Path) -> None:
-    assert verdict(edit(f"{home}/a\0b"), home, {"action": "deny", "path": "/etc/**"}) is None
+@pytest.mark.parametrize("path", ["a\0b", "/etc/a\0b", "../a\0b"])
+def test_a_path_with_a_nul_asks(home: Path, path: str) -> None:
+    allow = {"action": "allow", "kind": "edit"}
+    for call in (edit(home / path), ToolCall("t", kind="edit", raw_input={"file_path": path})):
+        assert verdict(call, home, {"action": "deny", "path": "/usr/**"}) is None
+        assert verdict(call, home, allow) in (None, "ask")
+        assert not is_safe(call, Session(1, "agent", str(home)), decode({}))
+    for raw in ({"command": ["cat", path]}, {"command": "cat", "args": [{"a": 1}]}):
+        assert verdict(run(raw), home, {"action": "allow", "command": "cat *"}) != "allow"
+        assert not is_safe(run(raw), Session(1, "agent", str(home)), decode({}))
+    elsewhere = run({"command": "ls", "cwd": f"/{path}"})
+    assert not is_safe(elsewhere, Session(1, "agent", str(home)), decode({}))
 
 
 @pytest.mark.parametrize(

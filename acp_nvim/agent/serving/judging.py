@@ -60,10 +60,12 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     if all(lists) and any(rules.decide(wanted, placed) == "deny" for wanted in lists):
         return "deny"
     action = rules.decide([*lists[0], *lists[1]], placed)
-    is_guarded = action == "allow" and guard.is_guarded(
+    if action != "allow":
+        return action
+    is_guarded = guard.is_guarded(
         guard_kind(case.kind, case.commands), placed.paths, session.roots, settings.files
     )
-    return "ask" if is_guarded else action
+    return "ask" if is_guarded or any("\0" in path for path in placed.paths) else action
 
 
 def is_too_large(paths: Sequence[str], commands: Sequence[Command]) -> bool:

@@ -82,7 +82,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     """Return device and inode, or None if the path cannot be examined."""
     try:
         stat = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL
         return None
     return stat.st_dev, stat.st_ino
 

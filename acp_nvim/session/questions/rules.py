@@ -205,8 +205,8 @@ def plain_line(command: Command) -> Line | None:
     if command.is_name:
         return None
     if command.argv is not None:
-        is_too_long = len(command.line) > command_line.MAX_LENGTH
-        if is_too_long or not command.argv or not command_line.is_program(command.argv[0]):
+        is_unreadable = len(command.line) > command_line.MAX_LENGTH or "\0" in command.line
+        if is_unreadable or not command.argv or not command_line.is_program(command.argv[0]):
             return None
         return Line((Simple(command.argv, command.line),))
     line = command_line.parse(command.line)
