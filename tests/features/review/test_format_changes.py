@@ -148,7 +148,7 @@ def test_format_changes_are_shown_like_hunks(editor: Editor) -> None:
             editor.wait_screen(note)
             editor.cmd(f"Acp review {name}")
             edit = edits_by_name(editor)[name]
-            editor.wait_screen(f" · +{edit['added']} -{edit['removed']}, {note}")
+            editor.wait_screen(f"M {name}  +{edit['added']} -{edit['removed']}, {note}")
             editor.cmd("tabclose")
 
 
