@@ -25,9 +25,9 @@ LONGEST: Final = 4096
 
 
 def expand_home(path: str) -> str:
-    """Return a path with the home directory in place of a leading `~` or `~user`.
+    """Expand a leading `~` or `~user` to the home directory.
 
-    A path without a known user does not change, nor does one with a NUL.
+    Paths of unknown users and paths with a NUL are returned unchanged.
     """
     return os.path.expanduser(path) if path.startswith("~") and "\0" not in path else path  # noqa: PTH111
 
