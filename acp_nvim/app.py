@@ -201,7 +201,7 @@ class Host:
         return self.part(Transcripts, lambda: Transcripts(self.echo))
 
     def add(self, part: object, kind: type | None = None) -> None:
-        """Add a part of a feature under its type, or under ``kind``, a base class of it."""
+        """Add a part of a feature under its type, or under `kind`, a base class of it."""
         self._parts[kind or type(part)] = part
 
     def part(self, kind: type[P], make: Callable[[], P] | None = None) -> P:

@@ -30,7 +30,7 @@ class Tasks:
         self._group.start_soon(self._run, function, args)
 
     def start_later(self, function: Callable[..., Awaitable[Any]], *args: Any) -> None:
-        """Create the task in the next iteration of the loop, to not delay the current code."""
+        """Create the task in the next iteration of the loop, to avoid delaying the caller."""
         asyncio.get_running_loop().call_soon(self._start_unless_over, function, args)
 
     def _start_unless_over(

@@ -29,10 +29,10 @@ OnResponse = Callable[[Any, Any], None]
 
 
 class OtherVersion(RemoteProtocolError):
-    """The agent answered `initialize` with another version than the one requested."""
+    """The agent answered `initialize` with a version other than the one requested."""
 
     def __init__(self, theirs: int | str) -> None:
-        """``theirs`` is the version that the agent answered."""
+        """`theirs` is the version in the agent's answer."""
         ours = " and ".join(map(str, VERSIONS))
         super().__init__(wording.WHY_PROTOCOL.format(theirs=theirs, ours=ours))
         self.theirs = theirs
@@ -41,7 +41,7 @@ class OtherVersion(RemoteProtocolError):
 class Agent:
     """Outgoing calls to one agent.
 
-    Each raises `RequestError` if the agent refuses and `ConnectionClosed` if it has ended.
+    Each call raises `RequestError` if the agent refuses and `ConnectionClosed` if it has ended.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -101,7 +101,7 @@ class Agent:
         return self.capabilities.session_capabilities or schema.SessionCapabilities()
 
     async def authenticate(self, method_id: str) -> None:
-        """Log in by one of the agent's own methods (v1/authentication)."""
+        """Log in with one of the agent's own methods (v1/authentication)."""
         await self._endpoint.request("authenticate", schema.AuthenticateRequest(method_id))
 
     async def logout(self) -> None:
@@ -284,7 +284,7 @@ class Agent:
         self._endpoint.notify("session/cancel", schema.CancelNotification(session_id))
 
     def notify_mcp(self, note: schema.MessageMcpNotification) -> None:
-        """Send the progress of a request to a server of type `acp` (rfds/mcp-over-acp)."""
+        """Report progress on a request that a server of type `acp` handles (rfds/mcp-over-acp)."""
         self._endpoint.notify("mcp/message", note)
 
     async def extension(self, method: str, params: dict[str, Any]) -> Any:
@@ -294,7 +294,7 @@ class Agent:
     # -- stored sessions: each call requires a capability -----------------------------------------
 
     async def list_sessions(self, cursor: str | None, archived: str | None) -> Any:
-        """Return one page of stored sessions (v1/session-list): `ListSessionsResponse`.
+        """Return one page of stored sessions as a `ListSessionsResponse` (v1/session-list).
 
         `archived` is include, exclude or only, for agents with `sessionCapabilities.archive`.
         """

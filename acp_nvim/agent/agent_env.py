@@ -43,9 +43,9 @@ class AgentVariables:
         self._logins: dict[str, LoginValues] = {}
 
     def give(self, agent: str, method: str, values: Mapping[str, str]) -> None:
-        """Store values for a login by that method.
+        """Store values for a login with that method.
 
-        The agent's next process receives them and is logged in by the method.
+        The agent's next process receives them and is logged in with the method.
         """
         before = self._logins.get(agent)
         self._logins[agent] = LoginValues(method, {**(before.values if before else {}), **values})

@@ -42,7 +42,7 @@ class AgentRun:
         stopping: Callable[[], bool],
         paths: PathFields | None = None,
     ) -> None:
-        """``stopping`` returns whether the user has ended the agent. ``paths`` maps its paths."""
+        """`stopping` returns whether the user has ended the agent. `paths` maps its paths."""
         self.transport = transport
         self.exit: Exit | None = None
         """Exit that explains the end of the output, if known."""
@@ -81,7 +81,7 @@ class AgentRun:
         return self.transport.lost
 
     async def close(self, *, by_itself: bool) -> None:
-        """End the process after its output. ``by_itself`` is false if the user ended it."""
+        """End the process after its output. `by_itself` is false if the user ended it."""
         if self.transport.exit is None:
             self._closed_output = by_itself
             await self.transport.stop()

@@ -113,7 +113,7 @@ class Agents:
         return connection
 
     def start(self, name: str, pauses: Iterator[float] | None = None) -> Connection:
-        """Start a new connection unless one is alive. ``pauses`` (s) precede its attempts."""
+        """Start a new connection unless one is alive. `pauses` (s) precede its attempts."""
         current = self.connections.get(name)
         if current is not None and current.is_alive:
             return current

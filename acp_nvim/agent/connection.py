@@ -63,7 +63,7 @@ class Connection:
         around: Surroundings[Connection],
         pauses: Iterator[float] | None = None,
     ) -> None:
-        """``pauses``, in seconds, precede attempts to reconnect."""
+        """`pauses`, in seconds, precede attempts to reconnect."""
         self.name = name
         self.spec = spec
         self.status: Status = "starting"
@@ -459,7 +459,7 @@ class Connection:
     # -- login ------------------------------------------------------------------------------------
 
     def require_login(self) -> None:
-        """Set the state after the agent refused a request until a login."""
+        """Set the state after the agent has refused a request because it needs a login."""
         self.status = "auth_required"
         self._notify_changed()
 
@@ -532,7 +532,7 @@ class Connection:
 
     @property
     def exit(self) -> Exit | None:
-        """Return the exit of the process, as far as it is known."""
+        """Return the exit of the process, if it is known."""
         return self._run.exit if self._run is not None else None
 
     def stderr(self, lines: int) -> list[str]:

@@ -15,7 +15,7 @@ from acp_nvim.protocol import schema
 if TYPE_CHECKING:
     from acp_nvim.agent.remote_agents import Attempts
 
-OURS = "acp.nvim"
+META_KEY = "acp.nvim"
 """Key of `_meta` for the client's additions to the protocol."""
 
 _SECRET = late(r"(?i)key|token|secret|passw|credential|auth")
@@ -26,7 +26,7 @@ def client_capabilities(
 ) -> schema.ClientCapabilities:
     """Return the capabilities of this client (v1/initialization).
 
-    ``starts``: the agent's program can be started for a login. ``shares_files``: the agent's files
+    `starts`: the agent's program can be started for a login. `shares_files`: the agent's files
     are files of this machine.
     """
     return schema.ClientCapabilities(
@@ -54,7 +54,7 @@ def client_capabilities(
 def _extensions(settings: Settings) -> dict[str, Any]:
     """Return the extension methods that the user handles, for `_meta`."""
     names = sorted(settings.extensions)
-    return {OURS: {"extensions": names}} if names else {}
+    return {META_KEY: {"extensions": names}} if names else {}
 
 
 def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:

@@ -168,7 +168,7 @@ class Negotiation:
         return reason if self._first is None else reason + wording.PART_STARTED_TWICE
 
     def last_words(self, newest: Sequence[str]) -> list[str]:
-        """Return the agent's last words. ``newest`` are the last words since its latest start."""
+        """Return the agent's last words. `newest` are the last words since its latest start."""
         first = self._first
         if first is None or list(first) == list(newest):
             return list(newest)

@@ -20,7 +20,7 @@ from msgspec import field
 from acp_nvim.agent.settings import AgentSettings, Settings
 
 Which = Callable[[str], str | None]
-"""Finds a program on PATH (`shutil.which`)."""
+"""Function that finds a program on PATH, like `shutil.which`."""
 
 MATRIX = "protocol-matrix.json"
 """Name of the registry's protocol matrix, beside `agents_file`."""

@@ -39,7 +39,7 @@ class Attempts:
     """
 
     def __init__(self, pauses: Iterator[float] | None) -> None:
-        """``pauses``, in seconds, precede the attempts. They are None for a first connection."""
+        """`pauses`, in seconds, precede the attempts. They are None for a first connection."""
         self.is_first = pauses is None
         """Whether there was no connection before."""
         self._pauses = iter(FIRST_PAUSES) if pauses is None else pauses
@@ -62,7 +62,7 @@ class Attempts:
     ) -> AgentTransport:
         """Return the transport to an agent with a `url`. Its secrets stay out of the log.
 
-        ``env`` has the values of variables in headers. Raise TransportError.
+        `env` has the values of variables in headers. Raise TransportError.
         """
         url = spec.url or ""
         headers, hidden = addresses.expand_headers(spec.headers, {**env, **spec.env})
@@ -103,7 +103,7 @@ class Attempts:
     async def wait_before_next(
         self, error: TransportError, on_wait: Callable[[float], None]
     ) -> None:
-        """Wait before another attempt, after `error`. ``on_wait`` receives the wait in seconds.
+        """Wait before another attempt, after `error`. `on_wait` receives the wait in seconds.
 
         Raise the error if there is no further attempt.
         """

@@ -47,7 +47,7 @@ class ViaPlace(Struct, frozen=True):
     def login(self, words: Sequence[str], directory: str, variables: Iterable[str]) -> list[str]:
         """Return the local command that runs a remote program on the user's terminal.
 
-        The values of ``variables`` are in the environment of the local command.
+        The values of `variables` are in the environment of the local command.
         """
         boot = 'cd "$1" 2>/dev/null; shift; exec "$@"'
         login = ["/bin/sh", "-lc", boot, "acp-nvim", directory or ".", *words]
@@ -62,7 +62,7 @@ class ViaPlace(Struct, frozen=True):
     ) -> ViaCommand:
         """Return the local command that runs a command of the agent in the place.
 
-        ``mark`` marks the local process. ``feed`` receives the output.
+        `mark` marks the local process. `feed` receives the output.
         """
         directory, mark = self.directory(command.cwd), via_guard.mark_of(mark)
         words = self.via.command(via_guard.command(command.argv, directory, 0), directory)

@@ -18,8 +18,8 @@ def trace(
 ) -> dict[str, Any]:
     """Return a record of the files, by path relative to the workspace.
 
-    Files without lines by agents are left out. ``version`` is the version of this plugin. Without a
-    git ``revision``, line numbers refer to the present texts.
+    Files without lines by agents are left out. `version` is the version of this plugin. Without a
+    git `revision`, line numbers refer to the present texts.
     """
     by_path = {path: _conversations(authors) for path, authors in files.items()}
     return {

@@ -43,7 +43,7 @@ class Author(Struct, frozen=True):
 class FileAuthors(Struct, frozen=True):
     """Authors of a file's lines.
 
-    A range has its first row, the row after its last, and the key of its author in ``authors``.
+    A range has its first row, the row after its last, and the key of its author in `authors`.
     """
 
     ranges: Sequence[tuple[int, int, int]]
@@ -103,9 +103,9 @@ def forget_words(sql: sqlite3.Connection, record: int) -> None:
 
 
 def trim(database: Database, days: float, size: int) -> None:
-    """Remove files that no agent has written for ``days``, and authors without lines.
+    """Remove files that no agent has written for `days`, and authors without lines.
 
-    If the rest is larger than its share of ``size`` bytes, remove the oldest files too. Raise
+    If the rest is larger than its share of `size` bytes, remove the oldest files too. Raise
     `sqlite3.Error`.
     """
     with database.transaction() as sql:
@@ -116,7 +116,7 @@ def trim(database: Database, days: float, size: int) -> None:
 
 
 def _drop_oldest(sql: sqlite3.Connection, room: int) -> None:
-    """Remove the oldest files if all need more than ``room`` bytes."""
+    """Remove the oldest files if together they need more than `room` bytes."""
     dropped: list[str] = []
     for path, size in sql.execute(
         "SELECT path, length(lines) + length(runs) FROM blames ORDER BY updated DESC"

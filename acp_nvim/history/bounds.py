@@ -25,7 +25,7 @@ VACUUMED_PAGES: Final = 4096
 
 
 def trim(database: Database, store: Store, days: float, size: int) -> None:
-    """Delete sessions older than ``days``, and the oldest ones beyond ``size`` bytes.
+    """Delete sessions older than `days`, and the oldest ones beyond `size` bytes.
 
     Raise `sqlite3.Error`.
     """
@@ -40,7 +40,7 @@ def trim(database: Database, store: Store, days: float, size: int) -> None:
 
 
 def _old_sessions(sql: sqlite3.Connection, days: float) -> Iterator[int]:
-    """Return the sessions last updated more than ``days`` ago.
+    """Return the sessions last updated more than `days` ago.
 
     A session that is stored after a recent one is excluded, because the clock may have been wrong.
     """

@@ -57,7 +57,7 @@ class Database:
     def __init__(self, path: Path, *, full_text: bool = True, writes: bool = True) -> None:
         """Open the file, or create it.
 
-        ``full_text`` allows FTS5 if the build of SQLite has it. Without ``writes`` nothing is
+        `full_text` allows FTS5 if the build of SQLite has it. Without `writes` nothing is
         written, not even the auxiliary files of readers. Raise `sqlite3.Error`, `OSError` or
         `NewerVersionError`.
         """

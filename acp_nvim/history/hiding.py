@@ -1,4 +1,4 @@
-"""Removal of secrets, the values of secret environment variables, from stored data."""
+"""Removal of secrets (values of secret environment variables) from stored data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_NAME: Final = 20
 
 
 class SecretFilter:
-    """Filter that replaces secrets in texts and records by a mark.
+    """Filter that replaces secrets in texts and records with a mark.
 
     `secrets` has all spellings of the secrets, the longest first.
     """

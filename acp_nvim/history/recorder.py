@@ -95,7 +95,7 @@ class Recorder:
         write: Callable[[int, Sequence[Change]], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``uid`` returns the name of a session that is unique among all Neovims."""
+        """`uid` returns the name of a session that is unique among all Neovims."""
         self._sessions = sessions
         self._uid = uid
         self._write = write
@@ -107,7 +107,7 @@ class Recorder:
         self._generation = 0
 
     def follow(self, session: Session, record: int | None, recorded: int) -> None:
-        """Continue a session in an existing record that has its first ``recorded`` entries."""
+        """Continue a session in an existing record that has its first `recorded` entries."""
         self._recordings[session.n] = _Recording(record, recorded)
 
     def ignore(self, session: Session) -> None:
@@ -328,7 +328,7 @@ def prompt_of(session: Session) -> tuple[float, int, str]:
 def file_write(session: Session, path: str, texts: tuple[Text | None, Text, Text]) -> FileWrite:
     """Return a write of the agent for the last prompt.
 
-    ``texts`` are the text before, the agent's text and the text after.
+    `texts` are the text before, the agent's text and the text after.
     """
     return FileWrite(session.n, clean_text(path), *texts, *prompt_of(session))
 
@@ -342,7 +342,7 @@ def recovered_write(
 ) -> RecoveredWrite:
     """Return a write by an agent whose host was killed.
 
-    ``session`` is its name, the agent's name, and the agent's id. ``prompt`` is as in `prompt_of`.
+    `session` is its name, the agent's name, and the agent's id. `prompt` is as in `prompt_of`.
     """
     return RecoveredWrite(*session, FileWrite(0, clean_text(path), before, after, after, *prompt))
 

@@ -21,7 +21,7 @@ from acp_nvim.patterns import late
 from acp_nvim.session.transcript.entries import Entry, Message, ToolEntry, Unknown
 
 MAX_SESSIONS: Final = 200
-"""Maximum number of sessions found in one directory, and of those in all others."""
+"""Maximum number of sessions found in the given directory, and in all others together."""
 MAX_SCANNED: Final = 5000
 """Maximum number of entries examined for a search."""
 LINE_WIDTH: Final = 120

@@ -77,7 +77,7 @@ class Store:
         secret_filter: Callable[[], SecretFilter] = SecretFilter,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """``writer`` and the next million numbers are unique to this process."""
+        """`writer` and the next million numbers are unique to this process."""
         self._database = database
         self._sql = database.sql
         self._rows = Rows(database)
@@ -331,7 +331,7 @@ class Store:
     def _join_parts(
         self, entry: int, record: int, directory: str, more: Sequence[Part] = ()
     ) -> None:
-        """Join the pieces of a message and ``more``, and make it searchable."""
+        """Join the pieces of a message and `more`, and make it searchable."""
         pieces = self._select_value("SELECT count(*) FROM pieces WHERE entry = ?", entry)
         if not pieces and not more:
             return
@@ -455,7 +455,7 @@ class Store:
         return [child for (row,) in rows for child in (*self._children(row), row)]
 
     def drop_entries(self, record: int, limit: int = -1) -> int:
-        """Delete the oldest entries of a record, at most ``limit``. Return their number."""
+        """Delete the oldest entries of a record, at most `limit`. Return their number."""
         self._rows.write()
         rows = self._sql.execute(
             "SELECT id, text FROM entries WHERE session = ? ORDER BY id LIMIT ?", (record, limit)

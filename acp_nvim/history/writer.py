@@ -51,7 +51,7 @@ class Writer:
     """Queue of changes for the thread."""
 
     def __init__(self, path: Path, number: int, callbacks: Callbacks) -> None:
-        """``number`` is unique to this process. The first change starts the thread."""
+        """`number` is unique to this process. The first change starts the thread."""
         self._path = path
         self._number = number
         self._callbacks = callbacks
@@ -78,7 +78,7 @@ class Writer:
         return done.wait(seconds)
 
     def close(self, seconds: float) -> None:
-        """Write the queued changes and end the thread. Wait for it at most ``seconds``."""
+        """Write the queued changes and end the thread. Wait for it at most `seconds`."""
         if self._thread is not None:
             self._queue.put(_Task(ends=True))
             self._thread.join(seconds)
@@ -151,7 +151,7 @@ class _Run:
         self._queued, self._size = [], 0
 
     def _try_write(self, *, at_once: bool) -> None:
-        """Write the queued changes, unless ``at_once`` is false and a write has failed recently."""
+        """Write the queued changes, unless `at_once` is false and a write has failed recently."""
         import sqlite3
 
         from acp_nvim.history import database

@@ -38,7 +38,7 @@ class EditorTools:
         tasks: Tasks,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """``runtime_directory`` returns the directory for the socket, None if it is not known."""
+        """`runtime_directory` returns the directory for the socket, None if it is not known."""
         self._socket = ToolSocket(toolbox, tasks, runtime_directory)
         self._over_acp = McpOverAcp(toolbox)
         self.message = self._over_acp.message

@@ -28,7 +28,8 @@ Resume: TypeAlias = Callable[[], None]
 class HostObservers(Struct, frozen=True, eq=False):
     """Lists of observers of a host.
 
-    Those of connections and conversations are in `agent/observers.py` and `agent/surroundings.py`.
+    Observers of connections and conversations are in `agent/observers.py` and
+    `agent/surroundings.py`.
     """
 
     on_frame: list[Callable[[], None]] = field(default_factory=list)

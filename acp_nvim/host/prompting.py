@@ -77,7 +77,7 @@ def conversation_for(host: Host, args: Args) -> Conversation:
 
 
 def _open_successor(host: Host, conversation: Conversation) -> Conversation | None:
-    """Return the conversation, or if it has ended, the open one that prompts for it went to."""
+    """Return the conversation if it is open, or else the open one that now gets its prompts."""
     chosen: Conversation | None = conversation
     while chosen is not None and chosen.session.has_ended:
         n = chosen.session.successor
@@ -94,7 +94,7 @@ def _move_waiting(host: Host, old: Session, new: Session) -> None:
 
 
 def submit(host: Host, conversation: Conversation, sent: Prompt) -> None:
-    """Queue a prompt. Show a message if it does not go at once."""
+    """Queue a prompt. Show a message if it is not sent at once."""
     if conversation.is_open and not conversation.session.in_turn:
         host.pace.hold()  # the prompt is sent at once and drawn after that
     passed = conversation.submit(sent)

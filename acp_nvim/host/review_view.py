@@ -34,9 +34,9 @@ class ReviewView:
         session: Callable[[int], Session],
         titles: Callable[[Pending], Sequence[str]],
     ) -> None:
-        """``push`` queues a frame operation. ``notice`` shows a message outside of any session.
+        """`push` queues a frame operation. `notice` shows a message outside of any session.
 
-        ``session`` returns a session by its number, ``titles`` those of hunks
+        `session` returns a session by its number, `titles` the titles of hunks
         (`HostObservers.titles`).
         """
         self._push = push
@@ -87,9 +87,9 @@ class ReviewView:
 
 
 def rows(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
-    """Return the hunks for `acp.features.review.inline`, none if the file no longer exists.
+    """Return the hunks for `acp.features.review.inline`, or none if the file no longer exists.
 
-    ``more`` counts the removed lines that are left out. ``titles`` are the titles of the hunks, or
+    `more` counts the removed lines that are left out. `titles` are the titles of the hunks, or
     empty.
     """
     if entry.live is None:
@@ -126,7 +126,7 @@ def note(entry: Pending) -> str:
 def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
     """Return the properties of a file for the operation `hunks`.
 
-    ``tick`` is the changedtick to which the rows belong. ``partial`` means that the base cannot be
+    `tick` is the changedtick to which the rows belong. `partial` means that the base cannot be
     computed from the rows.
     """
     table: Table = {"kind": entry.kind, "conflict": entry.is_conflict}
@@ -138,7 +138,7 @@ def meta(entry: Pending, listed: Sequence[Table], tick: int | None) -> Table:
 
 
 def summary(entry: Pending, titles: Sequence[str] = ()) -> Table:
-    """Return an entry of `state().edits`. ``titles`` are the titles of the hunks, or empty."""
+    """Return an entry of `state().edits`. `titles` are the titles of the hunks, or empty."""
     counts = entry.summary
     noted = note(entry)
     extra: Table = {"note": noted} if noted else {}

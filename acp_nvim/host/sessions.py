@@ -78,7 +78,7 @@ class Sessions:
         converse: Converse,
         on_added: Callable[[Session], None],
     ) -> None:
-        """``on_added`` is called with each new or restored session."""
+        """`on_added` is called with each new or restored session."""
         self.conversations: dict[int, Conversation] = {}
         self.index: IndexFile | None = None
         """Index of the sessions that can be reopened, None before `open_index`."""
@@ -242,7 +242,7 @@ class Sessions:
     # -- index ------------------------------------------------------------------------------------
 
     def open_index(self, path: Path | None, problem: Callable[[str], None]) -> None:
-        """Set the file of the index, unless it has one. ``problem`` is called with errors."""
+        """Set the file of the index, unless it has one. `problem` is called with errors."""
         if path is not None and self.index is None:
             self.index = IndexFile(path, problem)
 

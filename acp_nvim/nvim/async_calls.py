@@ -20,11 +20,11 @@ class Caller(Protocol):
     """Bridge to Neovim."""
 
     def call(self, module: str, function: str, *args: Any) -> Awaitable[Any]:
-        """Run ``require(module)[function](...)`` in Neovim."""
+        """Run `require(module)[function](...)` in Neovim."""
         ...
 
     def call_nowait(self, module: str, function: str, *args: Any) -> None:
-        """Run the same without waiting for the outcome."""
+        """Run a function like `call`, without waiting for the outcome."""
         ...
 
 
@@ -37,9 +37,9 @@ class AsyncCalls:
         self._open: dict[int, asyncio.Future[Any]] = {}
 
     async def call(self, module: str, function: str, *args: Any) -> Any:
-        """Run ``require(module)[function](reply, ...)`` and return the value passed to ``reply``.
+        """Run `require(module)[function](reply, ...)` and return the value passed to `reply`.
 
-        Raise CallError if ``reply`` gets an error. If the caller is cancelled, so is the function.
+        Raise CallError if `reply` gets an error. If the caller is cancelled, so is the function.
         """
         number = next(self._numbers)
         future = self._open[number] = asyncio.get_running_loop().create_future()

@@ -62,7 +62,7 @@ class Bridge:
 
         try:
             self._session.request(method, args, on_answer)
-        except (OverflowError, TypeError, ValueError) as error:  # no msgpack
+        except (OverflowError, TypeError, ValueError) as error:  # not representable in msgpack
             future.set_exception(NvimError(f"{method}: {error}"))
         return future
 
@@ -71,7 +71,7 @@ class Bridge:
         return self.request("nvim_exec_lua", _CALL, [module, function, *args])
 
     def call_nowait(self, module: str, function: str, *args: Any) -> None:
-        """Run the same without waiting for the outcome."""
+        """Run a function like `call`, without waiting for the outcome."""
         self.notify("nvim_exec_lua", _CALL, [module, function, *args])
 
     def notify(self, method: str, *args: Any) -> None:

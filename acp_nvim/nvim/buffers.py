@@ -189,7 +189,7 @@ def _rows(hunks: Sequence[Hunk]) -> list[tuple[int, int, tuple[str, ...]]]:
 
 
 def _buffer_in(answer: list[Any], known: BufferText | None = None) -> BufferText | NotLoaded:
-    """Return the buffer in an answer from Lua, which omits the lines if ``known`` has them."""
+    """Return the buffer in an answer from Lua, which omits the lines if `known` has them."""
     if answer[0] == 0:
         why, is_name_taken, is_busy = [*answer[3:], None, None, None][:3]
         return NotLoaded(answer[1], answer[2], why or "", bool(is_name_taken), bool(is_busy))

@@ -1,6 +1,6 @@
 """Implementations of the ports `LanguageServers` and `Documents`, over the bridge.
 
-Their functions are in Lua (`lua/acp/buffers/language/`).
+They call functions in `lua/acp/buffers/language/`.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def legible_all(texts: list[str]) -> list[str]:
 def plain(value: Any) -> Any:
     """Return a value as builtins. Items that are None are left out of maps and lists.
 
-    Larger integers than Neovim has become its largest one.
+    An integer too large for Neovim becomes its largest one.
     """
     kind = value.__class__
     if kind is str:

@@ -50,7 +50,7 @@ class Wake(Protocol):
     """Request for a frame (`Pace.wake`)."""
 
     def __call__(self, urgent: bool = False) -> None:
-        """Request a frame. ``urgent`` changes are shown at once."""
+        """Request a frame. `urgent` changes are shown at once."""
 
 
 class Screen:

@@ -1,7 +1,7 @@
 """Decoding of blocks of whole lines, as envelopes or as updates.
 
-Most messages of agents are `session/update`. A block of these is decoded into the final types in
-one pass, which takes half the time of envelopes first and params later.
+Most messages from agents are `session/update`. A block of them is decoded into the final types in
+one pass, which takes half as long as envelopes first and params later.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 NO_PARAMS: Final = Raw(b"{}")
 _Nothing: TypeAlias = Annotated[str, msgspec.Meta(pattern="(?!)")]
-"""Type without values, for members that must be absent."""
+"""Type with no values, for members that must be absent."""
 
 
 MAX_NESTING: Final = 100
 """Deepest nesting of objects and arrays in a message.
 
-Recursive functions search values later, and encode them again for Neovim and the history. The limit
-of a JSON decoder depends on Python: about 1,000 levels in 3.11, and 20,000 in 3.14.
+Recursive functions later search values, and encode them again for Neovim and the history. The JSON
+decoder's own limit depends on the Python version: about 1,000 levels in 3.11, and 20,000 in 3.14.
 """
 _LONG: Final = 100_000
 _UNBRACKETED: Final = bytes(set(range(256)) - set(b'[]{}"'))
@@ -38,7 +38,7 @@ _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def is_nested_too_deep(line: bytes) -> bool:
-    """Return whether objects and arrays of a line are nested deeper than `MAX_NESTING`."""
+    """Return whether a line nests objects and arrays deeper than `MAX_NESTING`."""
     if len(line) <= 2 * MAX_NESTING or not _has_more_openings(line, MAX_NESTING):
         return False
     unescaped = line.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -47,9 +47,9 @@ def is_nested_too_deep(line: bytes) -> bool:
 
 
 def _has_more_openings(line: bytes, limit: int) -> bool:
-    """Return whether a line has more opening brackets than a limit, those in strings included.
+    """Return whether a line has more than `limit` opening brackets, including any in strings.
 
-    `count` is faster for short lines, and `find` by far for long texts.
+    `count` is faster for short lines, `find` much faster for long texts.
     """
     if len(line) < _LONG:
         return line.count(b"[") + line.count(b"{") > limit
@@ -72,7 +72,7 @@ class Envelope(Struct, frozen=True, gc=False):
 
 
 class Update(Struct, frozen=True, gc=False):
-    """Valid `session/update` notification. It has no id, since it would be a request with one."""
+    """Valid `session/update` notification. It has no id: with one it would be a request."""
 
     method: Literal["session/update"]
     params: schema.SessionNotification
@@ -96,7 +96,7 @@ def envelopes(block: bytes) -> list[Envelope] | None:
 
 
 def updates(block: bytes) -> list[Update] | None:
-    """Return the updates of all lines, or None unless all are valid updates."""
+    """Return the updates of all lines, or None if any line is not a valid update."""
     return _read(_update(), block)
 
 

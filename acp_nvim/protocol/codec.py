@@ -38,7 +38,7 @@ def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | 
 
 
 def reader(method: str, side: Side) -> Callable[[msgspec.Raw], Any]:
-    """Return a strict and fast form of `decode_params` for one method.
+    """Return a fast, strict form of `decode_params` for one method.
 
     It raises msgspec.DecodeError or RecursionError for values that need `decode_params`.
     """

@@ -59,10 +59,10 @@ class RequestError(Exception):
 
 
 def details(error: Exception) -> list[str]:
-    """Return additional lines about an error from its `data`.
+    """Return further lines about an error, from its `data`.
 
-    These are the lines of a text, or the members of another value. A short value is one line of
-    JSON. A single word follows its name, which it needs as an explanation.
+    These are the lines of a text, or the members of any other value. A short value becomes one line
+    of JSON. A single word is preceded by its name, which explains it.
     """
     data, name = getattr(error, "data", None), "data"
     if isinstance(data, dict) and len(data) == 1:

@@ -1,10 +1,10 @@
-"""Fences for quoted text in Markdown that the text itself cannot end."""
+"""Markdown fences that the quoted text cannot close."""
 
 from __future__ import annotations
 
 
 def fence_text(name: str, text: str) -> str:
-    """Return a text below its name, in a fence that is longer than any fence in the text."""
+    """Return a text below its name, in a fence longer than any fence in the text."""
     fence = "```"
     while fence in text:
         fence += "`"

@@ -1,4 +1,4 @@
-"""Joining of characters that an agent split between two chunks of a text, such as emoji.
+"""Joining of characters, such as emoji, that an agent split between two chunks of a text.
 
 A high surrogate at the end of a chunk is held until the next chunk of the same message, thought or
 tool output. If there is no such chunk, it becomes U+FFFD at the end of the turn.
@@ -95,7 +95,7 @@ def _member(value: Any, *names: str) -> Any:
 
 
 def _slot(update: dict[str, Any]) -> tuple[Key, dict[str, Any], str] | None:
-    """Return the text that an update appends: its key, and its place in the update."""
+    """Return the key of the text that an update appends, and the object and member that hold it."""
     kind = str(update.get("sessionUpdate"))
     slot: tuple[Any, Any, str] = None, None, ""
     if kind in {"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"}:

@@ -4,12 +4,13 @@
 envelope is decoded here. Params and results stay raw for `codec`, except in a flood of updates
 (`Updates`).
 
-Input of the peer never raises an error. A broken rule becomes a `Violation`, with the line to send
-back if one is due. The `jsonrpc` member is written but not checked, because nothing depends on it.
+Input from the peer never raises an error. A broken rule becomes a `Violation`, with the line to
+send back if one is due. The `jsonrpc` member is written but not checked, because nothing depends on
+it.
 
-Each side has its own space of ids (v1/overview, JSON-RPC 2.0 section 4). Null, numbers and strings
-are echoed exactly, and 1 is not "1". A request that reuses an open id is refused at once with that
-id, so that each request has an answer. The first request is answered normally.
+Each side has its own id space (v1/overview, JSON-RPC 2.0 section 4). Null, numbers and strings are
+echoed exactly, and 1 is not "1". A request that reuses an open id is refused at once with that id,
+so that each request has an answer. The first request is answered normally.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ ViolationKind: TypeAlias = Literal[
 
 
 class Request(Struct, frozen=True, gc=False):
-    """Request of the peer, to be answered exactly once by `respond` or `refuse` with this id."""
+    """Request from the peer, to be answered exactly once, by `respond` or `refuse` with this id."""
 
     id: Id
     method: str
@@ -51,7 +52,7 @@ class Request(Struct, frozen=True, gc=False):
 
 
 class Notification(Struct, frozen=True, gc=False):
-    """Notification of the peer."""
+    """Notification from the peer."""
 
     method: str
     params: Raw
@@ -82,7 +83,7 @@ class Violation(Struct, frozen=True, gc=False):
 
 
 class Updates(Struct, frozen=True, gc=False):
-    """Decoded lines that are all `session/update`, of `size` bytes together."""
+    """Decoded lines, all of them `session/update`. `size` is their total in bytes."""
 
     messages: Sequence[schema.SessionNotification | updates.Notification]
     size: int
@@ -136,11 +137,11 @@ class Peer:
         return f"<Peer outgoing={len(self._outgoing)} incoming={len(self._incoming)}>"
 
     def read_no_updates(self) -> None:
-        """Return each line as a separate event from now on, for a translation."""
+        """From now on return each line as a separate event, because lines need translation."""
         self.reads_updates = False
 
     def set_limit(self, message_bytes: int) -> None:
-        """Set the maximum number of bytes of a line."""
+        """Set the maximum number of bytes in a line."""
         self._limit = message_bytes
         self._lines.set_limit(message_bytes)
 
@@ -185,7 +186,7 @@ class Peer:
         return _encode({"jsonrpc": "2.0", "method": method, "params": params})
 
     def respond(self, request_id: Id, result: Struct | dict[str, Any] | Raw | None) -> bytes:
-        """Return the line that answers a request of the peer. None is sent as the empty object.
+        """Return the line that answers a request from the peer. None is sent as an empty object.
 
         Raise LocalProtocolError if no such request is open, or if `result` cannot be encoded as
         JSON; then the request stays open.
@@ -328,7 +329,7 @@ class Peer:
         return [_violation("message", problem, line, errors.INVALID_REQUEST, reply_to)]
 
     def _free_id(self, raw: Raw | bytes | None) -> Id:
-        """Return the id for the refusal of a bad request: its own if that is valid and unused."""
+        """Return the id for refusing a bad request: its own if that is valid and unused."""
         try:
             own: Id = None if raw is None else _ids.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):

@@ -14,7 +14,7 @@ TAIL_BYTES: Final = 1 << 9
 
 
 class Oversize(Struct, frozen=True, gc=False):
-    """Skipped line longer than the limit: its whole size, and its first and last bytes.
+    """Skipped line that exceeds the limit: its whole size, and its first and last bytes.
 
     `head` has `SHOWN_BYTES`, `tail` has `TAIL_BYTES`.
     """
@@ -25,10 +25,10 @@ class Oversize(Struct, frozen=True, gc=False):
 
 
 class LineSplitter:
-    """Splitter that returns blocks of whole lines.
+    """Splitter of a stream into blocks of whole lines.
 
     `limit` applies to a line without its newline. Pieces of an unfinished line are joined once, at
-    its newline. Of a line above the limit, only head and tail are kept.
+    its newline. Only the head and the tail of a line above the limit are kept.
     """
 
     def __init__(self, limit: int) -> None:
@@ -38,19 +38,21 @@ class LineSplitter:
         self._tail = b""
 
     def set_limit(self, limit: int) -> None:
-        """Set the maximum number of bytes of a line."""
+        """Set the maximum number of bytes in a line."""
         self.limit = limit
 
     @property
     def held(self) -> int:
-        """Return the number of bytes held of the unfinished line.
+        """Return the number of bytes held for the unfinished line.
 
         This is at most the limit, or the size of both ends of a longer line.
         """
         return sum(map(len, self._pieces)) + len(self._tail)
 
     def feed(self, data: bytes) -> Iterator[bytes | Oversize]:
-        """Yield blocks of lines with their newlines, and an `Oversize` for each line too long."""
+        """Yield blocks of lines with their newlines, and an `Oversize` for each line that is too
+        long.
+        """
         end = data.rfind(b"\n") + 1
         if not end:
             self._hold(data)

@@ -1,7 +1,7 @@
 """All methods of ACP v1: handler, types, and required capability.
 
-Gates are paths into the capabilities of `initialize`: AC agentCapabilities, SC its
-sessionCapabilities, CC clientCapabilities. An empty gate is the baseline.
+A gate is a path into the capabilities of `initialize`: AC is agentCapabilities, SC its
+sessionCapabilities, CC clientCapabilities. Methods of the baseline have an empty gate.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ REMOVED: Final[tuple[Method, ...]] = (
         stable=False,
     ),
 )
-"""Methods removed from the protocol. Agents that still offer them are called."""
+"""Methods removed from the protocol, for agents that still offer them."""
 
 LATER: Final[tuple[Method, ...]] = (
     _ask(

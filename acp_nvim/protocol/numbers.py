@@ -1,4 +1,4 @@
-"""Request ids that are numbers but not int64 for msgspec: 1.0, 1e3, 2**63.
+"""Request ids that are numbers but that msgspec does not read as int64: 1.0, 1e3, 2**63.
 
 They are valid ids (JSON-RPC 2.0 section 4), so answers must repeat the same digits. Python would
 write 1e3 as 1000.0.
@@ -19,7 +19,7 @@ _members: Final = msgspec.json.Decoder(dict[str, Raw])
 class Number:
     """Number with its digits, so that 1.0 differs from 1.
 
-    It is no dataclass, because msgspec would encode its fields.
+    It is not a dataclass, because msgspec would encode its fields.
     """
 
     __slots__ = ("digits",)
@@ -35,7 +35,7 @@ class Number:
 
     @property
     def whole(self) -> int | None:
-        """Return the integer of the same value, with the precision of a float, if there is one."""
+        """Return the integer of the same value, with the precision of a float, or None."""
         value = float(self.digits)
         return int(value) if value.is_integer() else None
 

@@ -1,7 +1,7 @@
 """Errors that report a rate limit.
 
-Agents report it by a code in the range for servers, by the status 429 of their service, by a key in
-`data`, or only in the text. This module is imported with the first error, because compiling the
+Agents report it with a code in the server range, with status 429 of their service, with a key in
+`data`, or only in the text. This module is imported on the first error, because compiling the
 patterns takes time.
 """
 
@@ -66,7 +66,7 @@ class RateLimit(Struct, frozen=True):
 
 
 def rate_limit(error: Exception, now: float | None = None) -> RateLimit | None:
-    """Return the limit that an error reports, or None. ``now`` is in seconds since 1970."""
+    """Return the limit that an error reports, or None. `now` is in seconds since 1970."""
     if not isinstance(error, RequestError) or error.code in _NO_LIMIT:
         return None
     now = time.time() if now is None else now
@@ -82,7 +82,7 @@ def rate_limit(error: Exception, now: float | None = None) -> RateLimit | None:
 
 
 def _members(data: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the members of `data` at any depth, with lower-case letters of their names only."""
+    """Yield the members of `data` at any depth. Their names are reduced to lower-case letters."""
     waiting: list[tuple[str, Any]] = [("", data)]
     for _ in range(_MEMBERS):
         if not waiting:

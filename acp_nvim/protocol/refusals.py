@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def needs_login(error: Exception) -> bool:
-    """Return whether an agent refuses a request until the user has logged in."""
+    """Return whether an agent refuses a request until the user logs in."""
     return (
         isinstance(error, RequestError)
         and error.code == AUTH_REQUIRED
@@ -20,9 +20,9 @@ def needs_login(error: Exception) -> bool:
 
 
 def is_session_lost(error: Exception) -> bool:
-    """Return whether the answer to a request about a session reports the session as unknown.
+    """Return whether an error says that the session of the request is unknown.
 
-    Agents use the same code for a missing file, which they name.
+    Agents use the same code for a missing file, but name the file.
     """
     if not isinstance(error, RequestError) or error.code != RESOURCE_NOT_FOUND:
         return False
@@ -31,7 +31,7 @@ def is_session_lost(error: Exception) -> bool:
 
 
 def rate_limit(error: Exception) -> RateLimit | None:
-    """Return the rate limit that an error reports, even with the code for a login, or None."""
+    """Return the rate limit that an error reports, even under the code for a login, or None."""
     from acp_nvim.protocol import rate_limit as limits
 
     return limits.rate_limit(error)

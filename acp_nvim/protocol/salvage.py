@@ -21,7 +21,7 @@ def end_members(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, b
 
     Those at the end follow the last value that is not a string, number or null. They are members of
     the message itself, since two braces would follow those of a nested object. If the line may have
-    several messages (not ``is_one``), only the `id` of an answer is included.
+    several messages (not `is_one`), only the `id` of an answer is included.
     """
     first = members(head)
     match = _LAST.search(tail)

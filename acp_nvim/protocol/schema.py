@@ -1,10 +1,10 @@
 """Wire types of ACP v1, stable and unstable, in the order and by the names of the JSON schema.
 
-Fields are the schema's in snake_case (`_meta` is `meta`). An absent optional field is `UNSET` and
-is omitted when encoded; `null` is `None`; `given` returns None for both. `Unknown*` types contain a
-variant that the schema does not list. They are decoded, never sent. Some types have no struct of
-their own in the schema: the session updates (one class per tag), the scope of an elicitation (its
-fields are in the request itself) and the unions at the end of each family.
+Fields have the schema's names in snake_case (`_meta` is `meta`). An absent optional field is
+`UNSET` and is omitted when encoded; `null` is `None`; `given` returns None for both. `Unknown*`
+types contain a variant that the schema does not list. They are decoded, never sent. Some types have
+no struct of their own in the schema: the session updates (one class per tag), the scope of an
+elicitation (its fields are in the request itself) and the unions at the end of each family.
 
 Sections are those of the protocol's documentation, https://agentclientprotocol.com/protocol.
 """
@@ -23,7 +23,7 @@ T = TypeVar("T")
 # Custom data of the sender. Nothing may be assumed about it (v1/extensibility).
 Meta: TypeAlias = dict[str, Any] | UnsetType | None
 
-# A count, an index or a size: uint32 and uint64 of the schema. A larger one is read as the largest
+# A count, index or size: the schema's uint32 and uint64. A larger value is read as the largest
 # integer of Neovim and SQLite.
 Unsigned: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
@@ -44,7 +44,7 @@ class Plain(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Wire(Plain, frozen=True, kw_only=True):
-    """Base of all others. `_meta` is their last field and keyword-only."""
+    """Base of all other types. Their last field is `_meta`, keyword-only."""
 
     meta: Meta = field(default=UNSET, name="_meta")
 
@@ -229,7 +229,7 @@ class Content(Wire, frozen=True, tag_field="type", tag="content"):
 
 
 def _set_plain_path(item: Diff | ToolCallLocation) -> None:
-    """Replace a `file:` URI, which some agents send as a path, by its path."""
+    """Replace a `file:` URI, which some agents send as a path, with its path."""
     if item.path[:5].lower() == "file:" and (path := file_path(item.path)) is not None:
         msgspec.structs.force_setattr(item, "path", path)
 
@@ -456,7 +456,7 @@ class MultiSelectPropertySchema(Wire, frozen=True, tag_field="type", tag="array"
 
 
 class UnknownPropertySchema(Unlisted, frozen=True):
-    """Form field that must not be shown as a known one, unchanged (v1/elicitation)."""
+    """Form field of an unlisted type, unchanged, never shown as a known one (v1/elicitation)."""
 
 
 # A field of an elicitation form.
@@ -493,7 +493,7 @@ class ElicitationUrlMode(
 class UnknownElicitationMode(
     CreateElicitationRequest, frozen=True, kw_only=True, tag_field="mode", tag="?"
 ):
-    """A mode that the schema does not list: never to be shown as a known one (v1/elicitation)."""
+    """Mode that the schema does not list, never shown as a known one (v1/elicitation)."""
 
     mode: str = field(name="?tag")
     raw: dict[str, Any] = field(name="?raw")
@@ -780,7 +780,7 @@ AuthState: TypeAlias = str
 class AuthAccount(Wire, frozen=True):
     """Account or credential in the agent's settings (rfds/get-auth-state, unstable).
 
-    For example, it is a signed-in user account or an API key.
+    Examples are a signed-in user account and an API key.
     """
 
     label: str
@@ -1374,9 +1374,9 @@ class PromptSuggestion(Wire, frozen=True):
 class PromptSuggestionsUpdate(
     Wire, frozen=True, tag_field="sessionUpdate", tag="prompt_suggestions_update"
 ):
-    """Suggestions for the empty composer, which replace the last list.
+    """Suggested prompts, which replace the last list.
 
-    They are ghost text there (rfds/prompt-suggestions, unstable, schema >= 1.31).
+    The empty composer shows them as ghost text (rfds/prompt-suggestions, unstable, schema >= 1.31).
     """
 
     suggestions: list[PromptSuggestion]

@@ -4,10 +4,10 @@ The rules come from the v1 schema (`x-deserialize-*`) and from known agents:
 
 - A bad optional field is left out. A bad item of a list is dropped. Null for a list is an empty
   list.
-- An unknown tag gives the `Unknown*` struct of its union. An unreadable update gives an
+- An unknown tag becomes the `Unknown*` struct of its union. An unreadable update becomes an
   `UnknownUpdate`, because no update of an agent may end the connection.
 - An unknown value of an enum is read as the one in `quirks`. An unknown stop reason is kept.
-- A missing or bad required field gets the value in `quirks`. If that has none, the object is bad.
+- A missing or bad required field gets the value in `quirks`. If there is none, the object is bad.
 
 msgspec converts every level that has no fault.
 """

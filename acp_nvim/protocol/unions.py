@@ -1,4 +1,4 @@
-"""Unions without a complete tag on the wire: selection of the member for a value."""
+"""Selection of a union's member for a value, where the wire has no complete tag."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ _PICKERS: Final[dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Plai
 
 def member(union: type[s.Untagged], value: Mapping[str, Any]) -> type[s.Plain]:
     """Return the member type of a union for an object on the wire."""
-    return (_PICKERS.get(union) or _pickers_2()[union])(value)
+    return (_PICKERS.get(union) or _v2_pickers()[union])(value)
 
 
 @cache
-def _pickers_2() -> dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Plain]]]:
+def _v2_pickers() -> dict[type[s.Untagged], Callable[[Mapping[str, Any]], type[s.Plain]]]:
     """Return the selectors of version 2, whose types are loaded only for its agents."""
     from acp_nvim.protocol.v2 import schema as v2
 

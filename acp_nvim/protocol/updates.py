@@ -87,14 +87,14 @@ class Work(Struct, frozen=True, gc=False):
 
     @property
     def is_working(self) -> bool:
-        """Return whether the session works. It does in all states except idle."""
+        """Return whether the session is working, as it is in all states except idle."""
         return self.state != "idle"
 
 
 class TerminalState(Struct, frozen=True, gc=False):
     """Terminal that the agent runs by itself.
 
-    `output` replaces all of its bytes. `exit` is its exit, or None while it runs.
+    `output` replaces all of its bytes. `exit` is None while it runs.
     """
 
     terminal_id: str

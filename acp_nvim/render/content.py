@@ -115,7 +115,7 @@ def _target_of_data(where: BlockPosition, mime: str) -> Target | None:
 
 
 def _target_of_uri(uri: str, where: BlockPosition) -> Target | None:
-    """Return the target of a file or web address, otherwise that of the block itself."""
+    """Return the target of a file or web address, or else of the block itself."""
     target = link_target(uri)
     return _target_of_content(where) or target if target["kind"] == "address" else target
 
@@ -183,7 +183,7 @@ def _resource_rows(block: schema.EmbeddedResource, where: BlockPosition, cwd: st
         [
             ("→ ", "AcpMuted"),
             (uri, "AcpLink"),
-            (size, "AcpMuted"),  # a range says it already
+            (size, "AcpMuted"),  # a range implies it
             *_annotation_pieces(block),
         ],
         _target_of_uri(resource.uri, where),

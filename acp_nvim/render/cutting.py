@@ -13,7 +13,7 @@ FIRST, LAST = 60, 30
 FIRST_ROWS = 200
 """Number of first rows that a card shows. Half as many of the last rows follow."""
 MAX_LINE = 2_000_000
-"""Maximum number of characters shown of a line of a message.
+"""Maximum number of characters shown of one line of a message.
 
 Neovim handles such a line without delay.
 """
@@ -22,7 +22,7 @@ Neovim handles such a line without delay.
 class LineLimit:
     """Limit of `MAX_LINE` characters for each line of a text that arrives in pieces.
 
-    A note follows a cut line. Neovim copies and measures a whole line each time it grows.
+    A note follows a cut line. Neovim copies and measures the whole line each time it grows.
     """
 
     __slots__ = ("_is_full", "_room")
@@ -94,7 +94,8 @@ def _tail(text: str, lines: int) -> str:
 
 
 def both_ends(text: str) -> tuple[list[str], int, list[str]]:
-    """Return all visible lines of a text, or its first lines, the number left out, its last lines.
+    """Return all visible lines of a text, or its first lines, the number of omitted ones, its last
+    lines.
 
     The cost does not depend on the length of the text.
     """
@@ -116,7 +117,7 @@ def _visible_lines(text: str) -> list[str]:
 def fold_rows(
     rows: Sequence[Row], full_target: Target | int, first: int = FIRST_ROWS, hidden_count: int = 0
 ) -> list[Row]:
-    """Return the rows, or the first and the last ones of very many.
+    """Return the rows, or only the first and the last ones if there are very many.
 
     `hidden_count` is the number of rows already left out in the middle.
     """

@@ -30,7 +30,7 @@ MAX_ROWS_FACTOR = 4
 MAX_COMPARED = 1 << 18
 """Maximum number of characters of an edit whose lines are compared.
 
-Of a larger edit, all old lines are drawn, then all new ones.
+A larger edit is drawn as all old lines, then all new ones.
 """
 
 
@@ -46,7 +46,7 @@ def diff_rows(
 
     Unchanged lines around them are added, and a row between hunks marks lines left out. `above` is
     the number of lines of the file above those of the diff. `full_target` shows the whole diff.
-    `target` is that of each row. Without it, that of added lines is the file.
+    `target` is the target of each row. Without it, the file is the target of added lines.
     """
     old, _, changed = changes(diff)
     added = sum(len(hunk.lines) for hunk in changed)
@@ -114,7 +114,7 @@ def _changes(old_text: str, new_text: str) -> tuple[list[str], list[str], list[h
 def cut_rows(rows: list[Row], limit: int | None, full_target: Target | int) -> list[Row]:
     """Return the first rows of a diff, and a row that counts the rest.
 
-    Neither ``limit`` nor that row counts rows of context.
+    Neither `limit` nor that row counts rows of context.
     """
     if limit is None or len(rows) <= limit:
         return rows
@@ -228,7 +228,7 @@ def text_rows(
     group: str | None = None,
     after: str | None = None,
 ) -> list[Row]:
-    """Return a text as rows, or beginning and end of a long one.
+    """Return a text as rows, or only the beginning and the end of a long one.
 
     `after` is the prefix of all lines but the first.
     """

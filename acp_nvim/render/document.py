@@ -182,7 +182,7 @@ class Document:
             self._skip(message)
             return 0, True
         if message.dropped:
-            self._rewrite(message, batch)
+            self._erase(message, batch)
             if not message.parts:
                 return 0, True
         is_folded = message.role == "thought" and self._thoughts == "fold"
@@ -215,7 +215,7 @@ class Document:
             replaced=message.dropped,
         )
 
-    def _rewrite(self, message: Message, batch: Batch) -> None:
+    def _erase(self, message: Message, batch: Batch) -> None:
         """Remove the drawing of a message that was replaced."""
         at = self._positions.get(message)
         if at is None:
@@ -447,7 +447,8 @@ def _message_heading(message: Message) -> list[Row]:
 def _last_row_of_fold(entry: ToolEntry | None) -> Row:
     """Return the blank row that ends a fold.
 
-    In a chat that follows, the cursor is on it, so that the keys of a question above work on it.
+    In a chat that follows new text, the cursor is on it, so the keys of a question above work on
+    it.
     """
     asks = entry.open_question if entry is not None and entry.decisions else None
     return BLANK if asks is None else legend(asks)

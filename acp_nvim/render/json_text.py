@@ -34,7 +34,7 @@ _GAP: Final = object()
 def json_rows(value: Any, full_target: Target) -> list[Row]:
     """Return a value as rows. The target `full_target` opens all of it.
 
-    Of a very large value, beginning and end are shown, and it is only indented.
+    A very large value is only indented, and only its beginning and end are shown.
     """
     members = (
         _member_rows(value, full_target, "")
@@ -62,7 +62,7 @@ def _item_rows(value: list[Any], full_target: Target, indent: str) -> Iterator[R
 
 
 def _both_ends(items: Any, count: int) -> Iterator[Any]:
-    """Yield the items, or the first ones, a gap and the last ones of very many."""
+    """Yield the items. If there are very many, yield the first ones, a gap and the last ones."""
     if count <= MAX_MEMBERS + 1:
         yield from items
         return
@@ -116,7 +116,7 @@ def _one_line_json(value: Any, depth: int = MAX_DEPTH) -> str:
 
 
 def _key_text(key: Any) -> str:
-    """Return a key, in quotes if it is ambiguous without."""
+    """Return a key, in quotes if it is ambiguous without them."""
     return key if isinstance(key, str) and _PLAIN.fullmatch(key) else _one_line_json(key)
 
 

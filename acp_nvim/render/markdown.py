@@ -22,7 +22,7 @@ Mark = tuple[int, int, int, str]
 MAX_LENGTH = 2000
 """Maximum number of characters of a line with highlights."""
 
-# Patterns begin with a literal or a set, so the engine skips ahead instead of trying each place.
+# Patterns begin with a literal or a set, so the engine skips ahead instead of trying each position.
 _OPENS = late(r"\n {0,3}(?P<fence>`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})[^\n]*")
 _BLOCK = late(
     # Most lines match none of these, so check their beginning first. The possessive quantifiers
@@ -132,9 +132,9 @@ def _mark_whole_lines(text: str, row: int, group: str) -> list[Mark]:
 
 
 def _mark_prose(text: str, first: int) -> list[Mark]:
-    """Return the marks of lines outside of fences: those of lines, then those inside of lines.
+    """Return the marks of lines outside of fences: of whole lines first, then inside of lines.
 
-    ``first`` is the row of the first line.
+    `first` is the row of the first line.
     """
     marks: list[Mark] = []
     without_spans: set[int] = set()

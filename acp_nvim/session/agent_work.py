@@ -1,6 +1,6 @@
 """Activity that an agent reports.
 
-In version 2, it alone determines whether a session runs or is idle (v2/prompt-lifecycle).
+In version 2, it alone determines whether a session is running or idle (v2/prompt-lifecycle).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def apply(session: Session, work: Work) -> None:
 
 
 def on_opened(session: Session) -> None:
-    """Set the status of a session after it was opened. The agent may already work in it."""
+    """Set the status of a session after it was opened. The agent may already be working in it."""
     if session.status == "starting":
         session.status, session.error = "idle", None
         turns.update_status(session)

@@ -1,4 +1,4 @@
-"""Pending changes of a session for the next frame: names of state, tool calls, `User` events."""
+"""Pending changes of a session for the next frame: state, tool calls, `User` events."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Changes:
         return calls
 
     def change(self, names: Iterable[str], mark: int) -> None:
-        """Mark state of these names as changed. `mark` is as in `Event`."""
+        """Mark the state with these names as changed. `mark` is as in `Event`."""
         for name in names:
             self.names.setdefault(name, mark)
 

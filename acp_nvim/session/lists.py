@@ -14,7 +14,7 @@ ITEMS: Final = 200
 OPTIONS: Final = 50
 """Maximum number of options shown for a question."""
 NEWEST: Final = 200
-"""Number of the newest tool calls, terminals and subagents in the state, up to `STEP` more.
+"""Number of newest tool calls, terminals and subagents in the state, or up to `STEP` more.
 
 The same number of subagents have their own chats.
 """
@@ -27,5 +27,5 @@ def count_dropped(count: int) -> int:
 
 
 def more(hidden_count: int) -> str:
-    """Return the row below a list that is cut."""
+    """Return the row below a list that has been cut."""
     return f"… and {hidden_count:,} more"

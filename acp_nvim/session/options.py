@@ -29,9 +29,9 @@ class NoSuchChoice(ValueError):
 
 
 def apply_result(session: Session, result: Any) -> None:
-    """Apply modes, options and models of the answer that opened a session.
+    """Apply the modes, options and models in the answer that opened a session.
 
-    Those that are null leave the values of earlier updates unchanged.
+    Null leaves the values of earlier updates unchanged.
     """
     if result.modes:
         modes = session.limit_list("modes", result.modes.available_modes)
@@ -63,7 +63,7 @@ def _limit_values(
 
 
 class Choices(msgspec.Struct, frozen=True):
-    """Current choices in a session at one time."""
+    """Choices in a session at one moment."""
 
     mode: str | None
     options: Sequence[Any]

@@ -19,7 +19,7 @@ def replace(session: Session, update: schema.Plan) -> None:
 
 
 def update(session: Session, update: schema.PlanUpdate) -> None:
-    """Apply one of several plans. A text or a file is shown at the place of its first update."""
+    """Apply an update of one plan. A text or a file stays at the place of its first update."""
     plan: Any = update.plan
     match plan:
         case schema.UnknownPlan():
@@ -32,7 +32,7 @@ def update(session: Session, update: schema.PlanUpdate) -> None:
 
 
 def remove(session: Session, update: schema.PlanRemoved) -> None:
-    """Withdraw a plan. A text or a file stays in the chat, marked."""
+    """Withdraw a plan. A text or a file stays in the chat, marked as removed."""
     plan = session.plans.pop(update.plan_id, None)
     if isinstance(plan, PlanDocument):
         plan.withdraw()

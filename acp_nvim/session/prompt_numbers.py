@@ -11,7 +11,7 @@ from typing import Final
 from acp_nvim.session.transcript.entries import Entry, Message
 
 MIN_DISTINCTIVE: Final = 20
-"""Length in characters from which a label may occur anywhere in a prompt.
+"""Minimum length, in characters, of a label that may occur anywhere in a prompt.
 
 Some agents insert text before it.
 """

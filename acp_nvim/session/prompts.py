@@ -28,7 +28,7 @@ MAX_LINE = 100_000
 def suggestion_as_text(blocks: Sequence[Any]) -> str:
     """Return a suggested prompt as the user would write it, with files as `@path`.
 
-    It is empty if it has more than text and links.
+    Return an empty string if it has anything but text and links.
     """
     texts: list[str] = []
     for block in blocks:
@@ -112,7 +112,7 @@ class Prompt(Struct, eq=False):
     attachments: Sequence[Attachment] = ()
     blocks: list[Any] = field(default_factory=list)
     given: Sequence[Any] = ()
-    """Content blocks of a Lua caller, which replace the text."""
+    """Content blocks from a Lua caller, which replace the text."""
     meta: Mapping[str, Any] | None = None
     """Value for `_meta` of the request (v1/extensibility)."""
     late: Callable[[], Awaitable[Sequence[Attachment]]] | None = None
@@ -133,9 +133,9 @@ class Prompt(Struct, eq=False):
     is_returned: bool = False
     """Whether the agent has returned it without inserting it."""
     is_reason: bool = False
-    """Whether it is the reason of an answer to a question.
+    """Whether it is the reason for an answer to a question.
 
-    Reasons go before all other prompts, and back to the composer if session or agent end first.
+    Reasons go before all other prompts, or back to the composer if the session or agent ends first.
     """
     number: int | None = None
     """Number among the prompts of its session, from 1, set shortly before sending."""
@@ -143,7 +143,7 @@ class Prompt(Struct, eq=False):
     """One line for each attachment that the agent cannot accept in any form."""
 
     def fresh_unsaved(self, now: float) -> Mapping[str, Any] | None:
-        """Return `unsaved` if it is still current. ``now`` is on the monotonic clock."""
+        """Return `unsaved` if it is still current. `now` is on the monotonic clock."""
         return self.unsaved if now - self.created_at < FRESH_S else None
 
     def set_number(self, number: int) -> None:
@@ -151,7 +151,7 @@ class Prompt(Struct, eq=False):
         self.number = number
 
     def move_files(self, moved: Callable[[str], str]) -> None:
-        """Replace the paths of its attached files and lines by those that `moved` returns."""
+        """Replace the paths of its attached files and lines with the paths that `moved` returns."""
         self.attachments = [
             item
             if isinstance(item, Variable) or (isinstance(item, Excerpt) and item.has_no_file)
@@ -167,7 +167,7 @@ class Prompt(Struct, eq=False):
 
     @property
     def label(self) -> str:
-        """Return the line for lists: its text, else the names of its attachments."""
+        """Return one line for lists: its text, or else the names of its attachments."""
         if self.text.strip():
             return self.text
         names = [*map(block_name, self.given), *(Path(path).name for path in self.files())]

@@ -28,9 +28,9 @@ def replace(session: Session, prompts: Sequence[Prompt]) -> None:
 
 
 def hold_first(session: Session, prompts: Sequence[Prompt], at: int = 0) -> None:
-    """Put these first, or at a place, and hold them until `release`.
+    """Put these prompts first, or at a position, and hold them until `release`.
 
-    Prompts that are not held stay so.
+    Other prompts that are not held remain sendable.
     """
     for prompt in session.queue:
         prompt.passes_held = prompt.passes_held or not session.held
@@ -41,18 +41,18 @@ def hold_first(session: Session, prompts: Sequence[Prompt], at: int = 0) -> None
 
 
 def hold_returned(session: Session, prompt: Prompt) -> None:
-    """Hold a prompt that the agent did not insert, behind those that it returned before."""
+    """Hold a prompt that the agent did not insert, behind the ones that it returned earlier."""
     hold_first(session, [prompt], _place_of_returned(session, prompt))
 
 
 def prepend(session: Session, prompt: Prompt, at: int = 0) -> None:
-    """Put a prompt first, or at a place, even while others are held."""
+    """Put a prompt first, or at a position, even while others are held."""
     prompt.passes_held = session.held
     replace(session, [*session.queue[:at], prompt, *session.queue[at:]])
 
 
 def prepend_returned(session: Session, prompt: Prompt) -> None:
-    """Put a prompt that the agent refused first, behind those that it returned before."""
+    """Put a refused prompt in front, but behind the ones that the agent returned earlier."""
     prepend(session, prompt, _place_of_returned(session, prompt))
 
 
@@ -63,7 +63,7 @@ def _place_of_returned(session: Session, prompt: Prompt) -> int:
 
 
 def _forget_returns(session: Session, sent: Prompt) -> None:
-    """Before a returned prompt is sent again, forget that those behind it were returned too.
+    """Before a returned prompt is sent again, forget that the ones behind it were returned too.
 
     If the agent returns it again, it goes before them.
     """
@@ -73,7 +73,7 @@ def _forget_returns(session: Session, sent: Prompt) -> None:
 
 
 def add_reason(session: Session, prompt: Prompt) -> None:
-    """Put the reason of an answer after earlier reasons and before all other prompts.
+    """Put the reason for an answer after earlier reasons and before all other prompts.
 
     It may be sent even while others are held.
     """
@@ -128,7 +128,7 @@ def add_at_agent(session: Session, prompt: Prompt) -> None:
 
 
 def remove_at_agent(session: Session, prompt: Prompt) -> bool:
-    """Remove such a prompt. Return False if there is none."""
+    """Remove a prompt of `add_at_agent`. Return False if it is not there."""
     others = [other for other in session.at_agent if other is not prompt]
     if len(others) == len(session.at_agent):
         return False

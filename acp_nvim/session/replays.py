@@ -1,4 +1,4 @@
-"""Replay of a stored session that failed, such as by the end of its agent."""
+"""Failed replay of a stored session, for example because its agent exited."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Retries of agents, shown beside the session's status until the agent continues.
 
-Agents report them by their own notifications (`_session/retrying`) or by rate limit notices.
+Agents report them with notifications of their own (`_session/retrying`) or rate limit notices.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def is_rate_limited(text: str) -> bool:
 
 
 def retry_reason(params: Any) -> str:
-    """Return the reason of a retry for people, from the params of its notification."""
+    """Return the reason for a retry, for display, from the params of its notification."""
     words = list(_words(params, _DEPTH))
     if any(map(is_rate_limited, words)):
         return wording.PART_RATE_LIMITED

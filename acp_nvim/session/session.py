@@ -118,7 +118,7 @@ class Session:
     worktree: Mapping[str, str] | None = None
     """Path and branch of its git worktree, if it has one (`:Acp new!`)."""
     purpose: Literal["edit"] | None = None
-    """Task for which it was created without a chat window. It is closed when that is done."""
+    """Task for which it was created without a chat window. It is closed when the task is done."""
     shares_files = True
     """Whether the files of its agent are files of this machine."""
     trust: Literal["edits", "all"] | None = None
@@ -153,7 +153,7 @@ class Session:
     turn_usage: schema.Usage | None = None
     """Tokens of the last ended turn, if its agent reports them."""
     retrying: str | None = None
-    """Reason of the agent's retry, until it continues."""
+    """Reason for the agent's retry, until it continues."""
     spent = 0
     """Tokens of all turns, if the agent reports them."""
     user: str | None = None
@@ -282,17 +282,17 @@ class Session:
         with each process. After a reopen, ids that the agent has not reused by the next prompt are
         treated as new, so that replies are not appended to an old message.
         """
-        self.transcript.mark_names()
+        self.transcript.mark_ids()
         self.tool_calls.mark_ids()
 
     def keep_ids(self) -> None:
-        """Keep the meaning of all ids, because the agent knows them."""
-        self.transcript.keep_names()
+        """Let all ids keep their meaning, because the agent knows them."""
+        self.transcript.keep_ids()
         self.tool_calls.keep_ids()
 
     def forget_ids(self) -> None:
         """Forget the earlier ids, before the next prompt."""
-        for role, message_id in self.transcript.forget_names():
+        for role, message_id in self.transcript.forget_ids():
             if role == "user":
                 self.prompt_ids.discard(message_id)
         self.tool_calls.forget_ids()
@@ -300,7 +300,7 @@ class Session:
     # -- changes ----------------------------------------------------------------------------------
 
     def set_edits(self, edits: list[dict[str, Any]], *, silent: bool = False) -> None:
-        """Set the pending edits for `state().edits`. ``silent`` suppresses the notification."""
+        """Set the pending edits for `state().edits`. `silent` suppresses the notification."""
         if edits != list(self.edits):
             self.edits = edits
             if not silent:
@@ -337,7 +337,7 @@ class Session:
         self.change("checkpoints")
 
     def change(self, *names: str) -> None:
-        """Mark state of these names as changed."""
+        """Mark the state with these names as changed."""
         if "status" in names and self.status != self._last_status:
             self._last_status, self.since = self.status, int(time.time())
         self.changes.change(names, self.transcript.written)
@@ -380,7 +380,7 @@ class Session:
     # -- turns ------------------------------------------------------------------------------------
 
     def set_retry(self, why: str | None) -> None:
-        """Set the reason of the agent's retry, or None when it continues."""
+        """Set the reason for the agent's retry, or None when it continues."""
         if self.retrying != why:
             self.retrying = why
             self.change("retrying")
@@ -399,7 +399,7 @@ class Session:
     # -- tool calls -------------------------------------------------------------------------------
 
     def on_call(self, call: ToolCall) -> None:
-        """Handle the end of a run of messages. This call was the last one."""
+        """Handle the end of a run of messages, of which `call` was the last."""
         self.observer.on_stream()
 
     # -- decisions --------------------------------------------------------------------------------

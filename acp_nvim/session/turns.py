@@ -179,7 +179,7 @@ def _end_line(
 ) -> Line | None:
     """Return the line about the end of a turn, or None for a regular end.
 
-    `entries` are the entries of a turn that the user has begun. It should have some.
+    `entries` are the entries of a turn that the user has begun, which should not be empty.
     """
     if error is not None:
         return Line("error", error, tuple(details))

@@ -26,7 +26,9 @@ def apply(session: Session, update: updates.SessionUpdate) -> None:
 
 
 def _set_suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
-    """Set the prompts that the agent suggests. One with more than text and links is left out."""
+    """Set the prompts that the agent suggests. A prompt with anything but text and links is left
+    out.
+    """
     texts = filter(
         None, (suggestion_as_text(suggestion.prompt) for suggestion in update.suggestions)
     )
@@ -48,7 +50,7 @@ def _set_options(session: Session, update: schema.ConfigOptionUpdate) -> None:
 
 
 def _set_title(session: Session, update: schema.SessionInfoUpdate) -> None:
-    """Set the title. Null clears it, an absent title leaves it.
+    """Set the title. Null clears it, and an absent title leaves it unchanged.
 
     A session with a purpose has its own title.
     """
@@ -58,7 +60,7 @@ def _set_title(session: Session, update: schema.SessionInfoUpdate) -> None:
 
 
 def _set_usage(session: Session, update: schema.UsageUpdate) -> None:
-    """Set tokens and cost. An absent or null cost keeps the former one."""
+    """Set tokens and cost. An absent or null cost leaves it unchanged."""
     if update.cost is UNSET or update.cost is None:
         cost = session.usage.cost if session.usage else UNSET
         update = schema.UsageUpdate(update.used, update.size, cost)
@@ -93,7 +95,7 @@ def _append_terminal_output(session: Session, update: updates.TerminalBytes) -> 
 
 
 def _set_usage_state(session: Session, update: updates.UsageState) -> None:
-    """Set tokens and cost. An absent cost keeps the former one."""
+    """Set tokens and cost. An absent cost leaves it unchanged."""
     cost = update.cost
     if cost is UNSET:
         cost = session.usage.cost if session.usage else UNSET

@@ -49,7 +49,7 @@ class ToolFiles:
         return (await self._files.guard.allow(session, "read", absolute(session, path)))[0]
 
     def sources(self, session: Session, read_before: Mapping[str, Text] = NOTHING) -> Sources:
-        """Return the source of texts for an answer. ``read_before`` are texts already read."""
+        """Return the source of texts for an answer. `read_before` are texts already read."""
         return Sources(self._files, self._buffers, self._options(), session, read_before)
 
 

@@ -1,4 +1,4 @@
-"""Lists of the editor's tools: those that read, and those that change files."""
+"""Lists of the editor's tools: tools that read, and tools that change files."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Answer of one language server. ``result`` is as in LSP, with columns in ``encoding``."""
+    """Answer of one language server. `result` is as in LSP, with columns in `encoding`."""
 
     client: int
     """Neovim's id of the client."""
@@ -46,11 +46,11 @@ class LanguageServers(Protocol):
         wait_ms: int = 1500,
         client: int | None = None,
     ) -> Sequence[Answer]:
-        """Ask all servers of a file (real path) that support ``method``, or only ``client``.
+        """Ask all servers of a file (real path) that support `method`, or only `client`.
 
         Without a path, ask all servers in the session's directories. `textDocument` is added to
-        ``params``, and `position` or `range` for ``at`` in each server's encoding. A file without a
-        window is loaded hidden and unloaded after the turn. Wait ``wait_ms`` for a server to
+        `params`, and `position` or `range` for `at` in each server's encoding. A file without a
+        window is loaded hidden and unloaded after the turn. Wait `wait_ms` for a server to
         attach. Raise ToolError if there is no server, none supports the method, or it failed.
         """
         ...
@@ -79,7 +79,7 @@ class Diagnostic(msgspec.Struct, frozen=True):
 
 
 class Diagnostics(msgspec.Struct, frozen=True):
-    """Present diagnostics, or those that a turn has added (``items``) and removed."""
+    """Present diagnostics, or the ones that a turn has added (`items`) and removed."""
 
     items: list[Diagnostic]
     silent: list[str]
@@ -158,8 +158,8 @@ class Editor(Protocol):
     ) -> Diagnostics:
         """Return the diagnostics of a file (resolved path), or of all in the session's directories.
 
-        They have at least ``severity`` (1 error … 4 hint). Wait until the servers have reported on
-        the last change, at most ``wait_ms``. ``turn`` compares with the diagnostics at the start of
+        They have at least `severity` (1 error … 4 hint). Wait until the servers have reported on
+        the last change, at most `wait_ms`. `turn` compares with the diagnostics at the start of
         the turn. Raise ToolError if there is no server and no diagnostic, or no such file.
         """
         ...
@@ -173,7 +173,7 @@ class Editor(Protocol):
         ...
 
     async def show(self, session: Session, path: str, first: int, last: int, text: str) -> None:
-        """Highlight these lines (from 1) with ``text`` until the session's next turn begins.
+        """Highlight these lines (from 1) with `text` until the session's next turn begins.
 
         A window that follows the agent moves there.
         """

@@ -29,14 +29,14 @@ class Connection:
     """JSON-RPC connection with requests in both directions. A message is a line of bytes."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
-        """``write`` sends a line, or drops it if the client has disconnected."""
+        """`write` sends a line, or drops it if the client has disconnected."""
         self._write = write
         self._peer = Peer()
         self._waiting: dict[Id, asyncio.Future[Any]] = {}
         self._serving: dict[Id, asyncio.Task[None]] = {}
 
     async def run(self, service: Service, read: Callable[[], Awaitable[bytes]]) -> None:
-        """Serve until ``read`` returns `b''`, then cancel the requests that still run."""
+        """Serve until `read` returns `b''`, then cancel the requests that still run."""
         while data := await read():
             for event in self._peer.receive(data):
                 self._handle(event, service)

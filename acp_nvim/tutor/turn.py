@@ -81,7 +81,7 @@ class Turn:
         self.anchor = s.CursorAnchor("agent_message", "after", message_id)
 
     async def stream_lines(self, lines: int, seconds: float) -> None:
-        """Append numbered lines to the current message, one every ``seconds``."""
+        """Append numbered lines to the current message, one every `seconds`."""
         self.chunk("\n")
         for number in range(lines):
             self.chunk(f"\n{number + 1}. {CHATTER[number % len(CHATTER)]}")
@@ -94,7 +94,7 @@ class Turn:
             await self.pause()
 
     def plan(self, entries: Sequence[str], done: int) -> None:
-        """Show a plan of which the first ``done`` entries are completed."""
+        """Show a plan of which the first `done` entries are completed."""
         shown = [s.PlanEntry(text, "medium", "pending") for text in entries]
         shown[:done] = [s.PlanEntry(text, "medium", "completed") for text in entries[:done]]
         if done < len(entries):

@@ -14,14 +14,14 @@ from acp_nvim.agent.child.reaper import Reaper
 
 
 class AgentStartError(Exception):
-    """Error: a program could not be started.
+    """Failure to start a program.
 
     The message has the program and the reason, in one line for users.
     """
 
 
 class ProgramMissing(AgentStartError):
-    """Error: a program is not installed."""
+    """Failure to start a program because it is not installed."""
 
 
 async def spawn(

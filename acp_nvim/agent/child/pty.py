@@ -56,7 +56,7 @@ class PtyProcess:
         on_end: Callable[[Exit], None],
         kill_s: float,
     ) -> None:
-        """``device`` is the terminal of the process. Use `start` instead."""
+        """`device` is the terminal of the process. Use `start` instead."""
         self.pid: int = transport.get_pid()
         self._device = device
         self._transport = transport
@@ -84,7 +84,7 @@ class PtyProcess:
         """Start `argv` without a shell in `cwd`, with the environment `env` and the host's mark.
 
         The mark makes the command's daemons end with the host. `feed` may be called just before
-        this returns. `kill_s` is the time between SIGTERM and SIGKILL, in seconds. If ``piped`` is
+        this returns. `kill_s` is the time between SIGTERM and SIGKILL, in seconds. If `piped` is
         not None, stdin is a pipe that begins with these bytes. Raise AgentStartError.
         """
         device = _Device(feed, piped)
@@ -128,7 +128,7 @@ class PtyProcess:
             return
         if self._device.has_terminal or INTERRUPT not in data:
             self._device.write(data)
-        else:  # no terminal turns the key into a signal
+        else:  # there is no terminal to turn the key into a signal
             self.begin_stop()
 
     async def stop(self) -> None:
@@ -139,7 +139,7 @@ class PtyProcess:
         await asyncio.shield(self.begin_stop())
 
     def begin_stop(self) -> asyncio.Task[None]:
-        """Start to end the command. The task is done when all processes have ended."""
+        """Start ending the command. The task is done when all processes have ended."""
         if self._ending is None:
             self._ending = asyncio.get_running_loop().create_task(self._end())
         return self._ending
@@ -250,7 +250,7 @@ class _Device(asyncio.SubprocessProtocol):
     def write(self, data: bytes) -> None:
         if self._master < 0:
             return
-        if not self.has_terminal:  # no terminal translates the keys
+        if not self.has_terminal:  # there is no terminal to translate the keys
             data = data.replace(b"\r", b"\n")
         self._unsent += data
         self._flush()

@@ -45,7 +45,7 @@ class Reaper:
     def start(self) -> None:
         """Start the guard if it is not running.
 
-        Call this before a child starts, so that the child is not long without a guard.
+        Call this before a child starts, so that the child is without a guard only briefly.
         """
         if sys.platform == "win32" or self._closed or self._is_running():
             return

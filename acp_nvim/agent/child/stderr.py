@@ -12,7 +12,7 @@ class StderrRing:
     """The last `MAX_LINES` lines, each cut to `MAX_LINE_BYTES`, in bounded memory."""
 
     def __init__(self, on_data: Callable[[bytes], None] | None = None) -> None:
-        """``on_data`` is called with all data in its original pieces."""
+        """`on_data` is called with all data in its original pieces."""
         self._on_data = on_data
         self._lines: deque[bytes] = deque(maxlen=MAX_LINES)
         self._open = b""

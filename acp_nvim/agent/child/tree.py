@@ -173,7 +173,7 @@ async def _find_marked(mark: str) -> dict[int, int]:
 
 
 def _is_alive(pid: int, birth: int) -> bool:
-    """Return whether the process of that birth still runs. Zombies do not count."""
+    """Return whether the process with that birth still runs. Zombies do not count."""
     stat = process_stat(pid)
     return stat is not None and stat.birth == birth and not stat.zombie
 
@@ -181,8 +181,8 @@ def _is_alive(pid: int, birth: int) -> bool:
 class ProcessTree:
     """Processes under one leader, including it, and those with its mark.
 
-    Descendants that left the group (strays) are remembered once they were seen. A reused process id
-    is recognized by its birth time.
+    Descendants that left the group (strays) are remembered once they have been seen. A reused
+    process id is recognized by its birth time.
     """
 
     def __init__(self, leader: int, mark: str | None = None) -> None:
@@ -198,7 +198,7 @@ class ProcessTree:
         await true_within(self._update_members, EXEC_S)
 
     def _update_members(self) -> bool:
-        """Update the members. Return whether all of them were certainly found."""
+        """Update the members. Return whether it is certain that all were found."""
         table = [stat for stat in process_table() if not stat.zombie]
         members = self._live_strays()
         if self._is_leader_ours():

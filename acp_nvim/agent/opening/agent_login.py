@@ -25,7 +25,7 @@ class AgentLogin:
         warnings: ProtocolWarnings,
         changed: Callable[[], None],
     ) -> None:
-        """``changed`` is called when `state` changes."""
+        """`changed` is called when `state` changes."""
         self.state: schema.AuthStatusResponse | None = None
         """The login state, from agents that report it."""
         self._spec = spec
@@ -44,7 +44,9 @@ class AgentLogin:
         await self.ask_state()
 
     async def try_configured(self) -> bool:
-        """Log in by option `auth_method`, once until `allow_retry`. Return whether it succeeded."""
+        """Log in with option `auth_method`, once until `allow_retry`. Return whether that
+        succeeded.
+        """
         method = self._spec.auth_method
         if method is None:
             return False
@@ -65,7 +67,7 @@ class AgentLogin:
             return False
 
     async def authenticate(self, method_id: str) -> bool:
-        """Log in by one of the agent's own methods. Return False if the user cancelled it.
+        """Log in with one of the agent's own methods. Return False if the user cancelled it.
 
         Raise the errors of `Agent.authenticate`.
         """

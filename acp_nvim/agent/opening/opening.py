@@ -186,8 +186,8 @@ class Opening:
     async def open_again(self, lost: str | None, *, hands_over: bool) -> Any:
         """Resume the session, else load it, else open a new one with the reason in the chat.
 
-        ``lost`` is the end of the line about a session that a running agent has lost, otherwise
-        None. With ``hands_over``, a new session receives the conversation.
+        `lost` is the end of the line about a session that a running agent has lost, otherwise
+        None. With `hands_over`, a new session receives the conversation.
         """
         agent, session_id = self._agent, self._session.id
         self._session.cursors.clear()

@@ -41,7 +41,7 @@ class SessionOpener:
         observers: ConversationObservers,
         on_failure: Callable[[], None],
     ) -> None:
-        """``on_failure`` is called when the session cannot be opened."""
+        """`on_failure` is called when the session cannot be opened."""
         self.session = session
         self.origin = origin
         self.connection: Connection | None = None
@@ -218,7 +218,7 @@ class SessionOpener:
                 self.origin = structs.replace(self.origin, entries=tuple)
 
     def lose(self, line: str = "") -> None:
-        """Mark the session as lost by a running agent. ``line`` ends the message about it."""
+        """Mark the session as lost by a running agent. `line` ends the message about it."""
         self.is_lost, self._lost_line = True, line
 
     def on_handed_over(self) -> None:
@@ -228,7 +228,7 @@ class SessionOpener:
     # -- login ------------------------------------------------------------------------------------
 
     async def log_in(self) -> bool:
-        """Log in by the configured method once, else ask the user. Return whether to retry now.
+        """Log in with the configured method once, else ask the user. Return whether to retry now.
 
         After a login by the user, the queue continues automatically.
         """
@@ -283,7 +283,7 @@ class SessionOpener:
     def await_restart(self, *, waits: bool) -> None:
         """Prepare for a restart of the agent.
 
-        ``waits`` is true if the session is being opened and will be opened after the restart.
+        `waits` is true if the session is being opened now, and so again after the restart.
         """
         self._awaits_restart = waits
 

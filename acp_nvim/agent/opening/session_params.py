@@ -125,8 +125,8 @@ def of(
 ) -> SessionParams:
     """Return the parameters of a session in `cwd` for an agent with those capabilities.
 
-    ``offer_own`` returns the editor's server, which comes first. It is not called if the user has
-    configured a server of the same name. ``starts_servers`` says whether the agent accepts servers
+    `offer_own` returns the editor's server, which comes first. It is not called if the user has
+    configured a server of the same name. `starts_servers` says whether the agent accepts servers
     that it has to start.
     """
     resolved = mcp.servers(

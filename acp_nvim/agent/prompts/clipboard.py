@@ -1,4 +1,4 @@
-"""Image in the clipboard, which a program of the system reads."""
+"""Image in the clipboard, read by a program of the system."""
 
 from __future__ import annotations
 

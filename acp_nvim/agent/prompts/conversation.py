@@ -93,9 +93,9 @@ class Conversation:
     # -- prompts ----------------------------------------------------------------------------------
 
     def submit(self, prompt: Prompt) -> int:
-        """Queue a prompt. It is sent as soon as those before it are done.
+        """Queue a prompt. It is sent as soon as the prompts before it are done.
 
-        Return the number of prompts that it overtakes: those held since a cancel stay in the queue.
+        Return the number of prompts that it overtakes, which have been on hold since a cancel.
         """
         session = self.session
         passed = queue.add(session, prompt)
@@ -110,7 +110,7 @@ class Conversation:
         self._start_sending()
 
     def send_reason(self, prompt: Prompt) -> None:
-        """Send the reason of an answer as the next prompt.
+        """Send the reason for an answer as the next prompt.
 
         It goes back to the composer if the session is closed.
         """
@@ -121,9 +121,9 @@ class Conversation:
         self._start_sending()
 
     def _return_reasons(self) -> None:
-        """Put reasons that the agent has not received back into the composer.
+        """Put back into the composer the reasons that the agent has not received.
 
-        Each goes before the composer's text, so the last one is first.
+        Each goes before the composer's text, so begin with the last one.
         """
         for prompt in reversed(queue.take_reasons(self.session)):
             notify(self._observers.on_prompt_returned, self.session, prompt)
@@ -167,7 +167,7 @@ class Conversation:
     def cancel(self, *, holds_queue: bool = True) -> bool:
         """Cancel the running turn (v1/prompt-turn#cancellation). Return False if none runs.
 
-        ``holds_queue``: hold the queued prompts until `run_queue`.
+        `holds_queue`: hold the queued prompts until `run_queue`.
         """
         session, connection = self.session, self.connection
         is_working = self._sender.is_busy or self._sender.has_added or session.at_work
@@ -269,7 +269,7 @@ class Conversation:
         """Call the session's agent.
 
         If the agent has lost the session, open it again and retry once. Raise the errors of
-        ``act``.
+        `act`.
         """
         assert self.connection is not None
         try:

@@ -15,7 +15,7 @@ from acp_nvim.render.text import format_size as readable
 from acp_nvim.session.prompts import Attachment, Excerpt, FileLink, Media
 
 TEXT_BYTES: Final = 256 << 10
-"""Maximum size of an attached text. A larger one becomes a link, of which the agent reads parts."""
+"""Maximum size of an attached text. A larger one becomes a link, which agents read in parts."""
 IMAGE_BYTES: Final = 5 << 20
 """Maximum size of an attached image. A larger one, which models refuse, becomes a link."""
 AUDIO_BYTES: Final = 20 << 20

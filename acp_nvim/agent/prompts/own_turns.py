@@ -1,4 +1,4 @@
-"""Turns that agents begin by themselves, in which changes on disk are attributed to them."""
+"""Turns that agents begin by themselves. Changes on disk in these are attributed to the agent."""
 
 from __future__ import annotations
 

@@ -317,7 +317,7 @@ class PromptSender:
         self.store()
 
     def _on_error(self, prompt: Prompt, error: Exception, *, was_waiting: bool) -> None:
-        """End the turn with an error. ``was_waiting``: the agent had not inserted the prompt."""
+        """End the turn with an error. `was_waiting`: the agent had not inserted the prompt."""
         session = self.session
         is_withdrawn = isinstance(error, RequestError) and error.code == REQUEST_CANCELLED
         is_cancelled = is_withdrawn or session.status == "cancelling"
@@ -378,7 +378,7 @@ class PromptSender:
         return True
 
     def report_unsure(self) -> None:
-        """Name the prompts that the agent may have received before it ended as on hold."""
+        """Report the prompts on hold that the agent may have received before it ended."""
         unsure, self._unsure = self._unsure, []
         count = sum(prompt in unsure for prompt in self.session.queue)
         if count:

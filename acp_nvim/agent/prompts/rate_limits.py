@@ -20,7 +20,7 @@ from acp_nvim.session.session import Session
 def postpone(
     session: Session, prompt: Prompt, limit: RateLimit, agent: str, details: Sequence[str]
 ) -> None:
-    """End the turn of a prompt. Hold it and those behind it, which the agent would refuse too."""
+    """End the turn of a prompt. Hold it and all behind it, which the agent would refuse too."""
     queue.hold(session)
     queue.hold_returned(session, prompt)
     wait = ""
@@ -32,14 +32,14 @@ def postpone(
 async def remind(
     session: Session, prompt: Prompt, seconds: float, agent: str, warn: Callable[[str], None]
 ) -> None:
-    """Warn the user after ``seconds``, if the prompt is still held."""
+    """Warn the user after `seconds`, if the prompt is still held."""
     await anyio.sleep(seconds)
     if session.held and any(queued is prompt for queued in session.queue):
         warn(wording.LIMIT_OVER.format(agent=agent))
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration for people, rounded up: `30 s`, `3 min`, `2 h 5 min`."""
+    """Return a duration for display, rounded up: `30 s`, `3 min`, `2 h 5 min`."""
     whole = math.ceil(seconds)
     if whole < 120:
         return f"{whole} s"

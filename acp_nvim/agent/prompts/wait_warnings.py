@@ -21,7 +21,7 @@ from acp_nvim.tasks import Tasks
 OPEN_S: Final = 10.0
 """Time to wait for an answer before the user is warned, in seconds."""
 CHECKS: Final = 4
-"""Number of checks within the time of silence that is reported."""
+"""Number of checks during a silence that is long enough to be reported."""
 
 
 class WaitWarnings:
@@ -76,7 +76,7 @@ class WaitWarnings:
     def watch(self, received: Callable[[], object]) -> None:
         """Warn the user once per silence of the agent (option `timeouts.silent_s`) in this turn.
 
-        ``received`` returns another value once a message has arrived.
+        `received` returns another value once a message has arrived.
         """
         self.stop_watching()
         self._watching = anyio.CancelScope()
@@ -104,7 +104,7 @@ async def watch_silence(
     seconds: Callable[[], float],
     warn: Callable[[float], None],
 ) -> None:
-    """Call ``warn`` once each time the agent is silent for ``seconds`` in the running turn.
+    """Call `warn` once each time the agent is silent for `seconds` in the running turn.
 
     The call may be late by one check, never early. Time in which the agent waits for the user or
     for a program that the host runs does not count. 0 seconds disables the check.

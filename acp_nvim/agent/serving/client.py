@@ -90,7 +90,7 @@ class Client:
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
         on_mcp_message: Callable[[schema.MessageMcpRequest], Awaitable[Any]] = no_server,
     ) -> None:
-        """``extensions`` are the user's handlers of other methods. ``read`` decodes params."""
+        """`extensions` are the user's handlers of other methods. `read` decodes params."""
         self._read = read
         self.name = name
         self.router = router
@@ -160,7 +160,7 @@ class Client:
         return self.router.turn_text(session_id)
 
     def on_error(self, error: Exception) -> None:
-        """Count an internal error in handling a message of the agent."""
+        """Count an internal error in the handling of an agent's message."""
         self.warnings.on_error(error)
 
     def on_violation(self, violation: Violation) -> None:

@@ -38,10 +38,10 @@ class Elicitations:
         requests: Callable[[], Endpoint | None] = lambda: None,
         ask_unscoped: Callable[[Decision], None] = lambda decision: None,
     ) -> None:
-        """``title`` returns the agent's display name.
+        """`title` returns the agent's display name.
 
-        ``requests`` returns the requests that a question may name, or None before the agent runs.
-        ``ask_unscoped`` shows a question without a session.
+        `requests` returns the requests that a question may name, or None before the agent runs.
+        `ask_unscoped` shows a question without a session.
         """
         self._title = title
         self._requests = requests

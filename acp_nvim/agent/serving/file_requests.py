@@ -59,7 +59,7 @@ class FileRequests:
         files: AgentFiles[Session],
         on_read: Callable[[Session, str], None] = lambda session, path: None,
     ) -> None:
-        """``on_read`` is called for each file that an agent reads."""
+        """`on_read` is called for each file that an agent reads."""
         self._files = files
         self._on_read = on_read
         self._warned: set[str] = set()
@@ -68,7 +68,7 @@ class FileRequests:
     async def read(
         self, session: Session, params: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
-        """Answer `fs/read_text_file`. Raise RequestError with ``data = {path, reason}``."""
+        """Answer `fs/read_text_file`. Raise RequestError with `data = {path, reason}`."""
         line, limit = _number(params.line), _number(params.limit)
         try:
             content = await self._files.read(session, params.path, line, limit)
@@ -83,9 +83,9 @@ class FileRequests:
         params: schema.WriteTextFileRequest,
         answer: Callable[[schema.WriteTextFileResponse], None],
     ) -> schema.WriteTextFileResponse:
-        """Answer `fs/write_text_file`, through ``answer`` as soon as the file is written.
+        """Answer `fs/write_text_file`, through `answer` as soon as the file is written.
 
-        Raise RequestError with ``data = {path, reason}``.
+        Raise RequestError with `data = {path, reason}`.
         """
         done = schema.WriteTextFileResponse()
         try:

@@ -152,7 +152,7 @@ def _paths_below_names(real: str, names: Sequence[str]) -> Iterator[str]:
 
 
 def _real(path: str) -> str:
-    """Return the target of a path; a path that no file can have unchanged."""
+    """Return the target of a path. A path that no file can have is returned unchanged."""
     return path if "\0" in path else resolve(path)
 
 

@@ -32,7 +32,7 @@ MAX_LENGTH: Final = 300
 
 
 class KeptRule(msgspec.Struct, frozen=True):
-    """One allowed action. ``paths`` are absolute and sorted; ``targets`` are their real paths."""
+    """One allowed action. `paths` are absolute and sorted; `targets` are their real paths."""
 
     kind: str
     paths: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class KeptRule(msgspec.Struct, frozen=True):
     argv: tuple[str, ...] | None = None
 
     def text(self, cwd: str) -> str:
-        """Return the action for the user, with paths relative to ``cwd``."""
+        """Return the action for the user, with paths relative to `cwd`."""
         named = ", ".join(display_path(path, cwd) for path in self.paths)
         if not self.command:
             return f"{self.kind} {named}"
@@ -56,7 +56,7 @@ class KeptRules:
     """File with the kept rules of all projects, by directory."""
 
     def __init__(self, path: Callable[[], Path | None], failed: Callable[[str], None]) -> None:
-        """``failed`` is called with the reason if a rule cannot be stored."""
+        """`failed` is called with the reason if a rule cannot be stored."""
         self._path = path
         self._failed = failed
         self._read: tuple[tuple[int, int, int] | None, _Rules] = None, {}
@@ -115,7 +115,7 @@ def rule_of(
 ) -> KeptRule | None:
     """Return a rule that matches only the action of a permission, or None if there is none.
 
-    ``calls`` are the call of the permission and the open calls that it may allow too.
+    `calls` are the call of the permission and the open calls that it may allow too.
     """
     call = calls[0]
     is_permission = decision.subject == "permission" and not decision.question

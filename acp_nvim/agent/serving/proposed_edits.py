@@ -114,7 +114,7 @@ class ProposedEdits:
     async def _patch_proposals(
         self, session: Session, decision: Decision, others: Container[str]
     ) -> list[Proposal]:
-        """Return the proposals of a request's patches that are not in ``others``."""
+        """Return the proposals of a request's patches that are not in `others`."""
         cwd = (decision.asker or session).cwd
         placed = [
             PlacedPatch(patch, _real(cwd, patch.path), patch.origin and _real(cwd, patch.origin))
@@ -165,7 +165,7 @@ class ProposedEdits:
     def on_answer(self, session: Session, decision: Decision, texts: Mapping[str, str]) -> None:
         """Store the user's versions of the proposed files, just before the permission is allowed.
 
-        ``texts`` are the versions by path.
+        `texts` are the versions by path.
         """
         shown = self._shown.get(decision, {})
         for path, proposal in shown.items():
@@ -226,8 +226,8 @@ class ProposedEdits:
     async def _merge(self, amendment: Amendment) -> bool:
         """Merge an amendment into the agent's text as an edit by the user.
 
-        Return whether the file has the amendment now: not if the agent wrote nothing or the file
-        cannot be written.
+        Return whether the file has the amendment now. It has not if the agent wrote nothing or the
+        file cannot be written.
         """
         proposal = amendment.proposal
         path, files = proposal.path, self._files
@@ -329,7 +329,7 @@ def _tool_call_of(
 def proposal_sources(session: Session, decision: Decision) -> tuple[Any, ...]:
     """Return the objects from which the proposals of a permission are made.
 
-    A change of the proposals shows in the identity of these objects.
+    If the proposals change, at least one of these objects is replaced.
     """
     call, asked = _tool_call_of(session, decision)
     return () if call is None else (call.content, call.raw_input, asked)

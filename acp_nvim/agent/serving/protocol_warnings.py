@@ -8,7 +8,7 @@ from typing import Final
 
 UNREAD_LINES: Final = 5
 MAX_SHOWN: Final = 200
-"""Characters of an example that are shown."""
+"""Maximum number of characters shown of an example."""
 MAX_STORED: Final = 4096
 
 
@@ -26,7 +26,7 @@ class ProtocolWarnings:
         self.newest[kind] = example[:MAX_STORED]
 
     def on_error(self, error: BaseException) -> None:
-        """Count an internal error in handling a message of the agent."""
+        """Count an internal error in the handling of an agent's message."""
         self.count("internal error", f"{type(error).__name__}: {error}")
 
     def keep(self, line: bytes) -> None:

@@ -35,7 +35,7 @@ class OwnTools(Protocol):
     ) -> OwnServer | None:
         """Return the server for a session that is being opened, or None.
 
-        ``wanted`` is option `tools`. End an earlier offer to the session.
+        `wanted` is option `tools`. End an earlier offer to the session.
         """
         ...
 
@@ -48,7 +48,7 @@ class OwnTools(Protocol):
         request: schema.MessageMcpRequest,
         send: Callable[[schema.MessageMcpNotification], None],
     ) -> Awaitable[schema.MessageMcpResponse]:
-        """Answer `mcp/message`. ``send`` sends notifications of progress. Raise RequestError."""
+        """Answer `mcp/message`. `send` sends notifications of progress. Raise RequestError."""
         ...
 
 

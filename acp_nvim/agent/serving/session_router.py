@@ -88,9 +88,9 @@ class SessionRouter:
         new_child: Callable[[Session, str], Session] | None = None,
         report_limit: ReportLimit = lambda limit, text, session: None,
     ) -> None:
-        """``new_child`` finds or creates the session of a subagent.
+        """`new_child` finds or creates the session of a subagent.
 
-        ``translate`` returns the version 1 updates that an unreadable one means (`dialect.py`).
+        `translate` returns the version 1 updates that an unreadable one means (`dialect.py`).
         """
         self.sessions: dict[str, Session] = {}
         self._warnings = warnings
@@ -142,7 +142,7 @@ class SessionRouter:
                     del self.sessions[key]
 
     def adopt_early(self, session_id: str) -> Session | None:
-        """Return the session for a request with an unknown id, if only one has no id yet."""
+        """Return the only session that has no id yet, for a request with an unknown id, or None."""
         if len(self._waiting_for_id) != 1 or session_id in self._forgotten:
             return None
         self.adopt(session_id, self._waiting_for_id[0])
@@ -216,7 +216,7 @@ class SessionRouter:
     def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
         """Apply updates. Join the agent's text, and apply tool calls within limits in one pass.
 
-        A text is never longer than its JSON, so ``size`` bounds it.
+        A text is never longer than its JSON, so `size` bounds it.
         """
         updates = list(updates)
         if session.status != "idle" and (text := join_chunks(updates)) is not None:

@@ -193,7 +193,7 @@ class AgentTerminals:
             _report_ended(session, await end_marked(mark, self._settings().timeouts.kill_s))
 
     def forget(self, session: Session | None = None) -> None:
-        """Start to end the terminals of a session; without an argument, of all sessions."""
+        """Start ending the terminals of a session or, without an argument, of all sessions."""
         if session is None:
             self._closed = True
         for live in list(self._live.values()):
@@ -272,7 +272,7 @@ class AgentTerminals:
     def _mark(self, session: Session, turn: int | None) -> str:
         """Return the mark of a command: the agent's, and below it the turn's.
 
-        Daemons keep it, so they end with the agent or with the cancelled turn.
+        Daemons inherit it, so they end with the agent or with the cancelled turn.
         """
         mark = self._env().get(CHILD) or self._reaper.mark()
         if turn is None:
@@ -382,5 +382,5 @@ def _end(terminal: Terminal, end: Exit) -> None:
 
 
 def _details(command: Command) -> list[str]:
-    """Return lines on the directory and the added environment, which the title does not show."""
+    """Return lines about the directory and the added environment, which the title does not show."""
     return [f"in {command.cwd}", *(f"with {name}={value}" for name, value in command.shown.env)]

@@ -1,4 +1,4 @@
-"""Trust of the user in a session (`:Acp trust`): permissions that are allowed without a question.
+"""The user's trust in a session (`:Acp trust`): permissions that are allowed without a question.
 
 Trust never covers secrets, files that other programs run by themselves, paths outside of the
 session, or calls whose paths or commands cannot be read. It does not override rules.
@@ -33,7 +33,7 @@ def trusted_option(
 ) -> Option | None:
     """Return the option that trust selects for a permission, or None to ask the user.
 
-    ``calls`` are the call of the permission and the open calls that it may allow too.
+    `calls` are the call of the permission and the open calls that it may allow too.
     """
     trust, allow = session.root.trust, decision.first("allow_once")
     if trust is None or allow is None or decision.guarded:
@@ -79,7 +79,7 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
 
 
 def _all_paths(call: ToolCall, commands: Sequence[Command], session: Session) -> Iterator[str]:
-    """Yield the absolute paths that a call names, and those that its words may mean."""
+    """Yield the absolute paths that a call names, or that its words may mean."""
     named = named_paths(call, session.cwd)
     yield from named
     yield from dotted_paths(call, session.cwd)

@@ -11,7 +11,7 @@ from acp_nvim.agent.transport.stream import Transport
 
 
 class TransportError(AgentStartError):
-    """Error: a remote agent cannot be reached, or the connection to it is broken.
+    """Failure to reach a remote agent, or a broken connection to it.
 
     The text is one line for users, without secrets.
     """
@@ -19,9 +19,9 @@ class TransportError(AgentStartError):
     def __init__(
         self, text: str, *, again: bool = True, after: float = 0.0, soon: bool = False
     ) -> None:
-        """With ``again``, a retry after ``after`` seconds may succeed.
+        """With `again`, a retry after `after` seconds may succeed.
 
-        With ``soon``, it may succeed in a moment, even before the first connection.
+        With `soon`, it may succeed in a moment, even before the first connection.
         """
         super().__init__(text)
         self.again = again
@@ -70,7 +70,7 @@ class AgentTransport(Transport, Protocol):
     async def stop(self) -> Exit | None:
         """End the agent and all processes that it has started; return its exit, if known.
 
-        Idempotent and safe to call concurrently. If the caller is cancelled, the ending continues.
+        Idempotent and safe to call concurrently. If the caller is cancelled, stopping continues.
         """
 
     def stderr(self, lines: int) -> list[str]:
@@ -92,4 +92,4 @@ class OpenTransport(Protocol):
         kill_s: float,
         on_stderr: Callable[[bytes], None],
     ) -> AgentTransport:
-        """Return a transport. ``on_stderr`` gets the agent's output outside the protocol."""
+        """Return a transport. `on_stderr` gets the agent's output outside the protocol."""

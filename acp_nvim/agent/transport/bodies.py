@@ -28,7 +28,7 @@ class Body(NamedTuple):
 
 
 async def read(response: httpx.Response, limit: int) -> Body:
-    """Return a body up to ``limit`` bytes. Raise TransportError or httpx.HTTPError."""
+    """Return a body up to `limit` bytes. Raise TransportError or httpx.HTTPError."""
     read_pieces: list[bytes] = []
     head, size = b"", 0
     async with aclosing(pieces(response)) as body:

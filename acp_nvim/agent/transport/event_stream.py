@@ -34,9 +34,9 @@ RETRY_PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
 QUIET_S, LONGEST_S = 0.1, 5.0
 """Time without events after which a stream counts as drained, and longest wait for it (seconds)."""
 STEADY_S: Final = 5.0
-"""Age in seconds from which the pauses of a broken stream start from the first again.
+"""Age in seconds from which a broken stream is retried with the first pause again.
 
-After an event with an id, they do so at any age.
+After an event with an id, this applies at any age.
 """
 KEEPALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """TCP keepalive options, which detect a lost peer of a silent stream after about a minute."""

@@ -83,7 +83,7 @@ def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | N
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and its causes. Of a group, follow the first error."""
+    """Yield an error and its causes. In a group, follow the first error."""
     for _ in range(10):
         if error is None:
             return

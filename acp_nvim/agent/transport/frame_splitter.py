@@ -94,7 +94,7 @@ class FrameSplitter:
         return self._next_fragment(head[0] & ~_FIN)
 
     def _next_fragment(self, first: int) -> bytes:
-        """Return the header of the next fragment; ``first`` is its first byte without FIN bit."""
+        """Return the header of the next fragment; `first` is its first byte without FIN bit."""
         self._in_piece = min(self._piece, self._in_frame)
         self._in_frame -= self._in_piece
         first |= 0 if self._in_frame else self._fin_bit

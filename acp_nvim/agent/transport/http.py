@@ -165,7 +165,7 @@ class HttpTransport:
         return TransportError(wording.WHY_NO_ANSWER.format(url=display_address(self._url)))
 
     async def _post(self, line: bytes, may_continue: asyncio.Event) -> None:
-        """Post a message. Set ``may_continue`` once the next message may be posted."""
+        """Post a message. Set `may_continue` once the next message may be posted."""
         message = envelopes.read(line)
         if message.method == "initialize":
             await self._initialize(line, may_continue)
@@ -377,7 +377,7 @@ class HttpTransport:
             self._inbox.put(b"\n")
 
     def _put_too_long(self, head: bytes) -> None:
-        """Receive a line longer than the limit, of which only the beginning (``head``) is known.
+        """Receive a line longer than the limit, of which only the beginning (`head`) is known.
 
         Blanks replace the rest, so that readers of lines refuse, log and show the line.
         """

@@ -84,8 +84,8 @@ def remote_agent(
 ) -> RemoteAgent:
     """Return the transport for one connection to a remote agent. Raise TransportError.
 
-    ``headers`` are sent with each request, unchanged. An incoming message may be cut slightly above
-    ``message_bytes``. ``on_stderr`` receives remarks about the connection, as lines. ``cookies``
+    `headers` are sent with each request, unchanged. An incoming message may be cut slightly above
+    `message_bytes`. `on_stderr` receives remarks about the connection, as lines. `cookies`
     has the jars of all addresses.
     """
     try:

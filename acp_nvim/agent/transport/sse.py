@@ -23,7 +23,7 @@ class EventReader:
     """Parser of one stream. Its memory is bounded."""
 
     def __init__(self, limit: int) -> None:
-        """``limit`` is the maximum size of one event's data, in bytes."""
+        """`limit` is the maximum size of one event's data, in bytes."""
         self._limit = limit
         self._line = bytearray()
         self._data = bytearray()

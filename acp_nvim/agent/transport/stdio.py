@@ -109,10 +109,10 @@ class StdioTransport:
         on_stderr: Callable[[bytes], None] | None = None,
         early: EarlyStart | None = None,
     ) -> None:
-        """``argv`` runs without a shell in ``cwd``, with the environment ``env`` and the mark.
+        """`argv` runs without a shell in `cwd`, with the environment `env` and the mark.
 
-        ``kill_s`` is the time for each step of the end (closed stdin, SIGTERM, SIGKILL), in
-        seconds. ``on_stderr`` gets stderr in pieces. ``early`` may have started the same process.
+        `kill_s` is the time for each step of the end (closed stdin, SIGTERM, SIGKILL), in
+        seconds. `on_stderr` gets stderr in pieces. `early` may have started the same process.
         """
         self._argv, self._cwd, self._env = argv, cwd, env
         self._reaper = reaper
@@ -247,7 +247,7 @@ class StdioTransport:
         """End the whole tree: close stdin, send SIGTERM after `kill_s`, SIGKILL after another.
 
         Return the exit, or None if even SIGKILL has not ended the process within `kill_s` (a kernel
-        wait). Idempotent and safe to call concurrently. If the caller is cancelled, the ending
+        wait). Idempotent and safe to call concurrently. If the caller is cancelled, stopping
         continues.
         """
         if self._running is not None:
@@ -339,15 +339,15 @@ class _Pipes(asyncio.SubprocessProtocol):
         self,
         on_stderr: Callable[[bytes], None],
         on_exit: Callable[[], None],
-        on_deaf: Callable[[], None],
+        on_stdin_closed: Callable[[], None],
     ) -> None:
-        """``on_deaf`` is called when the child has closed its stdin."""
+        """`on_stdin_closed` is called when the child has closed its stdin."""
         self.stdout = ByteQueue()
         self.stdin: asyncio.WriteTransport | None = None
         self.exit: Exit | None = None
         self.exited = anyio.Event()
         self.drained = anyio.Event()
-        self._on_stderr, self._on_exit, self._on_stdin_closed = on_stderr, on_exit, on_deaf
+        self._on_stderr, self._on_exit, self._on_stdin_closed = on_stderr, on_exit, on_stdin_closed
         self._transport: asyncio.SubprocessTransport | None = None
         self._open = {STDOUT, STDERR}
         self._paused = False

@@ -8,9 +8,9 @@ import anyio
 import anyio.lowlevel
 
 CHUNK_BYTES = 64 << 10
-"""Number of bytes from which `ByteQueue.get` stops adding pieces: enough for one iteration."""
+"""Number of bytes at which `ByteQueue.get` stops adding pieces: enough for one iteration."""
 READ_AHEAD = 1 << 20
-"""Number of unread bytes from which reading from a peer pauses, so that the peer has to wait."""
+"""Number of unread bytes at which reading from a peer pauses, so that the peer has to wait."""
 FLUSH_S = 0.5
 """Maximum time that `Outbox.flush` waits for unsent messages, in seconds."""
 

@@ -52,7 +52,7 @@ class Via(Struct, frozen=True):
     ) -> list[str]:
         """Return the local command that runs `words` in the remote place.
 
-        ``variables`` are passed on by name, if program and server permit it.
+        `variables` are passed on by name, if program and server permit it.
         """
         first, *rest = self._without_tty()
         if self.is_ssh:
@@ -84,7 +84,7 @@ class Via(Struct, frozen=True):
 def via_of(spec: AgentSettings, words: Sequence[str] | None, folder: str) -> Via:
     """Return the program that reaches an agent. Raise TransportError.
 
-    ``words`` is the result of the user's function, if any. ``folder`` is the workspace of a
+    `words` is the result of the user's function, if any. `folder` is the workspace of a
     `devcontainer`.
     """
     given = spec.via if words is None else list(words)

@@ -142,8 +142,8 @@ def command(
 ) -> list[str]:
     """Return the remote command that runs `words` in a directory (empty: the initial one).
 
-    After the end of its input, the command has ``grace_s`` seconds to end by itself. With
-    ``takes_relays``, the guard creates and reports a directory for relays (`via_tools.py`), and
+    After the end of its input, the command has `grace_s` seconds to end by itself. With
+    `takes_relays`, the guard creates and reports a directory for relays (`via_tools.py`), and
     removes it at the end.
     """
     boot = ["/bin/sh", "-c", _LOGIN, "acp-nvim"]
@@ -152,7 +152,7 @@ def command(
 
 
 def mark_of(mark: str) -> str:
-    """Return the mark of the remote processes. ``mark`` is the mark of the local process.
+    """Return the mark of the remote processes. `mark` is the mark of the local process.
 
     The marks differ, so that the end of a command does not also end the client of the connection.
     """

@@ -63,7 +63,7 @@ class ViaTools:
     """Links to the relays of one agent."""
 
     def __init__(self, link: Callable[[Sequence[str]], ViaTransport], fields: PathFields) -> None:
-        """``link`` returns a transport that runs a command where the agent runs."""
+        """`link` returns a transport that runs a command where the agent runs."""
         self.directory = ""
         """Remote directory of the relays, or an empty string if there is none yet."""
         self._link, self._fields = link, fields
@@ -77,7 +77,7 @@ class ViaTools:
     def server(self, own: OwnServer, tasks: Tasks, report: Callable[[str], None]) -> OwnServer:
         """Return the editor's server with a relay for the agent's place.
 
-        ``tasks`` run the links. ``report`` is called with the reason if no link can be opened.
+        `tasks` run the links. `report` is called with the reason if no link can be opened.
         """
         local = own.server
         assert isinstance(local, schema.McpServerStdio)
@@ -120,7 +120,7 @@ class ViaTools:
                 await self._closed.wait()
 
     async def _carry(self, link: ViaTransport, data: bytes, address: str) -> None:
-        """Carry the messages of one relay. ``data`` is the beginning of its input."""
+        """Carry the messages of one relay. `data` is the beginning of its input."""
         try:
             reader, writer = await asyncio.open_unix_connection(address, limit=LINE_BYTES)
         except OSError:  # the tools are closed

@@ -65,9 +65,9 @@ class ViaTransport:
         remark: Callable[[bytes], None],
         close: Callable[[], Coroutine[None, None, None]] = _nothing,
     ) -> None:
-        """``client`` is the local process, ``env`` the remote environment.
+        """`client` is the local process, `env` the remote environment.
 
-        ``remark`` receives remote output from before the agent starts. ``close`` ends the agent's
+        `remark` receives remote output from before the agent starts. `close` ends the agent's
         local helpers.
         """
         self._client, self._via, self._env = client, via, env

@@ -17,7 +17,7 @@ OnInserted: TypeAlias = Callable[[str], None]
 
 
 class ConnectionClosed(Exception):
-    """Error: the connection ended before the answer arrived, or before the request was sent."""
+    """End of the connection before the answer arrived, or before the request was sent."""
 
 
 class OutgoingCall:

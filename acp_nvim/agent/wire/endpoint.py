@@ -285,7 +285,7 @@ class Endpoint:
         self._run_guarded(self._handler.on_violation, violation)
 
     def _is_noise(self, kind: str) -> bool:
-        """Count an unreadable line; return whether there were too many to answer it."""
+        """Count an unreadable line. Return whether there have been too many to answer."""
         if kind not in ("json", "utf8"):
             return False
         self._unreadable[kind] += 1

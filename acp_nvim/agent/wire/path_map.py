@@ -27,7 +27,7 @@ class PathMap:
     """
 
     def __init__(self, name: str, pairs: Mapping[str, str]) -> None:
-        """``name`` is the agent's name. A `~` in a directory there requires `set_home`."""
+        """`name` is the agent's name. A `~` in a directory there requires `set_home`."""
         self._remote_prefix = f"/{name}:/"
         self._given = dict(pairs)
         self._home: str | None = None
@@ -142,7 +142,7 @@ def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _replace_directory(path: str, pairs: Iterable[tuple[str, str]]) -> str | None:
-    """Replace the first directory of the pairs that contains a path by the other of its pair."""
+    """Replace the directory in the first pair that contains a path with the other of that pair."""
     for before, after in pairs:
         if path == before or path.startswith(before.rstrip("/") + "/"):
             rest = path[len(before) :].lstrip("/")

@@ -130,7 +130,7 @@ class Redactor:
     def line(self, text: str, stream: str, whole: bool = True) -> str:
         """Redact a line of a stream that is not JSON.
 
-        A private key spans several lines. The last word of a line that is not ``whole`` may be part
+        A private key spans several lines. The last word of a line that is not `whole` may be part
         of a secret.
         """
         if stream in self._in_key:

@@ -1,4 +1,4 @@
-"""Texts that only the feature `blame` shows, by the rules of `acp_nvim.wording`."""
+"""Texts that only the feature `blame` shows. They follow the rules in `acp_nvim.wording`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -> None:
     """Number the prompts in the chat of a continued session, and give it their checkpoints.
 
-    The session continues the agent's session ``agent_id``, or the session ``key`` in the journal.
+    The session continues the agent's session `agent_id`, or the session `key` in the journal.
     Do nothing if it already has numbered prompts.
     """
     numbered = host.workspace.prompts

@@ -1,4 +1,4 @@
-"""Rewind to before a prompt: restore the files by its checkpoint, branch the conversation.
+"""Rewind to before a prompt: restore the files from its checkpoint, branch the conversation.
 
 The branch is a new session. The old one is unchanged, so a rewind can be undone.
 """
@@ -118,7 +118,7 @@ async def rewind(
 
 
 def no_prompts_message(host: Host, session: Session) -> str:
-    """Return the message that no prompts are known."""
+    """Return the message for a session without known prompts."""
     has_checkpoints = host.files.checkpoints.of(session.n)
     return words.PROMPTS_NOT_KEPT if has_checkpoints else words.NO_PROMPTS
 

@@ -17,7 +17,7 @@ class HunkTitles:
     """
 
     def __init__(self, files: dict[str, TitledText]) -> None:
-        """``files`` are the titled texts by path. The journal stores them with the edits."""
+        """`files` are the titled texts by path. The journal stores them with the edits."""
         self._running: dict[int, str] = {}
         """Instructions of the running edits by session."""
         self._files = files
@@ -32,7 +32,7 @@ class HunkTitles:
     def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
-        """Record a write. Differences between ``agents`` and ``after`` are the user's."""
+        """Record a write. Differences between `agents` and `after` are the user's."""
         title = self._running.get(session.n)
         known = self._files.get(path)
         if known is None and title is None:

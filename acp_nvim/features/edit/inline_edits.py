@@ -59,7 +59,7 @@ class InlineEdit(msgspec.Struct, eq=False):
     has_written: bool = False
     is_cancelled: bool = False
     failure: str = ""
-    """Reason for which the prompt was returned."""
+    """Reason that the prompt was returned."""
 
     @property
     def session(self) -> Session:
@@ -97,7 +97,7 @@ class InlineEdit(msgspec.Struct, eq=False):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """Outcome of an edit for the user. Without a message, its hunks show it."""
+    """Outcome of an edit for the user. It has no message if the hunks speak for themselves."""
 
     message: str = ""
     level: Literal["info", "warn", "error"] = "info"

@@ -53,9 +53,9 @@ class History:
         notify: Callable[[str], None],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """``instance_key`` returns the key of this Neovim, ``secrets`` the values never stored.
+        """`instance_key` returns the key of this Neovim, `secrets` the values never stored.
 
-        ``notify`` shows messages to the user. Nothing is stored before `configure`.
+        `notify` shows messages to the user. Nothing is stored before `configure`.
         """
         self._sessions = sessions
         self._instance_key = instance_key

@@ -190,7 +190,7 @@ def _items(sessions: Sequence[StoredSession], cwd: str) -> list[dict[str, Any]]:
 def unique_labels(sessions: Sequence[StoredSession], cwd: str) -> list[str]:
     """Return the lines of sessions in a list.
 
-    Equal lines, as after a rewind, get the times of the starts, and after a race the numbers, too.
+    Equal lines, as after a rewind, get the start times and, as after a race, also the numbers.
     """
     now = time.time()
     labels = [_label(stored, cwd, now) for stored in sessions]

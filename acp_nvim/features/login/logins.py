@@ -19,7 +19,7 @@ class Logins:
     def __init__(
         self, sessions: Sessions, screen: Screen, tasks: Tasks, echo: Callable[[str, str], None]
     ) -> None:
-        """``echo`` shows a line to the user."""
+        """`echo` shows a line to the user."""
         self.in_terminal: set[str] = set()
         """Agents whose login runs in a terminal."""
         self._callbacks: list[tuple[str, Callable[[], None]]] = []
@@ -34,7 +34,7 @@ class Logins:
         self._announce(connection, session)
 
     def require(self, connection: Connection, on_login: Callable[[], None] | None) -> None:
-        """Announce that an agent requires a login. ``on_login`` is called after the login."""
+        """Announce that an agent requires a login. `on_login` is called after the login."""
         self._announce(connection, None)
         if on_login is not None:
             self.call_after_login(connection.name, on_login)
@@ -50,7 +50,7 @@ class Logins:
         self._echo("warn", wording.LOGIN_NEEDED.format(agent=connection.title, waiting=""))
 
     def call_after_login(self, agent: str, on_login: Callable[[], None]) -> None:
-        """Call ``on_login`` after a login to the agent."""
+        """Call `on_login` after a login to the agent."""
         self._callbacks.append((agent, on_login))
 
     def on_logged_in(self, connection: Connection) -> None:

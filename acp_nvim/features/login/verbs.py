@@ -21,7 +21,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("login")
 async def login(host: Host, args: Args) -> None:
-    """Log in to an agent by one of its methods, then resume the sessions that waited for it."""
+    """Log in to an agent with one of its methods, then resume the sessions that waited for it."""
     connection = await host.agents.get(_agent_name(host, args))
     if not connection.is_alive:
         host.echo("error", connection.error or connection.exit_summary())

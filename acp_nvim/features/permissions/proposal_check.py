@@ -52,7 +52,7 @@ class ProposalCheck:
         settings: Callable[[], Settings],
         push: Callable[..., None],
     ) -> None:
-        """``push`` queues a frame operation."""
+        """`push` queues a frame operation."""
         self._calls = calls
         self._proposed = proposed
         self._tasks = tasks

@@ -296,11 +296,11 @@ def _queue_on_hold(host: Host, args: Args) -> None:
 
 
 def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -> None:
-    """Replace the ``shown`` prompts of the queue with ``texts``, as edited by the user.
+    """Replace the `shown` prompts of the queue with `texts`, as edited by the user.
 
     Newer prompts stay at the end. Prompts that were sent meanwhile are not queued again. A prompt
     with unchanged text keeps its attachments. Prompts that the agent already has come first in
-    ``shown``. If the user removed one of these, it is withdrawn from the agent.
+    `shown`. If the user removed one of these, it is withdrawn from the agent.
     """
     known = Counter(map(str.strip, shown))
     for prompt in list(conversation.session.at_agent):

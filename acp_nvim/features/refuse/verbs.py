@@ -20,7 +20,7 @@ KIND = "reject_once"
 def refuse(host: Host, args: Args) -> None:
     """Refuse the question that the user has seen (`id`) with its first option of kind reject_once.
 
-    The reason of a question that is over, has no such option, or is not the agent's goes into the
+    If the question is over, has no such option, or is not the agent's, the reason goes into the
     composer of its session.
     """
     decision, reason = find_question(host, args["id"]), str(args["reason"])

@@ -16,9 +16,9 @@ from acp_nvim.render.text import format_size, one_line
 MAX_LINES: Final = 300
 """Maximum number of lines. The newest ones are kept."""
 MAX_REASON: Final = 200
-"""Characters of an error's message that are kept."""
+"""Maximum number of characters kept of an error's message."""
 MAX_WORD: Final = 80
-"""Characters of a method, an id, a kind or a code that are kept."""
+"""Maximum number of characters kept of a method, an id, a kind or a code."""
 
 
 class _Update(Struct):

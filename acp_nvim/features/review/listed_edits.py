@@ -15,7 +15,7 @@ from acp_nvim.host.review_view import MAX_MARKED, Table, note, summary
 def quickfix(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
     """Return an item for each hunk (`:help setqflist-what`).
 
-    ``titles`` are the titles of the hunks.
+    `titles` are the titles of the hunks.
 
     A file that no longer exists or has a conflict gets one item.
     """

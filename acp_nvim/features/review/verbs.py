@@ -246,8 +246,8 @@ async def review(host: Host, args: Args) -> None:
 
 
 async def _synchronized_edits(host: Host) -> list[Pending]:
-    """Return all pending edits, synchronized with files and buffers: first the user's files, then
-    those of sessions in worktrees of their own.
+    """Return all pending edits, synchronized with files and buffers: first of the user's files,
+    then of the worktrees of sessions.
     """
     await host.workspace.catch_up()
     await host.workspace.sync_all()

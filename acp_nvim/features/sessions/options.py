@@ -49,7 +49,7 @@ async def next_mode(host: Host, args: Args) -> None:
 
 @verb("option")
 async def option(host: Host, args: Args) -> None:
-    """Set a config option. It is shown and confirmed as a mode is."""
+    """Set a config option. It is shown and confirmed like a mode."""
     conversation = _open_conversation(host, args)
     if conversation is not None and conversation.connection is not None:
         option_id, value, session = str(args["id"]), args["value"], conversation.session

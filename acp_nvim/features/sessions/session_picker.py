@@ -318,7 +318,7 @@ def _known_transcript(
 ) -> Sequence[TranscriptEntry]:
     """Return the known transcript of a session that is forked or reopened.
 
-    It comes from the session itself if that is or was open here, else from ``entries``.
+    It comes from the session itself if that is or was open here, else from `entries`.
     """
     known = entry if isinstance(entry, Conversation) else _last_closed(host, entry)
     if known is not None:

@@ -50,11 +50,11 @@ class SessionRecord(msgspec.Struct, frozen=True):
 def restore_sessions(host: Host, record: Mapping[str, Any]) -> None:
     """Restore the sessions of the previous host from Neovim's record.
 
-    Its keys: ``instance`` is the key of this Neovim, ``run`` the number of this host, ``sessions``
-    the records of sessions, ``current`` the number of the current one. ``elsewhere`` contains the
-    numbers of other Neovims' sessions by key. ``roots`` are the workspaces that were in use,
-    ``shown`` the files with marks. ``remarks`` and ``notes`` belong to the next prompt. ``died`` is
-    the time at which the host ended, in seconds since 1970, and ``sent`` the file of
+    Its keys: `instance` is the key of this Neovim, `run` the number of this host, `sessions`
+    the records of sessions, `current` the number of the current one. `elsewhere` contains the
+    numbers of other Neovims' sessions by key. `roots` are the workspaces that were in use,
+    `shown` the files with marks. `remarks` and `notes` belong to the next prompt. `died` is
+    the time at which the host ended, in seconds since 1970, and `sent` the file of
     `features/prompts/sent.py`.
     """
     ids.begin(int(record["run"]))

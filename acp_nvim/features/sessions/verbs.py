@@ -15,7 +15,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("new")
 def new(host: Host, args: Args) -> None:
-    """Open a new session of an agent or a preset. Its chat replaces that of session `instead`."""
+    """Open a new session of an agent or preset. Its chat replaces the chat of session `instead`."""
     conversation = host.sessions.new_named(args["cwd"], args.get("name"))
     host.screen.push("open_chat", conversation.session.n, args.get("instead"))
     conversation.open()

@@ -55,7 +55,7 @@ BY_RULE: Final = "a rule of the user refuses"
 class _Question(msgspec.Struct, frozen=True):
     """Question about a tool call.
 
-    ``verdict`` is the action of the user's rules. ``about`` is the scope of `allow_always`:
+    `verdict` is the action of the user's rules. `about` is the scope of `allow_always`:
     `EDITS`, `NOTHING`, or the name of a tool.
     """
 
@@ -224,7 +224,7 @@ class ToolPermissions:
     def _refusal_reason(
         self, session: Session, question: _Question, decision: Decision, outcome: Outcome
     ) -> str:
-        """Return the reason of a refusal for the model, or an empty text."""
+        """Return the reason for a refusal, for the model, or an empty text."""
         option = outcome.option
         if option is None:
             return "the user cancelled"
@@ -236,7 +236,7 @@ class ToolPermissions:
 
 
 def _id() -> str:
-    """Return an id that agents cannot guess. They could update the tool call otherwise."""
+    """Return an id that agents cannot guess. Otherwise they could update the tool call."""
     return f"nvim-{secrets.token_urlsafe(12)}"
 
 

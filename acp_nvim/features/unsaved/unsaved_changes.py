@@ -45,7 +45,7 @@ class UnsavedChanges:
         options: Callable[[], FileOptions],
         choose: Callable[[str, Sequence[str], str], Awaitable[int | None]],
     ) -> None:
-        """``choose`` asks the user a question, with its answers and its kind."""
+        """`choose` asks the user a question, with its answers and its kind."""
         self._buffers = buffers
         self._options = options
         self._choose = choose
@@ -102,8 +102,8 @@ class UnsavedChanges:
     ) -> None:
         """Attach unsaved changes that the agent does not know to a prompt before it is sent.
 
-        ``texts`` are the texts of all buffers with unsaved edits, or None if not known yet.
-        ``embeds`` means that the agent supports embedded resources. Otherwise the attachment would
+        `texts` are the texts of all buffers with unsaved edits, or None if not known yet.
+        `embeds` means that the agent supports embedded resources. Otherwise the attachment would
         be part of the user's text, so it is left out until the agent is known to read files on
         disk.
         """
@@ -225,7 +225,7 @@ def _unsaved_files(
     roots: Sequence[str],
     options: FileOptions,
 ) -> list[UnsavedFile]:
-    """Return the changes of unsaved ``texts`` to send to an agent that knows ``known_texts``.
+    """Return the changes of unsaved `texts` to send to an agent that knows `known_texts`.
 
     Both are by path. Secrets, and files outside of the session's directories, are left out. This
     call blocks.

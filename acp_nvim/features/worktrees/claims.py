@@ -16,7 +16,7 @@ class Claims:
     """Locks that this host holds, by id of the worktree."""
 
     def __init__(self, folder: Callable[[], Path | None]) -> None:
-        """``folder`` returns the directory of the lock files, or None before it is known."""
+        """`folder` returns the directory of the lock files, or None before it is known."""
         self._folder = folder
         self._files: dict[str, int] = {}
         self._shared: set[str] = set()

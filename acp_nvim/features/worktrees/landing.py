@@ -1,8 +1,7 @@
 """Landing: the changes of a worktree become pending edits of the user's tree.
 
-Each change is merged into the live text with the common ancestor, like a write of an agent. A
-worktree is removed when all its changes have landed or were refused, and the landed ones are
-decided.
+Each change is merged into the live text with the common ancestor, like an agent's write. A worktree
+is removed when all its changes have landed or were refused, and the landed ones are decided.
 """
 
 from __future__ import annotations
@@ -179,7 +178,7 @@ class Landing:
         return None if option is None else option.kind == "allow_once"
 
     async def _apply(self, session: Session, step: Step, allowed: bool) -> str:
-        """Change one file of the user's tree. Return the reason of a failure, or an empty text.
+        """Change one file of the user's tree. Return the reason for a failure, or an empty text.
 
         Guarded files need permission. Without it, the others land without their executable bit.
         """

@@ -101,7 +101,8 @@ async def take(host: Host, args: Args) -> None:
 
 
 async def _take(host: Host, session: Session, change: FileChange, first: int, last: int) -> None:
-    """Merge the hunks of rows `first` to `last`. If the user changed them, replace only these."""
+    """Merge the hunks of rows `first` to `last`. In rows that the user changed, replace only these.
+    """
     change_sets = host.workspace.change_sets
     try:
         wanted = partial_change(change, diff, first, last)

@@ -41,7 +41,7 @@ class Records:
     """Stored worktrees. Other Neovims may add and remove some at any time."""
 
     def __init__(self, data: Callable[[], Path | None]) -> None:
-        """``data`` returns `stdpath('data')/acp`, or None before it is known."""
+        """`data` returns `stdpath('data')/acp`, or None before it is known."""
         self._data = data
 
     def folder(self) -> Path | None:
@@ -65,7 +65,7 @@ class Records:
         return next((record for record in self.all() if record.contains(directory)), None)
 
     def reserve(self, name: str, place: Path) -> str:
-        """Return an id that begins with a name, and that neither ``place`` nor a process uses.
+        """Return an id that begins with a name, and that neither `place` nor a process uses.
 
         Raise OSError.
         """

@@ -39,7 +39,7 @@ def line_of(command: str | Sequence[str]) -> str:
 def question(command: str | Sequence[str], tree: str, folder: str) -> Project:
     """Return the subject of the question whether a command may run in a folder.
 
-    An answer is kept for the command and the repository with the top ``tree``.
+    An answer is kept for the command and the repository with the top `tree`.
     """
     line = line_of(command)
     digest = hashlib.sha256(repr(command).encode()).hexdigest()
@@ -67,7 +67,7 @@ class Setup:
     ) -> None:
         """Run the command in the session's directory, with its output in the chat.
 
-        Prompts wait until ``on_end`` is done as well.
+        Prompts wait until `on_end` is done as well.
         """
         self._is_running = True
         try:

@@ -1,7 +1,7 @@
 """Steps that put the changed files of a worktree into the user's tree.
 
-A change of a text becomes a pending edit. Any other change, such as that of a binary file, is
-copied as a whole after a question, and only onto a file that the user has not changed.
+A change of a text becomes a pending edit. Any other change, such as one of a binary file, is copied
+as a whole after a question, and only onto a file that the user has not changed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Step(msgspec.Struct, frozen=True):
     is_guarded: bool = False
     """Whether no part of it may land without an answer."""
     blocked: str = ""
-    """Reason for which it cannot land, or an empty text."""
+    """Reason that it cannot land, or an empty text."""
 
     def line(self) -> str:
         """Return the line of the question about this file."""
@@ -51,7 +51,7 @@ class Step(msgspec.Struct, frozen=True):
 def steps(changes: Iterable[Change], tree: str, globs: Globs) -> list[Step]:
     """Return the steps for a user's tree, removals first: a file may take the place of a folder.
 
-    ``globs`` are the options of guarded files.
+    `globs` are the options of guarded files.
     """
     changes = sorted(changes, key=lambda change: change.after is not None)
     return [_step(change, os.path.join(tree, change.path), globs) for change in changes]  # noqa: PTH118

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def new_worktree(host: Host, args: Args) -> None:
     """Open a new session of an agent or a preset in a new worktree.
 
-    Its chat replaces that of session `instead`. Prompts sent meanwhile go to it.
+    Its chat replaces the chat of session `instead`. Prompts sent meanwhile go to it.
     """
     host.tasks.start_soon(_open_in_worktree, host, args, host.sessions.prepare())
 
@@ -45,7 +45,7 @@ async def _open_in_worktree(host: Host, args: Args, preparation: Preparation) ->
 
 @verb("land")
 async def land(host: Host, args: Args) -> None:
-    """Land or drop a worktree: that of a file, or of a session (given, current or chosen)."""
+    """Land or drop the worktree of a file or of a session (given, current or chosen)."""
     n, file = args.get("session"), args.get("file")
     if file is not None:
         worktree = parts(host)[0].records.of(str(file))

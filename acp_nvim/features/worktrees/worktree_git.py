@@ -68,7 +68,7 @@ class File(msgspec.Struct, frozen=True):
     id: str
     data: bytes
     is_unread: bool = False
-    """Whether its content is too large, or cannot be read. ``data`` is empty then."""
+    """Whether its content is too large, or cannot be read. `data` is empty then."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -337,7 +337,7 @@ def _lines(ids: Sequence[str]) -> bytes:
 def record_landed(
     worktree: Worktree, base: str, changes: Sequence[Change], env: Mapping[str, str]
 ) -> None:
-    """Record that these changes to the tree ``base`` have landed or were refused."""
+    """Record that these changes to the tree `base` have landed or were refused."""
     repository = _repository(worktree, env)
     with _private(repository, env) as git:
         _store(git, ["read-tree", base])
@@ -427,7 +427,7 @@ def _tip(worktree: Worktree, own: Mapping[str, str]) -> str:
 
 
 def _contains(git: PrivateGit, commit: str, earlier: str) -> bool:
-    """Return whether a commit is ``earlier`` or a descendant of it."""
+    """Return whether a commit is `earlier` or a descendant of it."""
     if not commit:
         return False
     return git.run(["merge-base", commit, earlier], exit_codes=(0, 1)).decode().strip() == earlier

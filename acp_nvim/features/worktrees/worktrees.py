@@ -115,7 +115,7 @@ class Worktrees:
         return NewWorktree(worktree, os.path.normpath(directory), left, filtered)
 
     def _folder(self, tree: str) -> Path:
-        """Return the directory for worktrees of the repository at ``tree``. Raise OSError."""
+        """Return the directory for worktrees of the repository at `tree`. Raise OSError."""
         option = self._host.settings().worktrees.dir
         place = Path(tree, Path(option).expanduser()) if option else self.records.folder()
         if place is None:

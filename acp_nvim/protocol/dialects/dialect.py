@@ -1,10 +1,10 @@
 """Support for agents that follow other descriptions of ACP.
 
 A `Dialect` translates the messages of a connection. For an agent that follows the protocol, it only
-checks the answers to a few requests. It translates updates from the first message in another
-dialect on, which is the answer to `initialize` or an unreadable update. It translates outgoing
-messages for agents that want the version as a string and refuse the number. `frames` has the
-translations of incoming messages, `requests` those of outgoing ones.
+checks the answers to a few requests. It translates updates once a message shows another dialect:
+the answer to `initialize`, or an unreadable update. It translates outgoing messages for agents that
+want the version as a string and refuse the number. `frames` has the translations of incoming
+messages, `requests` those of outgoing ones.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Dialect:
         string_version: bool = False,
         branch_of: Callable[[str], str | None] = lambda cwd: None,
     ) -> None:
-        """With ``string_version``, the agent wants the version as a string.
+        """`string_version`: the agent wants the version as a string.
 
-        ``branch_of`` returns the git branch of a folder, which such agents receive.
+        `branch_of` returns the git branch of a folder. Such agents receive it.
         """
         self.active = string_version
         self.starts_servers = not string_version
@@ -68,7 +68,7 @@ class Dialect:
     # -- outgoing ---------------------------------------------------------------------------------
 
     def use_string_version(self) -> None:
-        """Translate outgoing messages from now on, since the agent refused a number as version."""
+        """Translate outgoing messages from now on, because the agent refused a numeric version."""
         self.wants_string_version, self.starts_servers, self.active = True, False, True
 
     def translate_outgoing(self, method: str, params: Params) -> tuple[str, Params]:
@@ -107,8 +107,8 @@ class Dialect:
     def response(self, response: Response, turn_text: Callable[[str], str]) -> list[Event]:
         """Return a v1 answer, after the updates that precede it.
 
-        `turn_text` returns the agent's text in the running turn of a session, by id. It shows
-        whether text beside the stop reason is repeated.
+        `turn_text` returns the agent's text in the running turn of a session, by id. Text beside
+        the stop reason may repeat it.
         """
         session_id = self._prompts.pop(response.id, "")
         method = response.method
@@ -143,7 +143,7 @@ class Dialect:
         return [translated for event in events for translated in self._event(event)]
 
     def translate_unreadable(self, params: Raw) -> list[Raw]:
-        """Return the v1 updates of an unreadable update; no updates if it is simply invalid."""
+        """Return the v1 updates for an unreadable update, or none if it is simply invalid."""
         translated = self._updates(params)
         if translated is None:
             return []
@@ -184,9 +184,9 @@ class Dialect:
         session_id: str,
         turn_text: Callable[[str], str],
     ) -> list[Event]:
-        """Return the events of the end of a turn.
+        """Return the events that end a turn.
 
-        These are updates with text that only the answer has, and the stop reason or the error.
+        They are updates with text that only the answer has, then the stop reason or the error.
         """
         end = frames.answer_to_prompt(result)
         if not end.traits:

@@ -1,6 +1,6 @@
 """Translation of frames of other ACP descriptions to v1, as functions from JSON to JSON.
 
-Supported are:
+Supported:
 
 - updates `sessionUpdate: "message"` with `role` and a list of content
 - updates `{type: "messageChunk"|"toolCall"|"planUpdate", ...}`, also without the enclosing `update`
@@ -84,7 +84,7 @@ class End(Struct):
 
 
 def session_and_update(message: JSON) -> tuple[str, JSON]:
-    """Return session id and update from params of `session/update` in any known form."""
+    """Return the session id and the update from params of `session/update` in any known form."""
     session = message.get("session")
     session_id = message.get("sessionId")
     if session_id is None and isinstance(session, dict):
@@ -190,7 +190,7 @@ def _tool_content(call: JSON) -> list[JSON] | None:
 
 
 def _plan(wire: JSON, session_id: str, progress: Progress) -> list[JSON]:
-    """Return a plan update with entries, or with the text so far if it has a chunk of text."""
+    """Return a plan update with entries, or with the text so far if the plan arrives in chunks."""
     chunk = wire.get("chunk")
     if isinstance(chunk, str) or (isinstance(chunk, dict) and isinstance(chunk.get("text"), str)):
         more = chunk if isinstance(chunk, str) else chunk["text"]
@@ -223,7 +223,7 @@ def _step(step: Any) -> JSON:
 def answer_to_initialize(result: JSON) -> tuple[JSON, list[str]]:
     """Return the answer to `initialize` in v1, and its deviations.
 
-    No published protocol lacks a version or has a string for it, so such a version becomes 1.
+    Published versions are integers, so a string or a missing version becomes 1.
     """
     traits: list[str] = []
     changed = dict(result)
@@ -245,7 +245,7 @@ def named_capabilities(result: JSON) -> JSON:
 
 
 def is_flat(traits: list[str]) -> bool:
-    """Return whether the answer to `initialize` follows the description of `requests`.
+    """Return whether the answer to `initialize` follows the description in `requests`.
 
     Its version may still be a number.
     """
@@ -315,7 +315,7 @@ _TOKENS: Final = {
 
 
 def usage(result: JSON) -> JSON | None:
-    """Return the tokens of a turn as in v1, if an answer has them in another form."""
+    """Return the tokens of a turn in v1 form, if an answer has them in another form."""
     meta = result.get("_meta")
     places = (result, meta) if isinstance(meta, dict) else (result,)
     names = ("usage", "tokenUsage", "token_usage")

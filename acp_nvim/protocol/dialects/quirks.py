@@ -81,7 +81,7 @@ def _mode_update(value: dict[str, Any]) -> dict[str, Any]:
 def _terminal(value: dict[str, Any]) -> dict[str, Any]:
     """Accept `env` as a map, and numbers as arguments.
 
-    Refuse any other fault, since a command without a part is another command.
+    Refuse any other fault, since a command with a part missing is a different command.
     """
     given = {name: value[name] for name in ("args", "env") if value.get(name) is not None}
     if isinstance(env := given.get("env"), dict):
@@ -117,7 +117,7 @@ def _tool_call(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _option(value: dict[str, Any]) -> dict[str, Any]:
-    """Accept `id` and `label`, which are the usual names in other choices."""
+    """Accept `id` and `label`, the usual names in other lists of choices."""
     known = {"optionId": value.get("id"), "name": value.get("label") or value.get("title")}
     return {**{name: value for name, value in known.items() if isinstance(value, str)}, **value}
 
@@ -141,7 +141,7 @@ _BLOCKS: Final = (
 
 
 def reshape_member(members: list[Any], value: Any) -> Any:
-    """Return a union member in its proper form, or unchanged if it has that.
+    """Return a union member in its proper form, unchanged if it already has it.
 
     It may be a bare content block, a bare string, or an object of a version 2 draft without `type`.
     """

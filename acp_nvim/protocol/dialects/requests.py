@@ -1,9 +1,9 @@
-"""Translation of requests for agents that want the version as a string, as functions to JSON.
+"""Translation of requests to JSON, for agents that want the version as a string.
 
 Some of these agents use a Go package with its own description of the protocol: `protocolVersion` is
 a string, `capabilities` is flat, `session/new` has `metadata`, and `session/prompt` has a `command`
-and only parts of text, image and audio. They ignore unknown fields. Other agents differ from
-version 1 only in the string, so the fields of version 1 are sent too.
+and only text, image and audio parts. They ignore unknown fields. Other agents differ from version 1
+only in the string, so the fields of version 1 are sent too.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def opening(params: Struct, branch: str | None) -> JSON:
 
 
 def prompt(params: schema.PromptRequest, commands: Collection[str]) -> JSON:
-    """Return `session/prompt` with parts of text, image and audio, and with its slash command.
+    """Return `session/prompt` with text, image and audio parts, and with its slash command.
 
-    ``commands`` are those that the agent has listed. Any command counts if it has listed none.
+    `commands` are the ones that the agent has listed. If it has listed none, any command counts.
     """
     table: JSON = msgspec.to_builtins(params)
     table["prompt"] = [_part(block) for block in params.prompt]
@@ -117,7 +117,7 @@ def _text(text: str) -> JSON:
 
 
 def _path(uri: str) -> str:
-    """Return the path of a `file:` URI, with its lines as the user writes them.
+    """Return the path of a `file:` URI, with its lines in the user's notation: `main.py:3-9`.
 
     Other URIs are returned unchanged.
     """

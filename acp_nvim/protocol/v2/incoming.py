@@ -177,8 +177,9 @@ def decode_base64(data: str) -> bytes:
 def changes(diff: s.Diff) -> updates.FileChanges:
     """Return a diff as text: its patch in a fence, and a line for each change outside the patch."""
     patch = diff.patch.text if diff.patch and diff.patch.format == "git_patch" else ""
-    heads, added, removed = _read(patch)
-    lines = [_change(change) for change in diff.changes if not _is_named_in_patch(change, heads)]
+    heads, added, removed = _read_patch(patch)
+    unnamed = (change for change in diff.changes if not _is_named_in_patch(change, heads))
+    lines = [_describe_change(change) for change in unnamed]
     fence = "```"
     while fence in patch:
         fence += "`"
@@ -212,14 +213,14 @@ def _is_named_in_patch(change: s.DiffChange, heads: Sequence[str]) -> bool:
     return any(head.endswith(ends) for head in heads)
 
 
-def _change(change: s.DiffChange) -> str:
+def _describe_change(change: s.DiffChange) -> str:
     """Return a change as text: `move /a/b → /a/c (binary)`."""
     where = " → ".join(str(path) for path in (change.old_path, change.path) if path)
     kind = v1.given(change.file_type)
     return f"{change.operation} {where}" + (f" ({kind})" if kind and kind != "text" else "")
 
 
-def _read(patch: str) -> tuple[list[str], int, int]:
+def _read_patch(patch: str) -> tuple[list[str], int, int]:
     """Return the lines of a patch outside of hunks, and the numbers of added and removed lines."""
     heads: list[str] = []
     added = removed = 0

@@ -1,6 +1,6 @@
 """Wire types of ACP v2, stable and unstable, in the order and by the names of the JSON schema.
 
-Types that version 2 did not change, or only in bounds, are those of `protocol.schema`. Fields
+Types that version 2 left unchanged, except perhaps for bounds, come from `protocol.schema`. Fields
 follow the same rules as there: absent is `UNSET`, `null` is `None`, and these differ in an upsert
 (v2/migration). Enums are open: a `str`. `Unknown*` types contain a variant that the schema does not
 list.
@@ -434,8 +434,8 @@ class BackgroundWork(Wire, frozen=True):
 
 
 class StateUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="state_update"):
-    """State of a session: running, idle, requires_action, unknown or another one. An idle state
-    has the reason of the stop (v2/prompt-lifecycle).
+    """State of a session: running, idle, requires_action, unknown or another one. An idle state has
+    the stop reason (v2/prompt-lifecycle).
     """
 
     state: str
@@ -478,7 +478,7 @@ class CancelTerminalResponse(Wire, frozen=True):
 
 
 class SetSessionConfigOptionResponse(Wire, frozen=True):
-    """Response with all present options."""
+    """Response with all current options."""
 
     config_options: list[ConfigOption]
 
@@ -823,13 +823,13 @@ class SetSessionConfigOptionRequest(Wire, frozen=True):
 
 
 class PromptRequest(Wire, frozen=True):
-    """Message of the user. It is answered once it is inserted (v2/prompt-lifecycle)."""
+    """User message. The answer confirms its insertion (v2/prompt-lifecycle)."""
 
     session_id: v1.SessionId
     prompt: list[ContentBlock]
 
 
 class CancelSessionNotification(Wire, frozen=True):
-    """End of the foreground work of a session (v2/cancellation)."""
+    """Notification to end the foreground work of a session (v2/cancellation)."""
 
     session_id: v1.SessionId

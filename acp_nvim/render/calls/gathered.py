@@ -1,4 +1,4 @@
-"""The line for several tool calls of a kind: action, counts and subjects."""
+"""Line for several tool calls of one kind: action, counts and subjects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_NAMES: Final = 12
 
 
 def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
-    """Return the title for calls of a kind: `Edited 2 files +6 -1 · till.py, README.md`.
+    """Return the title for calls of one kind: `Edited 2 files +6 -1 · till.py, README.md`.
 
     If two files have the same name, files below `cwd`, the session's directory, are named relative
     to it.
@@ -52,7 +52,7 @@ def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
 
 
 def _title(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) -> str:
-    """Return a title without names if there are none, and without the last ones of many."""
+    """Return a title, with as many of the names as fit."""
     shown = [*names[:_MAX_NAMES], *(["…"] if len(names) > _MAX_NAMES else [])]
     listed = f" · {', '.join(shown)}" if shown else ""
     return f"{verb} {count} {noun}s{counts}{listed}"

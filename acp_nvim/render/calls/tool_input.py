@@ -67,7 +67,7 @@ def input_rows(
 ) -> list[Row]:
     """Return rows for the parts of a call's raw input that title and content do not show.
 
-    `paths` are those in other rows, `command` is the title of the question.
+    `paths` are shown in other rows. `command` is the title of the question.
     """
     on_screen = _on_screen(call, cwd, paths, full_target, command)
     rows: list[Row] = []

@@ -53,7 +53,7 @@ Half as many of the last rows follow.
 MAX_SHORT = MAX_WIDTH // 8
 """Maximum number of characters of a text in which no line can be too long.
 
-An escaped character has at most eight characters.
+The escape of a character has at most eight characters.
 """
 
 
@@ -188,7 +188,7 @@ def _only_names_file(block: Any, path: str) -> bool:
 
 
 def _question_rows(entry: ToolEntry, style: Style, drawn: Decision | None = None) -> list[Row]:
-    """Return the questions of a call, without the one already drawn and queued ones."""
+    """Return the questions of a call, except queued ones and the one already drawn."""
     rows: list[Row] = []
     for decision in entry.decisions:
         if decision is drawn or decision.lacks_card:
@@ -231,7 +231,7 @@ def _rows_as_answered(decision: Decision, entry: ToolEntry, style: Style) -> lis
 
 
 def differs_from_answer(decision: Decision, call: ToolCall, cwd: str = "") -> bool:
-    """Return whether title, input or edits of a call differ from those that the user answered.
+    """Return whether title, input or edits of a call have changed since the user's answer.
 
     Its output does not matter.
     """
@@ -256,7 +256,7 @@ def _parts_to_draw(
 ) -> tuple[list[tuple[int, Any]], int]:
     """Return the parts of a call's content to draw, with their positions, and the number left out.
 
-    Of very many, only the first are drawn. With `both_ends`, so are the last.
+    If there are very many, only the first are drawn, and with `both_ends` also the last.
     """
     content = list(enumerate(call.content))
     first, last = (MAX_QUESTION_ROWS, MAX_QUESTION_ROWS // 2) if both_ends else (lists.ITEMS, 0)
@@ -310,7 +310,7 @@ def _call_content(entry: ToolEntry, decision: Decision, cwd: str) -> list[Row]:
 
 
 def _count_lines_above(diff: schema.Diff, call: ToolCall) -> int:
-    """Return the number of lines above the lines of a diff.
+    """Return the number of lines of the file above a diff.
 
     Some agents send only the replaced lines, and a location for their position.
     """
@@ -375,7 +375,7 @@ def _formatted_rows(
 ) -> list[Row] | None:
     """Return the rows of a text with a diff, code or colours, or None for any other text.
 
-    ``coloured`` is the text with its colours.
+    `coloured` is the text with its colours.
     """
     if may_hold_diff(text) and (rows := _rows_with_diffs(text, call, limit, cwd)):
         return rows

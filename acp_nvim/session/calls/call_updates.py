@@ -30,14 +30,14 @@ def upsert_all(
 ) -> list[str]:
     """Apply a run of messages and show their calls. Return the ids of unknown calls.
 
-    After an error, the calls so far are shown, and the other messages are left in the iterator. A
-    run may be long, so the attributes that each message needs are looked up once.
+    On an error, the calls so far are shown, and the remaining messages stay in the iterator. A run
+    may be long, so the attributes that each message needs are looked up once.
     """
     by_id, entries = session.tool_calls.by_id, session.entries
     dirty, unsaved = session.transcript.dirty, session.transcript.unsaved
     begins_new, turn = session.tool_calls.begins_new, session.root.turn
     changed_calls, mark = session.changes.calls, session.transcript.written
-    event: list[str] | None = None  # the last event, if it has statuses and no other followed
+    event: list[str] | None = None  # the last event, if it has statuses and no other event followed
     plain: dict[ToolCall, None] = {}
     unknown: list[str] = []
     last: ToolCall | None = None
@@ -86,7 +86,7 @@ def _add(session: Session, update: CallUpdate, *, is_question: bool) -> ToolEntr
 def _report_status(
     session: Session, entry: ToolEntry, event: list[str] | None, mark: int
 ) -> list[str] | None:
-    """Add a changed status to the event, or to a new one at ``mark``. Return the event."""
+    """Add a changed status to the event, or to a new one at `mark`. Return the event."""
     call = entry.call
     entry.reported = call.status
     call.record_end(session.root.turn)
@@ -111,13 +111,14 @@ def append_content(session: Session, update: updates.CallContent) -> None:
 
 
 def _renew_covering(session: Session, last: ToolCall) -> None:
-    """Renew the questions that may now allow other calls. `last` is the call that changed last.
+    """Renew the questions whose allowed calls may have changed. `last` is the call that changed
+    last.
 
     A call that exists only because of its question is not among those calls.
     """
     if not len(session.root.decisions):
         return
-    from acp_nvim.session.questions import renewal, requests  # few calls ask
+    from acp_nvim.session.questions import renewal, requests  # few calls need permission
 
     if not (last.asked_first and requests.is_without_content(last)):
         renewal.renew_if_covered_changed(session)
@@ -126,7 +127,7 @@ def _renew_covering(session: Session, last: ToolCall) -> None:
 def _merge(session: Session, entry: ToolEntry, update: CallUpdate) -> None:
     session.tool_calls.merge(entry.call, update)
     if entry.decisions:
-        from acp_nvim.session.questions import renewal  # few calls ask
+        from acp_nvim.session.questions import renewal  # few calls need permission
 
         renewal.renew_if_changed(session, entry, update)
 
@@ -139,8 +140,8 @@ def _apply_terminals_and_files(
 ) -> None:
     """Apply the terminals and files of a message.
 
-    Report locations in the agent's order, except those `reported` already. A window that follows
-    the agent goes to the last one.
+    Report locations in the agent's order, except the `reported` ones. A window that follows the
+    agent goes to the last one.
     """
     call = entry.call
     session.terminals.apply(entry, update)

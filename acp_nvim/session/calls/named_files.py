@@ -27,7 +27,7 @@ LONGEST: Final = 4096
 def expand_home(path: str) -> str:
     """Expand a leading `~` or `~user` to the home directory.
 
-    Paths of unknown users and paths with a NUL are returned unchanged.
+    A path of an unknown user, or with a NUL, is returned unchanged.
     """
     return os.path.expanduser(path) if path.startswith("~") and "\0" not in path else path  # noqa: PTH111
 
@@ -35,14 +35,14 @@ def expand_home(path: str) -> str:
 def resolve(path: str) -> str:
     """Return the target of a path.
 
-    A path that is longer than the system accepts is cut: no file has it, and to resolve it takes
-    quadratic time.
+    A path longer than the system accepts is cut: no file has it, and resolving it takes quadratic
+    time.
     """
     return os.path.realpath(path if len(path) <= LONGEST else os.path.normpath(path)[:LONGEST])
 
 
 def named_files(call: ToolCall, cwd: str) -> list[str]:
-    """Return the distinct real absolute paths in the order of their mention."""
+    """Return the distinct real, absolute paths in order of mention."""
     real_paths = (resolve(path) for path in paths_as_spelled(call, cwd))
     files = (path for path in islice(real_paths, 2 * MAX_NAMED) if not os.path.isdir(path))  # noqa: PTH112
     return list(dict.fromkeys(files))[:MAX_NAMED]
@@ -51,7 +51,7 @@ def named_files(call: ToolCall, cwd: str) -> list[str]:
 def paths_as_spelled(call: ToolCall, cwd: str) -> Iterator[str]:
     """Yield the absolute paths as the call spells them, without `..`.
 
-    Text of several lines in `rawInput` is no path.
+    Text of several lines in `rawInput` is not a path.
     """
     declared = {location.path for location in call.locations}.union(files_of_diffs(call))
     for path in paths(call):
@@ -60,13 +60,13 @@ def paths_as_spelled(call: ToolCall, cwd: str) -> Iterator[str]:
 
 
 def paths_in_real_folders(call: ToolCall, cwd: str) -> list[str]:
-    """Return the named paths with real folders, where only the last name may be a link."""
+    """Return the named paths with their folders resolved, so only the last name may be a link."""
     parts = map(os.path.split, islice(paths_as_spelled(call, cwd), 2 * MAX_NAMED))
     return [os.path.join(resolve(folder), name) for folder, name in parts]  # noqa: PTH118
 
 
 def diffs(call: ToolCall, cwd: str) -> list[tuple[str, str | None, str]]:
-    """Return real path, old and new text of each diff of the call (v1/tool-calls#content)."""
+    """Return the real path, old text and new text of each diff (v1/tool-calls#content)."""
     return [
         (
             resolve(os.path.join(cwd, item.path)),  # noqa: PTH118

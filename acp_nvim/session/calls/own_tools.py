@@ -1,4 +1,4 @@
-"""Agents' calls of the editor's own tools, recognized by name."""
+"""Agents' calls to the editor's own tools, recognized by name."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _PREFIX: Final = "nvim_"
 _COMMON_PART: Final = "vim"
 """Part of both the prefix and the server's name."""
 _KEYS: Final = ("toolName", "tool_name", "name")
-"""Keys of the tool's name in `_meta`, or one level below."""
+"""Keys of the tool's name in `_meta` or one level below it."""
 
 
 @lru_cache(maxsize=64)
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for a name alone or with the server's: `mcp__neovim__nvim_read`."""
+    """Return a pattern for a tool's name, alone or after the server's: `mcp__neovim__nvim_read`."""
     named = "|".join(map(re.escape, names))
     return re.compile(f"(?i:({_SERVER_PREFIX}))?({named})(?i:({_SERVER_SUFFIX}))?")
 
@@ -96,7 +96,7 @@ def _set_shown_title(session: Session, call: ToolCall, words: str) -> None:
 
 
 def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:
-    """Return whether a permission is only for a call of an editor's tool, which needs no question.
+    """Return whether a permission is only for a call to an editor's tool, which needs no question.
 
     The editor checks that call itself, and asks if the tool writes. A call with an edit or a
     command is for something else.

@@ -1,7 +1,7 @@
 """Tool calls of a session: one record per id, created and changed by three kinds of message.
 
-Agents announce them by `tool_call` and change them by `tool_call_update`. Some name them first in a
-permission request, so all three upsert. A finished id that comes again as `tool_call` is a new
+Agents announce them with `tool_call` and change them with `tool_call_update`. Some name them first
+in a permission request, so all three upsert. A finished id that a `tool_call` uses again is a new
 call. Arrays are replaced whole.
 """
 
@@ -37,7 +37,7 @@ class ToolCall(Struct, eq=False):
     index: int = 0
     """Position among the session's tool calls, from 0."""
     own: str = ""
-    """Title that the chat shows for a call of one of the editor's own tools."""
+    """Title that the chat shows for a call to one of the editor's own tools."""
     user_tool: str = ""
     """Name of the user's own tool that it calls. Only the editor sets it."""
     shown_by: ToolCall | None = None
@@ -173,7 +173,7 @@ def _contradicts(call: ToolCall, update: schema.ToolCallUpdate) -> bool:
 
 
 def first_call(update: schema.ToolCall, index: int) -> ToolCall:
-    """Return a call from its first message. It equals `merge` into a blank one, but is faster."""
+    """Return a call from its first message. The result equals a `merge` into a blank call."""
     raw_input, raw_output = update.raw_input, update.raw_output
     return ToolCall(
         update.tool_call_id,
@@ -273,11 +273,11 @@ class ToolCalls:
         del self.by_id[call.id]
 
     def mark_ids(self) -> None:
-        """Mark the present calls as earlier ones, when the session is reopened."""
+        """Mark the present calls as earlier ones when the session is reopened."""
         self._earlier = list(self._calls)
 
     def keep_ids(self) -> None:
-        """Keep the meaning of all ids."""
+        """Let all ids keep their meaning."""
         self._earlier = []
 
     def forget_ids(self) -> None:
@@ -310,11 +310,11 @@ class ToolCalls:
 
 
 def limit_update(update: AnyUpdate, limit: int) -> tuple[AnyUpdate, int]:
-    """Limit an update to `limit` bytes of content text and of raw output.
+    """Limit an update to `limit` bytes of content text and raw output.
 
     Return it with its original size, or 0 if it was within the limit (option
-    `limits.tool_output_bytes`). The beginning is kept, so growing output stays the same. Diffs are
-    never cut, because the user decides on them.
+    `limits.tool_output_bytes`). The beginning is kept, so the shown part of growing output does not
+    change. Diffs are never cut, because the user decides on them.
     """
     changes: dict[str, Any] = {}
     content, received_bytes = _limit_content(update.content, limit)

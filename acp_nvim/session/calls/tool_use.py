@@ -18,7 +18,7 @@ class ToolUse(msgspec.Struct):
     """Offered tools, open connections, and counts of calls."""
 
     offered: Callable[[], Offered] = Offered
-    """Function that returns the present tools. They are loaded on first use."""
+    """Function that returns the current tools. They are loaded on first use."""
     connected: int = 0
     calls: int = 0
     failed: int = 0

@@ -1,8 +1,8 @@
 """Filter for the escape sequences in a command's output.
 
-Only sequences known to be harmless pass (text, colours, cursor movements). Removed are strings to
-the terminal (OSC, DCS, APC, PM, SOS: titles, clipboard, files, palette), queries that a terminal
-would answer into the program's input, and window and printer controls.
+Only sequences known to be harmless pass: text, colours, cursor movements. All others are removed:
+strings to the terminal (OSC, DCS, APC, PM, SOS: titles, clipboard, files, palette), queries that a
+terminal would answer into the program's input, window and printer controls.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SAFE: Final = late(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()*+].|.)|[\x0e\x0f]")
 
 
 class Ansi:
-    """Filter for text in pieces. The result does not depend on how the text is split."""
+    """Filter for text that arrives in pieces. The result does not depend on the split."""
 
     def __init__(self) -> None:
         self._carry = ""
@@ -97,7 +97,7 @@ def plain(safe: str) -> str:
 
 
 class Newlines:
-    """Conversion of a terminal device's `\\r\\n` back to `\\n`, in text that comes in pieces."""
+    """Conversion of a terminal device's `\\r\\n` back to `\\n`, in text that arrives in pieces."""
 
     def __init__(self) -> None:
         self._carry = ""

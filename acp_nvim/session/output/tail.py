@@ -15,7 +15,7 @@ from acp_nvim.session.output.ansi import Ansi, plain
 MAX_LINES: Final = 200
 """Number of stored lines."""
 MAX_BACKLOG: Final = 16 << 10
-"""Maximum number of unprocessed characters. Of more, only the last ones are kept."""
+"""Maximum number of unprocessed characters. If there are more, only the last ones are kept."""
 MAX_LINE: Final = 4000
 """Maximum number of characters of a line. Longer lines are broken."""
 SCREEN_ROWS: Final = 48
@@ -48,7 +48,7 @@ def _final_text(line: str) -> str:
 
 
 class Tail:
-    """Lines of text that was filtered by `ansi.Ansi`."""
+    """Newest lines of text that `ansi.Ansi` has filtered."""
 
     def __init__(self) -> None:
         self._waiting: list[str] = []

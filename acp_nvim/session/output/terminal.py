@@ -16,7 +16,7 @@ REPLAY_BYTES: Final = 256 << 10
 
 
 class Output:
-    """End of a text: at most `limit` bytes of UTF-8, whole characters only.
+    """Last part of a text: at most `limit` bytes of UTF-8, whole characters only.
 
     (v1/terminals: `outputByteLimit`.) Offsets count bytes from the beginning of the stream. They
     stay valid while the beginning is dropped.
@@ -48,7 +48,7 @@ class Output:
 
     @property
     def start(self) -> int:
-        """Return the offset of the first byte that is stored."""
+        """Return the offset of the first stored byte."""
         self._trim()
         return self.end - len(self._data)
 
@@ -72,7 +72,7 @@ class Output:
         return self._data[first:last].decode("utf-8", "replace"), start + last
 
     def line_after(self, offset: int) -> int:
-        """Return the offset of the first line at or after `offset`, or else `offset`."""
+        """Return the offset of the first line at or after `offset`, or else `offset` itself."""
         start = self.start
         first = max(offset - start, 0)
         at = self._data.find(b"\n", first)
@@ -88,10 +88,10 @@ class Output:
 
 
 class Launch(Struct, frozen=True):
-    """Launch of a terminal.
+    """Launch of a terminal: command line, directory and variables.
 
-    It has the command line, the directory unless it is the session's, and the variables added to
-    the agent's, with secret values hidden.
+    The directory is absent if it is the session's. The variables are additions to the agent's, with
+    secret values hidden.
     """
 
     command: str
@@ -242,7 +242,7 @@ class Terminal:
 
     @property
     def ended(self) -> str:
-        """Return its exit for the user. It is empty while it runs or if the exit is unknown."""
+        """Return its exit for the user, or an empty string while there is none or it is unknown."""
         if self.signal is not None:
             return self.signal
         return "" if self.running or self.exit_code is None else f"exit code {self.exit_code}"

@@ -35,7 +35,7 @@ class Terminals:
         on_output: Callable[[], None],
         on_status: Callable[[], None],
     ) -> None:
-        """``on_status`` is called when a terminal was added, ended or restarted."""
+        """`on_status` is called when a terminal is added, ends or restarts."""
         self.cwd = cwd
         self._on_output, self._on_status = on_output, on_status
         self._all: dict[str, Terminal] = {}
@@ -62,7 +62,7 @@ class Terminals:
     def new(
         self, id: str, launch: Launch, limit: int, *, ours: bool, outlives_call: bool = False
     ) -> Terminal:
-        """Return a terminal with these arguments. It is not shown before `add`."""
+        """Return a new terminal, which is not shown before `add`."""
         return Terminal(id, launch, limit, ours=ours, outlives_call=outlives_call, observer=self)
 
     def add(self, terminal: Terminal) -> None:
@@ -88,7 +88,7 @@ class Terminals:
         self._shown.setdefault(terminal.id, []).append(entry)
 
     def agent_terminal(self, id: str) -> Terminal:
-        """Return the agent's own terminal with this id (v2/tool-calls). Show a new one."""
+        """Return the agent's own terminal with this id (v2/tool-calls). If it is new, show it."""
         terminal = self._all.get(id)
         if terminal is None:
             terminal = self.new(id, Launch(id), 0, ours=False, outlives_call=True)
@@ -132,7 +132,7 @@ class Terminals:
             entry.terminals[id] = terminal
 
     def _rename(self, entry: ToolEntry) -> None:
-        """Rename terminals reported by a call to the call's present command."""
+        """Rename the terminals that a call reports after the call's current command."""
         for terminal in entry.terminals.values():
             command = _command(entry)
             if terminal.ours or terminal.outlives_call or terminal.launch.command == command:

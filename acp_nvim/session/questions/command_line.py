@@ -1,8 +1,8 @@
 """Parser of shell lines whose commands are certain: a small part of the shell's grammar.
 
 A line is *plain* if sh, dash, bash, zsh and similar shells all read it in the same way, and it
-contains all that it starts. Only such a line can be allowed by a rule. The commands of any other
-line are certain only to the shell itself.
+names every program that it starts. Only such a line can be allowed by a rule. Only a shell knows
+the commands of any other line.
 
     line      command, then any number of  && || ; |  and a command; a `;` may end it
     command   program, then words and redirections, with blanks between them
@@ -15,8 +15,8 @@ line are certain only to the shell itself.
               (`HEAD~1`)
     redirect  > or >> to one word, also 1> and 2>; 2>&1, 1>&2 and >&2; a blank stands before it
 
-The line is printable and, outside of quotes, ASCII: some shells take a byte of an accented letter
-for a blank. It contains no expansion (`$x`, `$(…)`, `~`, globs, braces), escape, comment,
+The line is printable and, outside of quotes, ASCII: some shells read a byte of an accented letter
+as a blank. It contains no expansion (`$x`, `$(…)`, `~`, globs, braces), escape, comment,
 assignment, here-document, background job, `&>` (which dash reads as `&`), group or history. A glob
 would start no other program, but it gives the program words that the rule has not seen: `rm ?`
 would allow `rm *`.

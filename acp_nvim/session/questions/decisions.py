@@ -24,7 +24,7 @@ CANCEL_STEP: Final = 1000
 MAX_LISTED: Final = 50
 """Number of pending decisions of a session listed in the snapshot."""
 MAX_CARDS: Final = 5
-"""Number of decisions with cards. Most screens have room for these.
+"""Number of decisions with cards. Most screens have room for this many.
 
 When the user moves to the cards, all listed decisions get cards.
 """
@@ -33,8 +33,8 @@ Listed = Literal["permissions", "elicitations", "questions"]
 Subject = Literal["permission", "access", "command", "elicitation", "consent"]
 """Subject of a question.
 
-`access` is about a file and `command` about a command for which no rule decides. `consent` is about
-files of the project, and no agent waits for it.
+`access` is about a file and `command` about a command that no rule covers. `consent` is about files
+of the project, and no agent waits for it.
 """
 
 
@@ -79,7 +79,7 @@ class Decision(Struct, eq=False):
     options: Sequence[Option] = ()
     details: Sequence[str] = ()
     problems: list[str] = field(default_factory=list)
-    """Reasons why its patches do not apply, one line for each file."""
+    """Reasons that its patches do not apply, one line for each file."""
     effects: Sequence[Effect] = ()
     """Diagnostics of language servers for the proposed texts."""
     request: Any = None
@@ -101,7 +101,7 @@ class Decision(Struct, eq=False):
     reason: str = ""
     """Reason that the user gave with the answer."""
     completed: bool = False
-    """Whether the opened address is completed (v1/elicitation#url-mode)."""
+    """Whether the user has finished at the opened address (v1/elicitation#url-mode)."""
     lacks_card: bool = False
     """Whether it has no card yet, because many are pending before it."""
     shown_call: Any = None
@@ -161,7 +161,7 @@ class Decision(Struct, eq=False):
         self._reply = reply
 
     def set_reason(self, reason: str) -> None:
-        """Set the reason of the answer that follows."""
+        """Set the reason for the answer that follows."""
         self.reason = reason
 
     def resolve(self, outcome: Outcome, by: str = "user") -> bool:

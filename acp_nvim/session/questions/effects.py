@@ -1,7 +1,7 @@
 """Effect of a proposed edit on diagnostics: "This edit adds 2 errors".
 
 Language servers check both the present and the proposed text. Only the difference is reported,
-because a server may know less about such a text than about a file on disk.
+because a server may know less about a proposed text than about a file on disk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORD: Final = late(r"[^\W\d]\w*")
 
 
 class Diagnostic(msgspec.Struct, frozen=True):
-    """Diagnostic. ``severity`` is 1 for an error and 2 for a warning, ``row`` is 0-based."""
+    """Diagnostic. `severity` is 1 for an error and 2 for a warning, `row` is 0-based."""
 
     severity: int
     message: str
@@ -46,9 +46,9 @@ class ServerDiagnostics(msgspec.Struct, frozen=True):
 
 
 class Effect(msgspec.Struct, frozen=True):
-    """Diagnostics that an edit adds to a file (real path), in the order of lines.
+    """Diagnostics that an edit adds to a file (real path), in line order.
 
-    Of removed ones it has the numbers by severity.
+    Removed ones are only counted, by severity.
     """
 
     path: str
@@ -59,7 +59,7 @@ class Effect(msgspec.Struct, frozen=True):
 class Mark(msgspec.Struct, frozen=True):
     """Diagnostic at a row of the proposed text, 0-based.
 
-    If the text names the line, the row is the last one of the nearest hunk.
+    Outside of all hunks it is shown at the end of the nearest one, with its line in the text.
     """
 
     row: int
@@ -75,7 +75,7 @@ def effect(
 ) -> Effect | None:
     """Return the effect of an edit of a file, or None if there is none.
 
-    ``known`` are the present diagnostics of the file, which do not count as added. ``elsewhere``
+    `known` are the present diagnostics of the file, which do not count as added. `elsewhere`
     are words that the same edit adds to other files. Diagnostics about such a word are left out,
     because no server knows the proposed state of those files.
     """

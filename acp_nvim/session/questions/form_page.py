@@ -1,8 +1,8 @@
 """Form as a page of text for editing, and parsing of the page into values.
 
 A field is a block: its head (`━━ 1. title (required) · its values`), help lines (`│ …`), then the
-value. Text is unchanged, on any number of lines. Choices are lines with a box: `(x)` for one of
-them, `[x]` for any of them. Lines of a text that look like heads or help are escaped by a
+value. A text is unchanged, on any number of lines. Choices are lines with a box: `(x)` for one of
+them, `[x]` for any of them. Lines of a text that look like heads or help are escaped with a
 backslash.
 """
 

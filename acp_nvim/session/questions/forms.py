@@ -1,7 +1,7 @@
 """Forms of an elicitation: fields, and validation of values (v1/elicitation#form-mode).
 
-Problems are reported by field, as texts for the user. A `pattern` is tried only if the match takes
-a bounded time. The agent checks the values too.
+Problems are reported by field, as texts for the user. A `pattern` is tried only if matching takes
+bounded time. The agent checks the values too.
 """
 
 from __future__ import annotations

@@ -208,11 +208,11 @@ _GIT_HIDING: Final[Mapping[str, re.Pattern[str]]] = {
     "rebase": late(r"-[a-zA-Z]*x"),
 }
 _GIT_CONFIG_READS: Final = late(r"--get(?:-\w+)?|--list|-l")
-"""First options of `git config` with which it sets nothing."""
+"""First options with which `git config` sets nothing."""
 
 
 def _tar_hides(args: _Words) -> bool:
-    """Return whether options, or the first word, which may have no `-`, hide the files."""
+    """Return whether options hide the files. The first word may be options without a `-`."""
     options = [*args[:1], *(arg for arg in args if arg.startswith("-"))]
     return any(_TAR_HIDING.match(option) for option in options)
 

@@ -24,7 +24,7 @@ Asked = schema.RequestPermissionRequest | updates.PermissionRequest
 def subject(session: Session, asked: Asked) -> ToolCall:
     """Return the tool call of a permission, updated by the request.
 
-    For another subject return a call that represents it, for rules and guards.
+    For any other subject return a call that represents it to rules and guards.
     """
     if asked.tool_call is not None:
         session.tool_calls.free_id_if_over(asked.tool_call, session.root.turn)

@@ -26,10 +26,10 @@ WHOLE: Final = "acp.nvim/whole"
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Diff of a tool call. ``old`` is the whole text or a piece of it; empty means a new file.
+    """Diff of a tool call. `old` is the whole text or a piece of it; empty means a new file.
 
-    ``line`` (1-based) is the agent's location in the file. ``everywhere`` replaces all equal
-    pieces. ``whole`` means that ``old`` is the whole text, possibly an earlier one.
+    `line` (1-based) is the agent's location in the file. `everywhere` replaces all equal
+    pieces. `whole` means that `old` is the whole text, possibly an earlier one.
     """
 
     path: str
@@ -43,7 +43,7 @@ class Change(msgspec.Struct, frozen=True):
 class Proposal(msgspec.Struct, frozen=True):
     """File before (None if it does not exist) and after.
 
-    If a piece was not found, ``whole`` is false and both texts contain only the pieces.
+    If a piece was not found, `whole` is false and both texts contain only the pieces.
     """
 
     path: str
@@ -53,7 +53,7 @@ class Proposal(msgspec.Struct, frozen=True):
     gone: bool = False
     """Whether the file would be deleted."""
     origin: str | None = None
-    """The file that is moved or copied here. ``base`` is its text."""
+    """The file that is moved or copied here. `base` is its text."""
     problem: str = ""
     """Reason why a patch cannot be applied, in one line."""
 
@@ -93,7 +93,7 @@ def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> li
 def propose_patches(
     placed: Sequence[PlacedPatch], live: Mapping[str, Text | None]
 ) -> list[Proposal]:
-    """Apply patches one after the other. ``live`` has the texts of all files in them."""
+    """Apply patches one after the other. `live` has the texts of all files in them."""
     now = dict(live)
     problems: dict[str, str] = {}
     origins: dict[str, str] = {}
@@ -145,9 +145,9 @@ def _patch_without_cr(patch: FilePatch, text: Text | None) -> FilePatch:
 def propose(
     path: str, live: Text | None, changes: Sequence[Change], known: Sequence[Text] = ()
 ) -> Proposal:
-    """Apply changes of one file, one after the other.
+    """Apply changes to one file, one after the other.
 
-    ``known`` are other texts that the agent may use as the whole file, such as the text that it
+    `known` are other texts that the agent may use as the whole file, such as the text that it
     read or the saved one.
     """
     text = live

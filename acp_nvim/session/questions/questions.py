@@ -26,8 +26,8 @@ def permission_decision(
 ) -> Decision:
     """Return the decision for a permission request, with options in the agent's order.
 
-    Of very many, only the first ones and the first of each kind are kept. ``shown`` is the call
-    under which the chat shows the question.
+    If there are very many, only the first ones and the first of each kind are kept. `shown` is
+    the call under which the chat shows the question.
     """
     if len(params.options) > LISTED:
         params = msgspec.structs.replace(params, options=_limit_options(params.options))

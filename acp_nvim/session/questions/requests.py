@@ -96,7 +96,7 @@ class _Parts:
     """Copy of a call, as a key for caches: its parts are compared by identity.
 
     One question reads commands and paths several times, which takes long for a large input.
-    Messages of the agent replace these parts and change none of them.
+    Messages from the agent replace these parts and never modify them.
     """
 
     def __init__(self, call: ToolCall) -> None:
@@ -180,7 +180,7 @@ def is_shell(program: str) -> bool:
 def paths(call: ToolCall) -> list[str]:
     """Return the distinct files that a tool call names, as spelled.
 
-    They are in locations, diffs, patches and under the keys of its raw input.
+    They come from locations, diffs, patches and known keys of its raw input.
     """
     if not (call.locations or call.content or call.raw_input):
         return []  # only a title, which is very common

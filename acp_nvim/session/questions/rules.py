@@ -6,10 +6,10 @@ only).
 
 The rules never allow more than they name. `allow` for commands accepts only plain lines
 (`command_line`), and each command of a line must be allowed. `allow` for paths must match every
-path, as spelled and at its target. Without `path` it allows none outside of the session's
-directories. For `deny` and `ask`, a suspicion is enough (`suspicion`): the
-name of a program anywhere in the command, or any path. If they precede an `allow` without a command
-(or path), and the request does not show its commands (or files), the user is asked.
+path, as spelled and at its target. Without `path` it allows no path outside of the session's
+directories. For `deny` and `ask`, a suspicion is enough (`suspicion`): the name of a program
+anywhere in the command, or any path. If one of these precedes an `allow` without a command (or
+path), and the request does not show its commands (or files), the user is asked.
 """
 
 from __future__ import annotations
@@ -406,7 +406,7 @@ class _Judgement:
         return all(len(directories) <= MAX_CHANGES for directories in named)
 
     def _suspicion(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
-        """Return how surely the open commands run a program of these globs."""
+        """Return how certain it is that the open commands run a program of these globs."""
         command = self._command
         if command is None:
             return self._judge_text(globs)
@@ -510,7 +510,7 @@ def _are_all_paths_allowed(patterns: str | list[str], case: Case) -> bool:
 
 
 def _is_allowed(patterns: str | list[str], path: str, roots: Sequence[str]) -> bool:
-    """Return whether a pattern allows a path. A relative one does in the session's directories."""
+    """Return whether a pattern allows a path. Relative ones apply in the session's directories."""
     is_inside = any(path.startswith(root.rstrip("/") + "/") for root in roots)
     return _matches_path(
         [p for p in _list(patterns) if is_inside or p.startswith(("/", "~"))], path

@@ -1,8 +1,8 @@
-"""Detection of commands that may start a program which a rule refuses or asks about.
+"""Detection of commands that may start a program that a rule refuses or asks about.
 
-`deny` and `ask` must not be circumvented. Therefore a program is suspected wherever its name
-occurs, in any quoting, without an attempt to parse the shell's grammar. An unnecessary refusal is
-shown or becomes a question. A missed program would be worse.
+`deny` and `ask` must not be circumvented. So a program is suspected wherever its name occurs, in
+any quoting, without parsing the shell's grammar. The user sees an unnecessary refusal or question.
+A missed program would be worse.
 """
 
 from __future__ import annotations
@@ -116,10 +116,9 @@ def _heads(line: str) -> Iterator[str]:
 
 @lru_cache(maxsize=8)
 def _readings(line: str) -> tuple[str, ...]:
-    """Return the readings of a line.
+    """Return the readings of a line:
 
-    They are: unchanged, without quotes, and with escapes and expansions resolved as far as
-    possible.
+    unchanged, without quotes, and with escapes and expansions resolved as far as possible.
     """
     readings = [line, _ESCAPE.sub(_character, line) if "\\" in line else line]
     readings += [_EMPTY.sub("", text) for text in readings]

@@ -20,7 +20,7 @@ from acp_nvim.patterns import late
 from acp_nvim.session.questions.requests import command
 
 MAX_PARTS: Final = 40
-"""Maximum number of parts of one kind. Of more, the first and the last ones are shown."""
+"""Maximum number of parts of one kind. If there are more, the first and last ones are shown."""
 MAX_DEPTH: Final = 4
 """Maximum depth of nested tables in which known shapes are searched."""
 MAX_WORDS: Final = 10_000
@@ -230,7 +230,7 @@ def _parts_of_ends(
 
 
 def _are_all(items: Any, test: Callable[[Any], Any]) -> bool:
-    """Return whether there are items, and those at both ends pass a test."""
+    """Return whether there are items, and the ones at both ends pass a test."""
     ends = (*islice(items, MAX_PARTS), *islice(reversed(items), MAX_PARTS)) if items else ()
     return bool(ends) and all(test(item) for item in ends)
 

@@ -61,11 +61,11 @@ class Message(Struct, eq=False):
         self.prompt = prompt
 
     def join(self, first: int, last: int) -> None:
-        """Store the texts ``first`` to ``last``, exclusive, in the first of them.
+        """Join the texts from `first` to `last`, exclusive, in the first of them.
 
-        The numbers of all parts stay. The history takes parts from `recorded` on, so no text moves
-        from these to earlier ones. A chunk of a few letters takes three times as much memory as
-        its letters.
+        All parts keep their indexes. The history takes parts from `recorded` on, so no text moves
+        from these to earlier ones. Unjoined, a chunk of a few letters takes three times the memory
+        of its letters.
         """
         for start, end in ((first, min(last, self.recorded)), (max(first, self.recorded), last)):
             if end - start > 1:
@@ -138,8 +138,8 @@ class PlanEntry(Struct, eq=False):
 class Line(Struct, eq=False):
     """Notice in the chat: the end of a turn, a warning, a restart.
 
-    `level` is info, warning or error. Of many details the chat shows the first ones, and all on
-    demand.
+    `level` is info, warning or error. If there are many details, the chat shows the first ones, and
+    all on demand.
     """
 
     level: Literal["info", "warning", "error"]

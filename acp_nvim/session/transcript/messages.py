@@ -19,7 +19,7 @@ _CONTEXT = late(r'\n?<context ref="([^"\n]+)">\n(.*?)\n</context>(?:\n|\Z)', re.
 
 
 def part_of_block(content: Any) -> Part:
-    """Return streaming text, or a block for anything but text for the user."""
+    """Return a text for the user as a string, and any other block unchanged."""
     if content.__class__ is not schema.TextContent:
         return cast("Part", content)
     if content.annotations and content.annotations.audience == ["assistant"]:
@@ -28,7 +28,7 @@ def part_of_block(content: Any) -> Part:
 
 
 def blocks_as_sent(content: Any) -> Iterable[Any]:
-    """Return a block of the user as the blocks that were sent."""
+    """Return a block from the user as the blocks that were sent."""
     if content.__class__ is not schema.TextContent or "<context ref=" not in content.text:
         return [content]
     return restore_blocks(content)
@@ -125,7 +125,7 @@ def turn_text(session: Session) -> str:
 
 
 def append_chunk(session: Session, update: updates.MessageChunk) -> None:
-    """Append a chunk to a message. A prompt from here keeps the user's text."""
+    """Append a chunk to a message. A prompt sent from here keeps the user's text."""
     role, content = update.role, update.content
     if role == "user" and _is_prompt(session, update.message_id, [part_of_block(content)]):
         return

@@ -40,7 +40,7 @@ def restore(session: Session, entries: Iterable[Entry]) -> None:
 
 
 def hidden_session(agent: str, cwd: str, entries: Iterable[Entry]) -> Session:
-    """Return a session with these entries that no chat shows."""
+    """Return a session with these entries, which no chat shows."""
     session = Session(0, agent, cwd)
     restore(session, entries)
     return session

@@ -171,21 +171,21 @@ class Transcript:
         return self._named.get((role, message_id))
 
     def set_message_id(self, message: Message, message_id: str) -> None:
-        """Set the agent's id of a message from here."""
+        """Set the agent's id for a message sent from here."""
         message.message_id = message_id
         self._earlier.discard((message.role, message_id))
         self._named[message.role, message_id] = message
         self.unsaved[message] = None
 
-    def mark_names(self) -> None:
+    def mark_ids(self) -> None:
         """Note the known ids when the session is reopened."""
         self._earlier = set(self._named)
 
-    def keep_names(self) -> None:
-        """Keep the meaning of all ids."""
+    def keep_ids(self) -> None:
+        """Let all ids keep their meaning."""
         self._earlier = set()
 
-    def forget_names(self) -> list[tuple[Role, str]]:
+    def forget_ids(self) -> list[tuple[Role, str]]:
         """Forget the earlier ids that were not used since the reopen. Return them."""
         forgotten, self._earlier = list(self._earlier), set()
         for key in forgotten:

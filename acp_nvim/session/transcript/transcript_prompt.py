@@ -26,9 +26,9 @@ from acp_nvim.session.transcript.entries import (
 LIMIT: Final = 96 << 10
 """Default maximum size of the text in bytes: about 25,000 tokens."""
 _BEGINNING: Final = 4
-"""Fraction 1/n of the text kept from the beginning, which states the subject.
+"""Fraction (1/n) of the kept text that is from the beginning, which states the subject.
 
-The rest is kept from the end.
+The rest is from the end.
 """
 _LINE: Final = 4000
 """Maximum number of characters of one line."""
@@ -201,7 +201,7 @@ def _plan_line(step: schema.PlanEntry) -> str:
 
 
 def _cut_lines(lines: list[str], limit: int) -> list[str]:
-    """Return lines of at most so many bytes: from the beginning and, mostly, from the end."""
+    """Return lines of at most `limit` bytes: some from the beginning, most from the end."""
     sizes = [len(line.encode("utf-8", "replace")) + 1 for line in lines]
     if sum(sizes) <= limit:
         return lines
@@ -213,7 +213,7 @@ def _cut_lines(lines: list[str], limit: int) -> list[str]:
 
 
 def _count_fitting(sizes: Sequence[int], room: int) -> int:
-    """Return how many of the first lines fit into so many bytes."""
+    """Return how many of the first lines fit into `room` bytes."""
     used = 0
     for count, size in enumerate(sizes):
         used += size

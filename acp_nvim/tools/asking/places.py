@@ -23,7 +23,7 @@ from acp_nvim.tools.server.tool import ToolError, ToolResult
 class Spot(msgspec.Struct, frozen=True):
     """Place in a language server's coordinates.
 
-    ``path`` is a resolved path, or a URI of another scheme than `file:`.
+    `path` is a resolved path, or a URI with a scheme other than `file:`.
     """
 
     path: str
@@ -134,7 +134,7 @@ def checked_answer(server: str) -> Iterator[None]:
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """Places as text and as data. ``more`` is the number of places left out."""
+    """Places as text and as data. `more` is the number of places left out."""
 
     lines: list[str]
     places: list[dict[str, Any]]
@@ -188,7 +188,7 @@ def result(
 ) -> ToolResult:
     """Return a list of places as the result of a call.
 
-    ``empty_text`` is the text if there are none. ``shown`` are further fields of `ToolResult`.
+    `empty_text` is the text if there are none. `shown` are further fields of `ToolResult`.
     """
     total = len(listing.places) + listing.more
     text = "\n".join([*listing.lines, *more_line(listing.more)]) or empty_text

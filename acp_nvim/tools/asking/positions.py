@@ -17,7 +17,7 @@ def _width(char: str, encoding: Encoding) -> int:
 
 
 def to_column(line: str, character: int, encoding: Encoding) -> int:
-    """Return the column of a server's position in ``line``."""
+    """Return the column of a server's position in `line`."""
     if encoding == "utf-32" or line.isascii():
         return max(0, min(character, len(line)))
     passed = 0

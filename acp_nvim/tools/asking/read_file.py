@@ -34,7 +34,7 @@ def read_tool(
 ) -> Tool[Any]:
     """Return the tool. It uses the same guard as `fs/read_text_file`.
 
-    ``on_read`` is called for each file.
+    `on_read` is called for each file.
     """
 
     async def run(call: Call, given: ReadArguments) -> ToolResult:

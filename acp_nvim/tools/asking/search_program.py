@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypedDict
 
 MAX_BYTES = 8 * 1024 * 1024
-"""Larger files are not searched."""
+"""Maximum size of a file that is searched, in bytes."""
 MAX_LINE = 2000
 """Maximum number of characters of a line in the output."""
 BINARY_HEAD = 8192

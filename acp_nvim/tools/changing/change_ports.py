@@ -16,7 +16,7 @@ from acp_nvim.session.session import Session
 class Run(msgspec.Struct, frozen=True):
     """Commands that the user must allow, by their names in permission rules.
 
-    The names are `lsp:{server}:{command}` and `conform:{formatter}`. ``details`` are for the card.
+    The names are `lsp:{server}:{command}` and `conform:{formatter}`. `details` are for the card.
     """
 
     commands: Sequence[str]
@@ -68,8 +68,8 @@ class Document(msgspec.Struct, frozen=True):
 class Formatters(msgspec.Struct, frozen=True):
     """The user's formatters of a file.
 
-    ``conform`` are formatters of conform.nvim. ``option`` is the effective one of 'formatexpr' and
-    'equalprg', as `option:value`. ``options`` are the file's as LSP's FormattingOptions.
+    `conform` are formatters of conform.nvim. `option` is the effective one of 'formatexpr' and
+    'equalprg', as `option:value`. `options` are the file's as LSP's FormattingOptions.
     """
 
     options: Mapping[str, Any]
@@ -80,7 +80,7 @@ class Formatters(msgspec.Struct, frozen=True):
 class FormattedText(msgspec.Struct, frozen=True):
     """Text formatted by the user's formatters.
 
-    ``lines`` is None if the formatters no longer exist. ``ranged`` is true if they changed only the
+    `lines` is None if the formatters no longer exist. `ranged` is true if they changed only the
     requested range.
     """
 

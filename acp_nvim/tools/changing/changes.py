@@ -67,7 +67,7 @@ class Changes:
     ) -> ToolResult:
         """Ask the user to allow the changes and make them.
 
-        ``knows`` is true if the agent itself wrote the new texts. Raise ToolError if the user
+        `knows` is true if the agent itself wrote the new texts. Raise ToolError if the user
         refuses, Refusal if a file may not or cannot be changed.
         """
         wanted = [
@@ -97,7 +97,7 @@ class Changes:
     ) -> ToolResult:
         """Ask the user to allow commands, run them, and make the changes that they compute.
 
-        ``path`` is the real path of the affected file. Raise ToolError if the changes include a
+        `path` is the real path of the affected file. Raise ToolError if the changes include a
         file that always requires a question or that a rule denies.
         """
         session = call.session

@@ -127,9 +127,9 @@ def _rows(name: str, text: Text, arguments: FormatArguments) -> Rows | None:
 
 
 def _merge_formatted(text: Text, formatted: FormattedText, rows: Rows | None) -> Text:
-    """Return the formatted text. If the formatters ignored the range, keep only hunks in ``rows``.
+    """Return the formatted text. If the formatters ignored the range, keep only hunks in `rows`.
 
-    Without ``rows``, return the whole formatted text.
+    Without `rows`, return the whole formatted text.
     """
     lines = text.lines if formatted.lines is None else formatted.lines
     if rows is None or formatted.ranged:

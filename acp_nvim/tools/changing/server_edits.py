@@ -105,7 +105,7 @@ def places(
 ) -> list[dict[str, Any]]:
     """Return the lines that changes replace, with their texts before and after, for an answer.
 
-    ``column`` is the beginning of the first word that differs. Lines of ``guarded`` files have no
+    `column` is the beginning of the first word that differs. Lines of `guarded` files have no
     texts.
     """
     rows: list[dict[str, Any]] = []

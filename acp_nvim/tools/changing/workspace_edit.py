@@ -45,7 +45,7 @@ class TextEdit(msgspec.Struct, frozen=True, rename="camel"):
 class Edits(msgspec.Struct, frozen=True):
     """Edits of one document, relative to its original text.
 
-    ``version`` is the document version that the server used, or None if unknown.
+    `version` is the document version that the server used, or None if unknown.
     """
 
     path: str
@@ -193,7 +193,7 @@ def carry_out(
 ) -> Result:
     """Apply all steps in order. Raise ToolError.
 
-    ``files`` has the present texts of all `paths_of` the steps, ``versions`` the document versions
+    `files` has the present texts of all `paths_of` the steps, `versions` the document versions
     sent to the server.
     """
     texts = dict(files)
@@ -234,7 +234,7 @@ def _text_of(texts: Mapping[str, Text | None], path: str) -> Text:
 
 
 def _require_no_file(texts: Mapping[str, Text | None], step: Create | Rename) -> None:
-    """Raise ToolError if a file exists in the place of a new or moved one."""
+    """Raise ToolError if a file exists at the path of a new or moved one."""
     path = step.new_path if isinstance(step, Rename) else step.path
     if texts[path] is not None and not (step.overwrite or step.ignore):
         raise ToolError(f"{path}: there is such a file already")

@@ -31,7 +31,7 @@ class ListChanges:
         event.set()
 
     async def after(self, seen: int) -> bool:
-        """Wait until there are more than ``seen`` changes. Return False if the list has ended."""
+        """Wait until there are more than `seen` changes. Return False if the list has ended."""
         self.waiting += 1
         try:
             while self.count <= seen and not self.is_closed:

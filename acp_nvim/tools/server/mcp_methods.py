@@ -117,7 +117,7 @@ def answer(
 async def send_changes(changes: ListChanges, seen: int, notify: Notify) -> None:
     """Send each change to a client of the era with a handshake (MCP 2025-11-25, server/tools).
 
-    The client already has the first ``seen`` changes. Return when the session has no tools.
+    The client already has the first `seen` changes. Return when the session has no tools.
     """
     while await changes.after(seen):
         seen = changes.count

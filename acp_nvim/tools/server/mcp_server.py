@@ -27,7 +27,7 @@ MAX_VIOLATIONS: Final = 100
 class McpServer:
     """Server side of a connection.
 
-    ``send`` takes lines and never waits. ``start`` runs a task that ends with the connection.
+    `send` takes lines and never waits. `start` runs a task that ends with the connection.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class McpServer:
         start: Callable[[Callable[[], Coroutine[Any, Any, None]]], None],
         on_violation: Callable[[str], None] = lambda kind: None,
     ) -> None:
-        """``on_violation`` is called with the kind of each fault of the client."""
+        """`on_violation` is called with the kind of each fault of the client."""
         self._tools = tools
         self._send = send
         self._start = start

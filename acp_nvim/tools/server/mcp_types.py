@@ -54,7 +54,7 @@ class CancelledParams(Message, frozen=True):
 
 
 class ProgressParams(Message, frozen=True):
-    """Params of `notifications/progress`. ``progress`` counts up, and the message describes it."""
+    """Params of `notifications/progress`. `progress` counts up, and the message describes it."""
 
     progress_token: int | str
     progress: int
@@ -81,7 +81,7 @@ class AcknowledgedParams(Message, frozen=True):
 
 
 class ChangedParams(Message, frozen=True):
-    """Params of `notifications/tools/list_changed`. ``meta`` may name a subscription."""
+    """Params of `notifications/tools/list_changed`. `meta` may name a subscription."""
 
     meta: dict[str, Any] | UnsetType = msgspec.field(default=UNSET, name="_meta")
 

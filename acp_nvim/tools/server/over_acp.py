@@ -1,7 +1,7 @@
 """Tools for agents that speak MCP over their ACP connection (rfds/mcp-over-acp).
 
 There is no process and no socket. A message contains a request and the id of the server, which
-cannot be guessed. The inner protocol is the era without a handshake.
+cannot be guessed. The inner protocol is from the era without a handshake.
 """
 
 from __future__ import annotations

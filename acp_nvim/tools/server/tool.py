@@ -18,13 +18,13 @@ class ToolError(Exception):
 
 
 class AnyArguments(msgspec.Struct, frozen=True):
-    """Undecoded arguments, described only by the tool's own ``schema``."""
+    """Undecoded arguments, described only by the tool's own `schema`."""
 
     values: dict[str, Any]
 
 
 class ToolResult(msgspec.Struct, frozen=True):
-    """Result of a call: ``text`` for the model, and the same as data if available."""
+    """Result of a call: `text` for the model, and the same as data if available."""
 
     text: str
     structured: dict[str, Any] | None = None
@@ -52,8 +52,8 @@ class Call(msgspec.Struct, frozen=True):
 class Tool(msgspec.Struct, Generic[A], frozen=True):
     """Tool with its name.
 
-    ``arguments`` is a Struct whose fields have descriptions and bounds (`msgspec.Meta`). The schema
-    is derived from it. ``run`` raises `ToolError` if the request cannot be fulfilled, and the
+    `arguments` is a Struct whose fields have descriptions and bounds (`msgspec.Meta`). The schema
+    is derived from it. `run` raises `ToolError` if the request cannot be fulfilled, and the
     workspace's `Refusal` if a file may not be used.
     """
 
@@ -66,6 +66,6 @@ class Tool(msgspec.Struct, Generic[A], frozen=True):
     run: Callable[[Call, A], Awaitable[ToolResult]]
     writes: bool = False
     schema: Mapping[str, Any] | None = None
-    """JSON schema to use instead of the schema of ``arguments`` (tools of the user)."""
+    """JSON schema to use instead of the schema of `arguments` (tools of the user)."""
     timeout_s: float | None = 5
     """Time limit of a call, or None if the call may ask the user."""

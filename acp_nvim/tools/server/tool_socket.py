@@ -75,7 +75,7 @@ class ToolSocket:
     def __init__(
         self, toolbox: Toolbox, tasks: Tasks, runtime_dir: Callable[[], str | None]
     ) -> None:
-        """``runtime_dir`` returns the user's directory for sockets, or None."""
+        """`runtime_dir` returns the user's directory for sockets, or None."""
         self.refused: Counter[str] = Counter()
         """Refused clients, and faults of accepted ones, by kind."""
         self._toolbox = toolbox
@@ -167,7 +167,7 @@ class ToolSocket:
         with scope, listener:
             while True:
                 client, _ = await loop.sock_accept(listener)
-                if self._unauthenticated >= MAX_UNAUTHENTICATED or not _is_ours(client):
+                if self._unauthenticated >= MAX_UNAUTHENTICATED or not _is_users_process(client):
                     self.refused["stranger"] += 1
                     client.close()
                 else:
@@ -265,8 +265,8 @@ def _start(group: TaskGroup, call: Callable[[], Coroutine[Any, Any, None]]) -> N
     group.start_soon(call)
 
 
-def _is_ours(client: socket.socket) -> bool:
-    """Return whether the user owns the client's process. Assume so if the system cannot say."""
+def _is_users_process(client: socket.socket) -> bool:
+    """Return whether the user owns the client's process. Assume so if the system cannot tell."""
     credentials = getattr(socket, "SO_PEERCRED", None)
     if credentials is None:
         return True

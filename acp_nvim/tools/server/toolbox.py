@@ -59,9 +59,9 @@ class Toolbox:
         *,
         late: Sequence[ToolList] = (),
     ) -> None:
-        """``fault`` is called with the tool's name and an internal error.
+        """`fault` is called with the tool's name and an internal error.
 
-        ``late`` are lists that are loaded on first use, before the other tools.
+        `late` are lists that are loaded on first use, before the other tools.
         """
         self._late = late
         self._is_loaded = False

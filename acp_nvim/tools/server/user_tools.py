@@ -36,7 +36,7 @@ _SCHEMAS: Final = frozenset({"items", "additionalProperties", "not", "contains"}
 
 
 class UserTool(msgspec.Struct, frozen=True):
-    """Description of a tool. ``schema`` is JSON, in which an empty object may be a list."""
+    """Description of a tool. `schema` is JSON, in which an empty object may be a list."""
 
     name: str
     description: str
@@ -78,8 +78,8 @@ class CallPermissions(Protocol):
     ) -> AbstractAsyncContextManager[str]:
         """Apply the user's rules, then ask if necessary.
 
-        With ``executes``, the rules for commands apply, with the tool's name as the command.
-        ``agent_call`` is the tool call that the agent reported, which the question replaces in the
+        With `executes`, the rules for commands apply, with the tool's name as the command.
+        `agent_call` is the tool call that the agent reported, which the question replaces in the
         chat. Yield the reason of a refusal. If it is empty, the body makes the call. An error in
         the body is shown as the failure of the call.
         """
@@ -97,7 +97,7 @@ class UserTools:
         on_changed: Callable[[], None],
         run_s: float = RUN_S,
     ) -> None:
-        """``on_changed`` is called after tools were added or removed."""
+        """`on_changed` is called after tools were added or removed."""
         self._toolbox = toolbox
         self._runner = runner
         self._permissions = permissions
