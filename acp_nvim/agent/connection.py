@@ -205,7 +205,7 @@ class Connection:
         if self._via_agent.tools.directory:
             return self._via_agent.tools.server(own, self._around.tasks, report)
         self.withdraw_tools(session)
-        report(wording.WHY_NO_PIPES_THERE)
+        report(wording.WHY_NO_REMOTE_PIPES)
         return None
 
     def _report_no_tools(self, session: Session, reason: str) -> None:

@@ -256,7 +256,7 @@ class AgentBases:
         self._present[path] = text
 
     def record_write(self, session: str, path: str, base: Text, text: Text, present: Text) -> None:
-        """Record that the agent changed ``base`` to ``text``, so the file is ``present`` now."""
+        """Record that the agent changed `base` to `text`, so the file is `present` now."""
         known = self._belief(session, path)
         belief = known if known is not None and known.base == base else Belief(base, base)
         if belief.base != text or known is None or known.read is not known.base:
@@ -273,7 +273,7 @@ class AgentBases:
         """Return the base of a write; None for a file that the agent never saw.
 
         If only the digest of the last seen text is held, that text is searched among the
-        ``present`` ones.
+        `present` ones.
         """
         last = self.last_seen(session, path)
         digest = self._digests.get((session, path))
@@ -304,7 +304,7 @@ class AgentBases:
         kind: ChangeKind,
         before: Text | UnsetType | None = UNSET,
     ) -> None:
-        """Record a file's text (None: deleted). ``before`` is its earlier text, if known."""
+        """Record a file's text (None: deleted). `before` is its earlier text, if known."""
         if path not in self._files and not self._digests:
             return
         if path in self._discarded and kind in (ChangeKind.TYPED, ChangeKind.UNDONE):
@@ -342,7 +342,7 @@ class AgentBases:
     def record_present(self, path: str, present: Iterator[Text], kind: ChangeKind) -> None:
         """Record the present text of a file.
 
-        ``present`` yields the text, then the saved one if it differs. A discarded text is replaced
+        `present` yields the text, then the saved one if it differs. A discarded text is replaced
         by the saved one.
         """
         if path not in self._files:
@@ -391,7 +391,7 @@ class AgentBases:
             self._digests.popitem(last=False)
 
     def _drop(self, key: tuple[str, str], is_replaced: bool = False) -> None:
-        """Drop a belief. With ``is_replaced``, another belief takes its place at once."""
+        """Drop a belief. With `is_replaced`, another belief takes its place at once."""
         session, path = key
         belief = self._files.get(path, {}).pop(session, None)
         if belief is None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from acp_nvim.edits.text import Text
 
-NOBODY: Final = 0
+NO_AGENT: Final = 0
 """Author of lines that no agent is known to have written."""
 DIGEST_SIZE: Final = 8
 """Size of a line's digest in bytes."""
@@ -42,7 +42,7 @@ class Blame(msgspec.Struct, frozen=True):
         """Yield first row, row after the last (0-based) and author of each run by an agent."""
         row = 0
         for count, author in self.runs:
-            if author != NOBODY:
+            if author != NO_AGENT:
                 yield row, row + count, author
             row += count
 
@@ -58,8 +58,8 @@ def _digest(line: str) -> str:
     return blake2b(data, digest_size=DIGEST_SIZE).digest().decode("latin-1")
 
 
-def update_blame(blame: Blame, lines: Sequence[str], author: int = NOBODY) -> Blame:
-    """Return the blame of new lines: unchanged ones keep their authors, others are ``author``'s."""
+def update_blame(blame: Blame, lines: Sequence[str], author: int = NO_AGENT) -> Blame:
+    """Return the blame of new lines: unchanged ones keep their authors, others are `author`'s."""
     if tuple(lines) == blame.lines:
         return blame
     before, after = blame.authors(), list[int]()

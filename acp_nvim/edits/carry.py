@@ -29,7 +29,7 @@ def carry_over(entry: Pending, now: Text | None, replaced: bool = False) -> Carr
     """Carry an entry over to the present text. `now` is None if there is no file.
 
     If both sides changed the same lines, that is a conflict: the user's lines stay, and the agent's
-    are in ``theirs``. With ``replaced``, git has replaced the text, and such hunks are lost.
+    are in `theirs`. With `replaced`, git has replaced the text, and such hunks are lost.
     """
     if now == entry.live:
         return Carried(entry)
@@ -46,7 +46,7 @@ def carry_over(entry: Pending, now: Text | None, replaced: bool = False) -> Carr
 
 
 def replace_entry(entry: Pending, other: Pending) -> Carried:
-    """Replace an entry by another one of the same file, whose live text is the present one."""
+    """Replace an entry with another one of the same file, whose live text is the present one."""
     lost = entry.hunks_not_in(other)
     return Carried(_unless_settled(other), _keep_only(entry, lost) if lost else None)
 

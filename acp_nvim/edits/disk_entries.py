@@ -40,7 +40,7 @@ class DiskEntries:
         return iter(self._entries)
 
     def get(self, path: str, default: Pending | None = None) -> Pending | None:
-        """Return an entry; ``default`` if buffer and file have the same one."""
+        """Return an entry; `default` if buffer and file have the same one."""
         return self._entries.get(path, default)
 
     def all(self) -> dict[str, Pending | None]:
@@ -91,7 +91,7 @@ class DiskEntries:
         self._change(path, lambda entry: msgspec.structs.replace(entry, is_named=named))
 
     def accept(self, entry: Pending, chosen: Collection[Hunk], *, whole: bool = False) -> None:
-        """Accept hunks of the buffer's ``entry`` on disk; ``whole``: also format and move."""
+        """Accept hunks of the buffer's `entry` on disk; `whole`: also format and move."""
 
         def accepted(stored: Pending) -> Pending:
             if whole:
@@ -105,9 +105,9 @@ class DiskEntries:
         self._change(path, lambda stored: stored.accepted(stored.hunks_in(text)))
 
     def before_write(self, entry: Pending, on_disk: tuple[Text, Text] | None) -> Pending:
-        """Return the entry on disk before an agent's write to a buffer, which had this ``entry``.
+        """Return the entry on disk before an agent's write to a buffer, which had this `entry`.
 
-        ``on_disk`` is as for `record_agent_write`.
+        `on_disk` is as for `record_agent_write`.
         """
         path, text = entry.path, on_disk[0] if on_disk is not None else entry.live
         return self._entries.get(path, entry) or Pending(path, text, text, text)
@@ -121,9 +121,9 @@ class DiskEntries:
         writers: frozenset[int],
         on_disk: tuple[Text, Text] | None,
     ) -> None:
-        """Add an agent's write to the file, whose buffer had this ``entry`` before.
+        """Add an agent's write to the file, whose buffer had this `entry` before.
 
-        ``on_disk`` are the file's texts before and after, if the buffer has unsaved changes.
+        `on_disk` are the file's texts before and after, if the buffer has unsaved changes.
         """
         texts = on_disk or (before, after)
         if on_disk is not None:
@@ -137,7 +137,7 @@ class DiskEntries:
     def record_unsaved_write(
         self, entry: Pending | None, path: str, before: Text, after: Text, writers: frozenset[int]
     ) -> None:
-        """Add an agent's write that is only in the buffer, which had this ``entry`` before."""
+        """Add an agent's write that is only in the buffer, which had this `entry` before."""
         entry = self._entries.setdefault(path, entry)
         known = self._with_unsaved.get(path) or entry
         self._with_unsaved[path] = _with_write(known, path, before, after, writers)
@@ -155,7 +155,7 @@ class DiskEntries:
 def disk_entry(buffer_entry: Pending, common: Text | None) -> Pending | None:
     """Return the entry of a file whose buffer has unsaved changes and this entry.
 
-    ``common`` is the text before both sides of a conflict, if known.
+    `common` is the text before both sides of a conflict, if known.
     """
     if not buffer_entry.is_conflict:
         return buffer_entry
@@ -166,7 +166,7 @@ def disk_entry(buffer_entry: Pending, common: Text | None) -> Pending | None:
 
 
 def is_nearer(text: Text | None, candidate: Text | None, other: Text | None) -> bool:
-    """Return whether a text differs less from ``one`` than from ``other``; None means no file."""
+    """Return whether a text differs less from `candidate` than from `other`; None means no file."""
     if text in (candidate, other):
         return text != other
     return _distance(text, candidate) < _distance(text, other)
@@ -180,7 +180,7 @@ def _distance(text: Text | None, other: Text | None) -> int:
 def _with_write(
     entry: Pending | None, path: str, before: Text, after: Text, writers: frozenset[int]
 ) -> Pending:
-    """Return the entry with an agent's change from ``before`` to ``after``."""
+    """Return the entry with an agent's change from `before` to `after`."""
     entry = entry or Pending(path, before, before, before)
     live = before if entry.live is None else overlay(before, entry.live, after)
     return msgspec.structs.replace(entry, live=live, written=live, writers=entry.writers | writers)

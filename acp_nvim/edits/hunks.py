@@ -39,7 +39,7 @@ Pair = tuple[int, int]
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """Replacement of old rows [start, end) with ``lines``, at row ``new_start``; 0-based."""
+    """Replacement of old rows [start, end) with `lines`, at row `new_start`; 0-based."""
 
     start: int
     end: int
@@ -58,7 +58,7 @@ class Hunk(msgspec.Struct, frozen=True):
 
 
 def diff(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
-    """Return hunks that turn ``old`` into ``new``, ascending, with common lines in between."""
+    """Return hunks that turn `old` into `new`, ascending, with common lines in between."""
     matcher = _Matcher(old, new)
     hunks: list[Hunk] = []
     row = new_row = 0
@@ -92,7 +92,7 @@ def apply(lines: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
 
 
 def invert(old: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
-    """Return the hunks that revert the new text; ``hunks`` are all of ``diff(old, new)``."""
+    """Return the hunks that revert the new text; `hunks` are all of `diff(old, new)`."""
     return [Hunk(h.new_start, h.new_end, tuple(old[h.start : h.end]), h.start) for h in hunks]
 
 
@@ -162,7 +162,7 @@ class _Matcher:
         return []
 
     def tail(self, a: int, b: int) -> int:
-        """Return the number of equal lines at the end of both texts, after rows ``a`` and ``b``."""
+        """Return the number of equal lines at the end of both texts, after rows `a` and `b`."""
         return self._backward(a, len(self.old), b, len(self.new))
 
     def _gap(
@@ -292,7 +292,7 @@ def _increasing(pairs: list[Pair]) -> list[Pair]:
 
 
 def _myers(old: list[str], new: list[str], limit: int) -> tuple[list[Pair], int]:
-    """Return rows of a longest common subsequence (none beyond ``limit`` steps), and the steps."""
+    """Return rows of a longest common subsequence (none beyond `limit` steps), and the steps."""
     n, m = len(old), len(new)
     reached = {1: 0}  # furthest x by diagonal k = x - y
     rounds: list[dict[int, int]] = []

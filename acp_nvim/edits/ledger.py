@@ -71,7 +71,7 @@ class Ledger:
         return self._edits_of(path, history)
 
     def _edits_of(self, path: str, history: list[Pending]) -> FileEdits:
-        """Return the state of a file with its undo ``history``.
+        """Return the state of a file with its undo `history`.
 
         If other processes get an entry with unsaved writes, the latest step is the entry of the
         file on disk.
@@ -145,7 +145,7 @@ class Ledger:
         """Update the entry for a clean buffer: saved if its text is nearer to the unsaved one.
 
         Otherwise the unsaved changes were discarded, and the entry describes the file on disk.
-        Without ``may_be_discarded``, any text but that entry's is a save.
+        Without `may_be_discarded`, any text but that entry's is a save.
         """
         if path not in self.disk_entries:
             return
@@ -179,8 +179,8 @@ class Ledger:
     ) -> bool:
         """Record a text that git or another program gave the file (None: deleted).
 
-        Edits that it lacks are parked under the ``branch``. Parked ones that it contains are
-        pending again. ``replaced``: the change was made by git. Return whether any edits were
+        Edits that it lacks are parked under the `branch`. Parked ones that it contains are
+        pending again. `replaced`: the change was made by git. Return whether any edits were
         parked.
         """
         entry, is_parked = self._files.get(path), False
@@ -222,9 +222,9 @@ class Ledger:
         saved: bool = True,
         on_disk: tuple[Text, Text] | None = None,
     ) -> None:
-        """Record an agent's change of ``before`` (the live text, None: no file) to ``after``.
+        """Record an agent's change of `before` (the live text, None: no file) to `after`.
 
-        A write that is not ``saved`` is only in the buffer. ``on_disk`` are the file's texts before
+        A write that is not `saved` is only in the buffer. `on_disk` are the file's texts before
         and after a change on disk that was merged into unsaved changes.
         """
         if before is None:
@@ -278,7 +278,7 @@ class Ledger:
         self._undo_history.record_result(path, self.tracked_entry(path))
 
     def record_formatting(self, path: str, before: Text, after: Text) -> None:
-        """Record a formatter's change of ``before`` to ``after``.
+        """Record a formatter's change of `before` to `after`.
 
         Changes that touch the agent's hunks count as the agent's.
         """
@@ -330,7 +330,7 @@ class Ledger:
     ) -> bool:
         """Join a deleted file and a new one into a move.
 
-        ``entry`` is the earlier one of the old path. Return False if the deletion or the creation
+        `entry` is the earlier one of the old path. Return False if the deletion or the creation
         is no longer pending.
         """
         origin = entry.origin or old if entry else old
@@ -447,7 +447,7 @@ class Ledger:
         return [step.path for reject in latest for step in reject.steps]
 
     def unreject(self, present: Mapping[str, Text | None]) -> list[Restoration]:
-        """Undo the last reject. ``present`` has the live texts of `unreject_paths`.
+        """Undo the last reject. `present` has the live texts of `unreject_paths`.
 
         Later changes of the user are merged. If that fails, the file is left alone, the
         restoration's note says so, and the file's reject can be undone later. Return nothing if
@@ -497,7 +497,7 @@ class Ledger:
         self._put(changed)
 
     def _replace_accepted(self, entry: Pending, remaining: Pending) -> None:
-        """Replace an entry by the one without its accepted hunks."""
+        """Replace an entry with the one without its accepted hunks."""
         self._undo_history.forget_accepted(entry, remaining)
         self._put(remaining)
 

@@ -23,7 +23,7 @@ MAX_RANGES = 5
 
 
 class Merged(msgspec.Struct, frozen=True):
-    """Result with both sides' changes: ``hunks`` turn the live lines into the lines of ``text``."""
+    """Result with both sides' changes: `hunks` turn the live lines into the lines of `text`."""
 
     hunks: list[Hunk]
     text: Text
@@ -110,7 +110,7 @@ def _regions(
 ) -> Iterator[tuple[list[Hunk], list[Hunk]]]:
     """Group hunks by base rows: a hunk of one side alone, or entangled hunks of both sides.
 
-    With ``touching``, hunks that only touch are grouped too.
+    With `touching`, hunks that only touch are grouped too.
     """
     sides: tuple[list[Hunk], list[Hunk]] = ([], [])
     tagged = [(hunk, 0) for hunk in users] + [(hunk, 1) for hunk in agents]

@@ -21,7 +21,7 @@ MAX_FILES = 2000
 
 
 class Move(msgspec.Struct, frozen=True):
-    """Move of a file with this text. ``entry`` is its pending entry before the move."""
+    """Move of a file with this text. `entry` is its pending entry before the move."""
 
     old: str
     new: str

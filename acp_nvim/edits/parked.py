@@ -1,4 +1,4 @@
-"""Parked edits: those that files lost when git or another program replaced their texts."""
+"""Parked edits, which files lost when git or another program replaced their texts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Parked:
             self._files[path] = tuple(parked)
 
     def add(self, path: str, lost: Pending, branch: str, time: float) -> None:
-        """Park edits under a ``branch``."""
+        """Park edits under a `branch`."""
         self._files[path] = (*self.get(path), ParkedEdits(lost, branch, time))[-MAX_PARKED:]
 
     def take(self, path: str, now: Text | None) -> list[Pending]:

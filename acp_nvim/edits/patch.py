@@ -51,20 +51,20 @@ class PatchError(ValueError):
 
 
 class PatchHunk(msgspec.Struct, frozen=True, dict=True):
-    """Replacement of the lines ``old``, context included, by ``new``."""
+    """Replacement of the lines `old`, including context, with `new`."""
 
     lines: tuple[str, ...]
     """Lines with their sign: blank, `-` or `+`."""
     row: int | None = None
-    """The 0-based row of ``old`` in the text before, if the patch has it."""
+    """The 0-based row of `old` in the text before, if the patch has it."""
     anchors: tuple[str, ...] = ()
-    """Lines above ``old``, in order (`@@ class A` in an envelope)."""
+    """Lines above `old`, in order (`@@ class A` in an envelope)."""
     is_at_end: bool = False
-    """Whether ``old`` is at the end of the file."""
+    """Whether `old` is at the end of the file."""
     old_eol: bool = True
-    """False if ``old`` ends the file without a newline."""
+    """False if `old` ends the file without a newline."""
     new_eol: bool = True
-    """False if ``new`` ends the file without a newline."""
+    """False if `new` ends the file without a newline."""
 
     @cached_property
     def old(self) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ def parse_complete(text: str, path: str | None = None) -> tuple[FilePatch, ...] 
 def parse_patch(text: str, path: str | None = None) -> list[FilePatch]:
     """Parse a patch. Raise PatchError.
 
-    ``path`` is the file of a diff without a header.
+    `path` is the file of a diff without a header.
     """
     if _ENVELOPE.search(text):
         return _parse_envelope(text)

@@ -24,7 +24,7 @@ class PatchConflict(ValueError):
 def apply(patch: FilePatch, text: Text | None) -> Text | None:
     """Return the file after the patch, None for no file.
 
-    ``text`` is the file before it (for a move or copy, that of the origin). Raise PatchConflict.
+    `text` is the file before it (for a move or copy, the origin's). Raise PatchConflict.
     """
     if patch.is_binary:
         raise PatchConflict("the patch is of a binary file")
@@ -105,7 +105,7 @@ class _Places:
         return rows
 
     def find(self, hunk: PatchHunk, start: int, drift: int) -> int | None:
-        """Return the row, not before ``start``, where a hunk fits, nearest to the row it names."""
+        """Return the row, not before `start`, where a hunk fits, nearest to the row it names."""
         below = self._row_below(hunk.anchors, start)
         if below is None:
             return None
@@ -146,7 +146,7 @@ class _Places:
         return row if below <= row <= len(self._lines) else None
 
     def _row_below(self, anchors: Iterable[str], row: int) -> int | None:
-        """Return the row below these lines, found in order from ``row`` on, or None."""
+        """Return the row below these lines, found in order from `row` on, or None."""
         for anchor in anchors:
             rows = self._rows.get(anchor.strip(), [])
             at = bisect_left(rows, row)

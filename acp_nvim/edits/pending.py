@@ -24,10 +24,10 @@ Kind = Literal["modified", "created", "deleted"]
 
 
 class Restoration(msgspec.Struct, frozen=True):
-    """Change requested by a decision: replace ``before`` by ``after`` (None: no file).
+    """Change requested by a decision: replace `before` with `after` (None: no file).
 
-    It applies to buffer and disk. If the present text is not ``before``, nothing is changed and the
-    user is informed. ``note`` is one line for the user; with equal texts, it is the only effect.
+    It applies to buffer and disk. If the present text is not `before`, nothing is changed and the
+    user is informed. `note` is one line for the user; with equal texts, it is the only effect.
     """
 
     path: str
@@ -37,7 +37,7 @@ class Restoration(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """One entry of ``state().edits``, with counts of hunks and lines."""
+    """One entry of `state().edits`, with counts of hunks and lines."""
 
     path: str
     hunks: int
@@ -50,16 +50,16 @@ class Summary(msgspec.Struct, frozen=True):
 class Pending(msgspec.Struct, frozen=True, dict=True):
     """Undecided edits of a file.
 
-    Without ``base`` the agent created the file, without ``live`` it deleted it. ``written`` is the
+    Without `base` the agent created the file, without `live` it deleted it. `written` is the
     agent's last text; it is None once the user has changed a file that the agent created and the
-    agent has written it again. ``origin`` is the path from before the agent renamed the file.
-    ``writers`` are the numbers of the sessions that wrote.
+    agent has written it again. `origin` is the path from before the agent renamed the file.
+    `writers` are the numbers of the sessions that wrote.
 
-    If ``is_conflict`` is set, the agent's text could not be merged into the user's unsaved one. It
-    is ``theirs``, on disk and not in ``live``. If ``is_overtaken`` is set, it is in neither, since
+    If `is_conflict` is set, the agent's text could not be merged into the user's unsaved one. It
+    is `theirs`, on disk and not in `live`. If `is_overtaken` is set, it is in neither, since
     the user has changed the same lines in between.
 
-    ``format_change`` describes what the agent changed besides the text (`line ends: unix → dos`),
+    `format_change` describes what the agent changed besides the text (`line ends: unix → dos`),
     which is decided with the file.
     """
 
@@ -117,7 +117,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def summary(self) -> Summary:
-        """Return the counts; for a conflict without hunks, those between both sides."""
+        """Return the counts; for a conflict without hunks, the counts between both sides."""
         base, live, hunks = self.base, self.live, self._marked_hunks
         if self.is_conflict and not hunks:
             base, live = self.live, self.theirs
@@ -158,7 +158,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
         Changes outside of the hunks are added to the base. A formatter's change belongs to every
         hunk that it touches; a user's only if it changes lines of a hunk or inserts lines between
-        them. ``restorable`` are the hunks that were pending when the text was like this before:
+        them. `restorable` are the hunks that were pending when the text was like this before:
         restored parts of these count as the agent's again.
         """
         if self.base is None or self.live is None:
@@ -218,14 +218,14 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         """Return the steps that restore the file to its base, at its old path."""
         if self.base is None:
             if self.is_user_edited:
-                return [Restoration(self.path, self.live, self.live, note=wording.WHY_FILE_KEPT)]
+                return [Restoration(self.path, self.live, self.live, note=wording.WHY_NEW_FILE_NOT_DELETED)]
             return [Restoration(self.path, self.live, None)]
         if self.origin is not None:
             return [
                 Restoration(self.origin, None, self.base),
                 Restoration(self.path, self.live, None),
             ]
-        note = wording.WHY_BUFFER_KEPT if self.is_conflict and not self.is_overtaken else ""
+        note = wording.WHY_BUFFER_NOT_REPLACED if self.is_conflict and not self.is_overtaken else ""
         return [Restoration(self.path, self.live, self.base, note=note)]
 
     def hunks_in(self, committed: Text) -> list[Hunk]:
@@ -321,7 +321,7 @@ def _edits_outside(
 def _count_restored(
     base: Sequence[str], removal: Hunk, lines: Sequence[str], *, last: bool = False
 ) -> int:
-    """Return how many of the first (or ``last``) lines are ones that a hunk removed."""
+    """Return how many of the first (or `last`) lines are ones that a hunk removed."""
     step = -1 if last else 1
     removed = iter(base[removal.start : removal.end][::step] if not removal.lines else ())
     return sum(1 for _ in takewhile(lambda line: line in removed, lines[::step]))

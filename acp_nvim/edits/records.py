@@ -24,7 +24,7 @@ REMEMBERED = 64
 ANCHORS = 3
 """Maximum number of texts of a path to which others are written as changes; the latest are used."""
 SMALL = 2
-"""A text is written as a change when that is smaller by this factor."""
+"""Factor by which a change must be smaller than its text to be written instead."""
 
 NONE = b""
 """Name of a missing text."""

@@ -1,8 +1,8 @@
 """Texts in Neovim's form: lines without line ends, and a flag for the final newline.
 
 Only newlines end a line: form feed, NEL and U+2028 are part of it. A text has at least one line.
-The empty file is ``Text(('',), eol=False)``, a file of one empty line ``Text(('',))``. A missing
-file is ``None``, never an empty text.
+The empty file is `Text(('',), eol=False)`, a file of one empty line `Text(('',))`. A missing
+file is `None`, never an empty text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Text(msgspec.Struct, frozen=True, dict=True):
-    """Lines without line ends; ``eol`` is true if the last line ends in a newline."""
+    """Lines without line ends; `eol` is true if the last line ends in a newline."""
 
     lines: tuple[str, ...]
     eol: bool = True
@@ -37,7 +37,7 @@ EMPTY = Text(("",), eol=False)
 
 
 def parse(content: str) -> Text:
-    """Return the text of a file's content; ``str()`` is the inverse."""
+    """Return the text of a file's content; `str()` is the inverse."""
     lines = content.split("\n")
     if len(lines) > 1 and not lines[-1]:
         return Text(tuple(lines[:-1]), eol=True)

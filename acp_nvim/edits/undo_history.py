@@ -36,7 +36,7 @@ class UndoHistory:
         self.entries = [*others, *entries][-MAX_UNDONE:]
 
     def add_if_reduced(self, entry: Pending, remaining_lines: int) -> None:
-        """Remember a step that reduces the number of pending lines to ``remaining_lines``."""
+        """Remember a step that reduces the number of pending lines to `remaining_lines`."""
         if (
             entry.base is not None
             and entry.live is not None
@@ -45,7 +45,7 @@ class UndoHistory:
             self.add(entry)
 
     def record_user_edit(self, entry: Pending, edited: Pending) -> None:
-        """Remember a change by the user from an entry to ``edited``."""
+        """Remember a change by the user from an entry to `edited`."""
         run = self._user_edits.pop(entry.path, []) if self._is_latest(entry) else []
         self._user_edits[entry.path] = run = [*run, entry][-MAX_UNDONE:]
         if entry.base is None or entry.live is None or edited.pending_lines >= entry.pending_lines:
@@ -88,7 +88,7 @@ class UndoHistory:
         return None
 
     def forget_accepted(self, entry: Pending, remaining: Pending | None) -> None:
-        """Forget accepted hunks: those in ``entry`` and not in ``remaining``.
+        """Forget accepted hunks: hunks in `entry` that are not in `remaining`.
 
         An undo does not make them pending again.
         """

@@ -72,7 +72,7 @@ class CheckpointHome:
         self._data: Path | None = None
 
     def set_data(self, data: Path | None) -> None:
-        """Set the directory ``stdpath('data')/acp``, below which checkpoints are stored."""
+        """Set the directory `stdpath('data')/acp`, below which checkpoints are stored."""
         self._data = data
 
     def folder(self, root: str) -> Path:

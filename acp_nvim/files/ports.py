@@ -38,9 +38,9 @@ class FileOptions(msgspec.Struct):
 
 
 class BufferText(msgspec.Struct, frozen=True):
-    """A loaded buffer at changedtick ``tick``.
+    """A loaded buffer at changedtick `tick`.
 
-    ``raw`` has bytes that are not UTF-8 as lone surrogates. ``text`` has a valid character in place
+    `raw` has bytes that are not UTF-8 as lone surrogates. `text` has a valid character in place
     of each, and is the same object if there are none.
     """
 
@@ -89,7 +89,7 @@ class NotLoaded(msgspec.Struct, frozen=True):
 class BufferEdit(msgspec.Struct, frozen=True):
     """Change of a watched buffer, or a request to read it again.
 
-    ``lines`` replace rows [first, last), 0-based.
+    `lines` replace rows [first, last), 0-based.
     """
 
     path: str
@@ -135,10 +135,10 @@ class BufferChange(msgspec.Struct, frozen=True):
 
 
 class WriteResult(msgspec.Struct, frozen=True):
-    """Result of a change. ``live`` is the buffer afterwards, None if it was not touched.
+    """Result of a change. `live` is the buffer afterwards, None if it was not touched.
 
-    ``moved``: buffer or file changed before the change was made. ``busy``: Neovim allows no edit
-    now, or the user has to finish first. All other outcomes except ``done`` are refusals, and leave
+    `moved`: buffer or file changed before the change was made. `busy`: Neovim allows no edit
+    now, or the user has to finish first. All other outcomes except `done` are refusals, and leave
     the buffer as it is.
     """
 
@@ -151,7 +151,7 @@ class WriteResult(msgspec.Struct, frozen=True):
     is_unloaded: bool = False
     """Whether an autocommand of the user unloaded the buffer after it was saved."""
     requested: Text | None = None
-    """The requested text, if it was made. ``live`` differs if an autocommand changed it. None also
+    """The requested text, if it was made. `live` differs if an autocommand changed it. None also
     if the user unloaded the buffer meanwhile.
     """
 
@@ -162,14 +162,14 @@ class Buffers(Protocol):
     async def read(self, place: Place, known: BufferText | None = None) -> BufferText | NotLoaded:
         """Return the loaded buffer of a file; reload a clean one first if its file has changed.
 
-        ``known`` is an earlier state. Its text is not sent again.
+        `known` is an earlier state. Its text is not sent again.
         """
         ...
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
         """Return the buffer of a file; load it into a hidden, listed buffer if it is not loaded.
 
-        ``file_format`` is the known format of the file.
+        `file_format` is the known format of the file.
         """
         ...
 
@@ -181,7 +181,7 @@ class Buffers(Protocol):
         ...
 
     async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
-        """Apply a change as one undo step and save, if the buffer still equals ``live``."""
+        """Apply a change as one undo step and save, if the buffer still equals `live`."""
         ...
 
     async def follow_disk(
@@ -194,7 +194,7 @@ class Buffers(Protocol):
     ) -> WriteResult:
         """Apply a change of the file on disk, which has this signature, to its buffer; do not save.
 
-        ``modified``: whether unsaved edits remain.
+        `modified`: whether unsaved edits remain.
         """
         ...
 
@@ -214,7 +214,7 @@ class Buffers(Protocol):
     async def vacate(self, live: BufferText) -> None:
         """Empty the buffer of a deleted file, and unload it unless a window shows it.
 
-        A buffer that has changed since ``live`` is left alone.
+        A buffer that has changed since `live` is left alone.
         """
         ...
 
@@ -304,7 +304,7 @@ class OtherSessions(Protocol):
     """Sessions of other or earlier Neovims with edits in this workspace."""
 
     def number_of(self, key: str, info: SessionInfo) -> int:
-        """Return the host's number of a session. ``key`` is its name in all processes."""
+        """Return the host's number of a session. `key` is its name in all processes."""
         ...
 
     def follow(self, root: str, folder: str) -> None:
@@ -334,9 +334,9 @@ class Authorship(Protocol):
     def on_write(
         self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
     ) -> None:
-        """Record that an agent changed ``before`` to ``agents``.
+        """Record that an agent changed `before` to `agents`.
 
-        Differences between ``agents`` and ``after`` are the user's.
+        Differences between `agents` and `after` are the user's.
         """
         ...
 
@@ -380,7 +380,7 @@ class View(Protocol):
     """View of changed files. No method waits."""
 
     def hunks(self, path: str, entry: Pending | None, tick: int | None) -> None:
-        """Show a file's hunks (None: no longer any); ``tick``: the changedtick of their rows."""
+        """Show a file's hunks (None: no longer any); `tick`: the changedtick of their rows."""
         ...
 
     def pending(self, paths: Sequence[str]) -> None:
@@ -394,7 +394,7 @@ class View(Protocol):
     def summary(
         self, session: AgentSession, entries: Sequence[Pending], *, silent: bool = False
     ) -> None:
-        """Show the pending files of a session; ``silent``: without an event."""
+        """Show the pending files of a session; `silent`: without an event."""
         ...
 
     def report_edit(

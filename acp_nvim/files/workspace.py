@@ -73,7 +73,7 @@ class Workspace(Generic[S]):
         on_location: OnLocation[S],
         others: OtherSessions,
     ) -> None:
-        """``others`` are the sessions of other Neovims. The rest is as for `AgentFiles`."""
+        """`others` are the sessions of other Neovims. The rest is as for `AgentFiles`."""
         self.files = files
         self.live = live
         self._tasks = tasks
@@ -126,7 +126,7 @@ class Workspace(Generic[S]):
     async def check_changed(self, path: str, neovim_text: Text | None = None) -> str | None:
         """Handle a file that Neovim found changed; return its signature if the text is the same.
 
-        ``neovim_text`` is the text that Neovim has read by itself, if any.
+        `neovim_text` is the text that Neovim has read by itself, if any.
         """
         if neovim_text is not None:
             self.files.tracked[path].apply(NeovimRead(neovim_text))
@@ -169,7 +169,7 @@ class Workspace(Generic[S]):
     def open(self, directory: str, first: str = "") -> None:
         """Open the workspace of a directory, and show edits by earlier and other Neovims.
 
-        The user works on the file ``first``, which is shown first.
+        The user works on the file `first`, which is shown first.
         """
         paths = self.persistence.open(directory, first)
         if paths:
@@ -205,7 +205,7 @@ class Workspace(Generic[S]):
         """Begin a turn before its prompt is sent: record the present contents of the files.
 
         The same prompt may be sent again. If the agent works on its own, there is no prompt and no
-        checkpoint. With ``under_way``, the agent has the prompt already. ``unsaved`` are the texts
+        checkpoint. With `under_way`, the agent has the prompt already. `unsaved` are the texts
         with unsaved edits by path, if known. Return these texts; None if they were not read.
         """
         checkpoint = None
@@ -258,7 +258,7 @@ class Workspace(Generic[S]):
     async def _run_with_timeout(
         self, patience: float, work: Callable[..., Awaitable[None]], *args: Any
     ) -> bool:
-        """Start work and wait for it, at most ``patience`` seconds. Return whether it is done."""
+        """Start work and wait for it, at most `patience` seconds. Return whether it is done."""
         done = anyio.Event()
 
         async def run() -> None:
@@ -277,7 +277,7 @@ class Workspace(Generic[S]):
     ) -> None:
         """Scan the files before the prompt. The scan may continue after the prompt is sent.
 
-        Set ``begun`` when the checkpoint is complete.
+        Set `begun` when the checkpoint is complete.
         """
         try:
             await self._scan_before(start, checkpoint)
@@ -336,7 +336,7 @@ class Workspace(Generic[S]):
             turn.on_answer()
 
     async def end_turn(self, session: S, *, own: bool = False) -> None:
-        """Finish a prompt after its answer or the agent's exit; ``own``: the agent's own turn."""
+        """Finish a prompt after its answer or the agent's exit; `own`: the agent's own turn."""
         turn = self.disk.turns.get(session)
         if turn is not None:
             turn.on_finished()
@@ -384,7 +384,7 @@ class Workspace(Generic[S]):
     async def catch_up(self, *, running: bool = True) -> None:
         """Process agents' changes so far, before the user decides or views them.
 
-        Without ``running``, process only the changes of turns that have ended.
+        Without `running`, process only the changes of turns that have ended.
         """
         await self._run_with_timeout(MAX_CATCH_UP_S, lambda: self.disk.catch_up(running=running))
 

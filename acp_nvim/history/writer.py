@@ -174,7 +174,7 @@ class _Run:
         except Exception as error:  # a bug: the next batch may succeed without it
             self._close()
             self._restart()
-            self._report(wording.HISTORY_NOT_KEPT.format(reason=f"{type(error).__name__}: {error}"))
+            self._report(wording.HISTORY_NOT_STORED.format(reason=f"{type(error).__name__}: {error}"))
         else:
             self._pause, self._next_try = RETRY_S[0], 0.0
 
@@ -229,7 +229,7 @@ class _Run:
     def _on_failure(self, reason: str) -> None:
         self._next_try = time.monotonic() + self._pause
         self._pause = min(2 * self._pause, RETRY_S[1])
-        self._report(wording.HISTORY_NOT_KEPT.format(reason=reason))
+        self._report(wording.HISTORY_NOT_STORED.format(reason=reason))
 
     def _report(self, line: str) -> None:
         if line not in self._reported:

@@ -99,7 +99,7 @@ def submit(host: Host, conversation: Conversation, sent: Prompt) -> None:
         host.pace.hold()  # the prompt is sent at once and drawn after that
     passed = conversation.submit(sent)
     if passed:
-        host.echo("info", wording.PROMPT_PASSED.format(count=passed))
+        host.echo("info", wording.PROMPT_OVERTAKES.format(count=passed))
     elif conversation.session.in_turn and conversation.session.queue:
         waiting = len(conversation.session.queue)
         host.echo("info", wording.QUEUED.format(count=waiting))

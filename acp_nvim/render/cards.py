@@ -168,7 +168,7 @@ def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[
         known = _title(decision, entry, cwd)
         rows += _guarded_files(decision, known, cwd)
         if not decision.covers and entry.call.kind == "other" and is_without_content(entry.call):
-            rows.append(row(wording.ALLOWS_UNSAID, "AcpWarning"))
+            rows.append(row(wording.ALLOWED_ACTION_UNKNOWN, "AcpWarning"))
         rows += _without_head(_input_rows(entry, cwd, full_target, known), known, cwd)
     return indent(fold_rows(rows, full_target), UNDER)
 

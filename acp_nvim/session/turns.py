@@ -39,7 +39,7 @@ def retract(session: Session) -> None:
     """Withdraw the announced prompt, which is not sent now."""
     if session.announced is not None:
         session.announced = None
-        session.notice("info", wording.PROMPT_KEPT)
+        session.notice("info", wording.PROMPT_STAYS_QUEUED)
 
 
 def begin(
@@ -185,7 +185,7 @@ def _end_line(
         return Line("error", error, tuple(details))
     if stop_reason == "end_turn":
         is_empty = entries is not None and _are_empty(entries)
-        return Line("info", wording.NO_ANSWER_CAME) if is_empty else None
+        return Line("info", wording.TURN_WITHOUT_ANSWER) if is_empty else None
     text = _ENDS.get(stop_reason) or wording.TURN_ENDED.format(reason=stop_reason)
     return Line("warning", text)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_nvim.edits.blame import NOBODY, Blame, line_digests, update_blame
+from acp_nvim.edits.blame import NO_AGENT, Blame, line_digests, update_blame
 from acp_nvim.edits.text import EMPTY, Text
 
-USER = NOBODY
+USER = NO_AGENT
 
 
-def blame_of(lines: str, author: int = NOBODY) -> Blame:
+def blame_of(lines: str, author: int = NO_AGENT) -> Blame:
     return update_blame(Blame(), lines.split(), author)
 
 
@@ -44,7 +44,7 @@ def test_an_unchanged_line_keeps_its_author(
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.lists(st.sampled_from("abc"), max_size=9))))
 def test_each_line_has_one_author_whatever_the_texts(texts: list[tuple[int, list[str]]]) -> None:
-    blame, known = Blame(), {NOBODY}
+    blame, known = Blame(), {NO_AGENT}
     for author, lines in texts:
         blame = update_blame(blame, lines, author)
         known.add(author)

@@ -106,7 +106,7 @@ QUOTES = "the reason that it quotes says what to do"
 NO_WAY_OUT = {
     **dict.fromkeys(("FAILED", "CANNOT_WRITE", "NO_BASE64", "SESSIONS_NOT_LISTED"), QUOTES),
     **dict.fromkeys(("WHY_EXIT_CODE", "TURN_CUT"), "part of a line that names one"),
-    **dict.fromkeys(("not_saved", "not_to_open", "opens_not", "drafts_not_kept"), QUOTES),
+    **dict.fromkeys(("not_saved", "not_to_open", "file_not_opened", "drafts_not_saved"), QUOTES),
     **dict.fromkeys(("cannot_start", "could_not_open", "dialog_failed", "handler_failed"), QUOTES),
     **dict.fromkeys(("host_refused", "NOT_LANDED", "NO_WORKTREE_MADE", "SETUP_FAILED"), QUOTES),
     **dict.fromkeys(("NO_QUESTION", "QUESTION_OVER"), "it is over"),

@@ -143,7 +143,7 @@ def test_an_empty_turn_has_a_notice() -> None:
     chat = JsonChat()
     turns.end(chat.session, "end_turn")
     notices = [line for line in chat.lines if line.startswith("— ")]
-    assert notices == [f"— {wording.NO_ANSWER_CAME}"]
+    assert notices == [f"— {wording.TURN_WITHOUT_ANSWER}"]
 
 
 @pytest.mark.parametrize("what", ["text", "call", "error", "cancelled"])
@@ -155,7 +155,7 @@ def test_a_turn_with_anything_is_not_empty(what: str) -> None:
         chat.update("tool_call", toolCallId="a", title="Look", status="completed")
     error = "It broke" if what == "error" else None
     turns.end(chat.session, "cancelled" if what == "cancelled" else "end_turn", error)
-    assert not any(wording.NO_ANSWER_CAME in line for line in chat.lines)
+    assert not any(wording.TURN_WITHOUT_ANSWER in line for line in chat.lines)
 
 
 def test_the_result_of_a_subagent_is_folded() -> None:

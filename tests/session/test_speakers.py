@@ -118,7 +118,7 @@ def test_notices_split_no_text_and_are_all_shown(steps: list[str]) -> None:
     transcript_of = talk(notices=True)
     assert words(transcript_of) == words(talk(notices=False))
     lines = [e.title for e in transcript_of.transcript.entries if isinstance(e, Line)]
-    lines = [line for line in lines if line != wording.NO_ANSWER_CAME]
+    lines = [line for line in lines if line != wording.TURN_WITHOUT_ANSWER]
     assert lines == [f"notice {at}" for at, step in enumerate(steps) if step == NOTICES]
 
 

@@ -21,7 +21,7 @@ class AgentStartError(Exception):
 
 
 class ProgramMissing(AgentStartError):
-    """Failure to start a program because it is not installed."""
+    """Failure to start a program that is not installed."""
 
 
 async def spawn(

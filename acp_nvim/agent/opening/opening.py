@@ -136,7 +136,7 @@ class Opening:
         self._hand_over()
         result = await self._new()
         if self.handover:
-            text = wording.SESSION_RETOLD.format(agent=self._connection.title)
+            text = wording.NEW_SESSION_WITH_CONVERSATION.format(agent=self._connection.title)
             self._session.notice("info", text)
         return result
 
@@ -238,11 +238,11 @@ class Opening:
         self._session.forget_ids()
         result = await self._new()
         if lost is not None:
-            text = wording.LOST_TOLD if self.handover else wording.LOST_ANEW
+            text = wording.LOST_HANDED_OVER if self.handover else wording.LOST_REPLACED
             line = text.format(agent=self._connection.title, then=lost)
         else:
-            rest = wording.PART_RETOLD if self.handover else wording.PART_FORGOTTEN
-            line = wording.SESSION_ANEW.format(reason=reason, told=rest)
+            rest = wording.PART_CONVERSATION_INCLUDED if self.handover else wording.PART_CONVERSATION_LOST
+            line = wording.NEW_SESSION_BECAUSE.format(reason=reason, conversation=rest)
         self._session.notice("warning", line)
         return result
 

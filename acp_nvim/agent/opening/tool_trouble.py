@@ -83,7 +83,7 @@ def tools_hint(session: Session, error: Exception, *, is_first: bool) -> Sequenc
     reason = _in_one_line(error)
     is_bare = error.code == INTERNAL_ERROR and _BARE.fullmatch(reason)
     if _NAMED.search(reason) or (is_bare and is_first and turns.is_without_answer(session)):
-        return (wording.TOOLS_TO_BLAME.format(agent=session.agent),)
+        return (wording.TOOLS_MAY_BE_CAUSE.format(agent=session.agent),)
     return ()
 
 

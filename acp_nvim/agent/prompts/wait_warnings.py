@@ -60,7 +60,7 @@ class WaitWarnings:
             self.warn(reason)
         elif self._session.status != "closed":
             what = wording.PART_ANSWERED.format(question=question, seconds=OPEN_S)
-            self._warn_silent(what, wording.PART_STARTS_ANEW)
+            self._warn_silent(what, wording.PART_STARTS_AGAIN)
 
     async def if_not_cancelled(self, turn: int) -> None:
         """Warn about an agent that does not end the turn in time after a cancel."""

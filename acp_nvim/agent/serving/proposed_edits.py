@@ -281,7 +281,7 @@ LOST = (
     "Please make them"
 )
 KEPT_SHOWN = wording.AMENDED
-LOST_SHOWN = wording.AMENDED_IN_VAIN
+LOST_SHOWN = wording.AMENDMENT_NOT_WRITTEN
 
 
 def _real(cwd: str, path: str) -> str:

@@ -28,7 +28,7 @@ _REASONS: Final = (
     (r"Permission denied|Too many authentication failures", wording.WHY_KEY_REFUSED, False),
     (r"Connection refused|timed out|No route to host|unreachable", wording.WHY_HOST_SILENT, True),
     (r"Connection (?:closed|reset)|kex_exchange", wording.WHY_HOST_CLOSED, True),
-    (r"chdir to cwd", wording.WHY_NO_FOLDER_THERE, False),
+    (r"chdir to cwd", wording.WHY_REMOTE_CWD_MISSING, False),
     (_NOT_RUNNING, wording.WHY_NOT_RUNNING, True),
     (_NO_SERVICE, wording.WHY_NO_SERVICE, True),
     (_NO_SHELL, wording.WHY_NO_SHELL, False),
@@ -93,8 +93,8 @@ class ViaTransport:
             self._on_ready(Ready(home, directory, relays))
             return
         for beginning, template in (
-            (via_guard.NO_DIRECTORY, wording.WHY_NO_DIRECTORY_THERE),
-            (via_guard.NO_PROGRAM, wording.WHY_NO_PROGRAM_THERE),
+            (via_guard.NO_DIRECTORY, wording.WHY_REMOTE_DIRECTORY_MISSING),
+            (via_guard.NO_PROGRAM, wording.WHY_REMOTE_PROGRAM_MISSING),
         ):
             if report.startswith(beginning):
                 name = report.removeprefix(beginning).strip()

@@ -60,7 +60,7 @@ async def open_prompt(host: Host, args: Args) -> None:
     author: Author | None = await host.transcripts.ask("author", int(args["author"]))
     stored = author and author.record and await host.transcripts.ask("session", author.record)
     if author is None or not stored:
-        host.echo("info", wording.HISTORY_GONE)
+        host.echo("info", wording.HISTORY_SESSION_MISSING)
         return
     conversation = await host.transcripts.open(stored)
     turn = None if conversation is None else _turn_number(conversation.session, author.sent)

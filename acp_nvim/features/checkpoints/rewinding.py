@@ -120,7 +120,7 @@ async def rewind(
 def no_prompts_message(host: Host, session: Session) -> str:
     """Return the message for a session without known prompts."""
     has_checkpoints = host.files.checkpoints.of(session.n)
-    return words.PROMPTS_NOT_KEPT if has_checkpoints else words.NO_PROMPTS
+    return words.PROMPTS_NOT_IN_HISTORY if has_checkpoints else words.NO_PROMPTS
 
 
 async def _restore_files(
@@ -135,7 +135,7 @@ async def _restore_files(
         return [words.STILL_WORKING_REWIND], None
     checkpoints = host.files.checkpoints
     if checkpoints.get(session.n, n) is None:
-        return [words.REWOUND.format(n=n), words.FILES_NOT_KEPT], False
+        return [words.REWOUND.format(n=n), words.FILES_WITHOUT_CHECKPOINT], False
     before = checkpoints.last_undo(session.n)
     notes = await rewind_of(host).restore(session, n, ask)
     if checkpoints.last_undo(session.n) is before:

@@ -82,7 +82,7 @@ async def do(host: Host, args: Args) -> None:
     """Run an action on the session of a record."""
     stored = await host.transcripts.ask("session", int(args["record"]))
     if stored is None:
-        host.echo("info", wording.HISTORY_GONE)
+        host.echo("info", wording.HISTORY_SESSION_MISSING)
     else:
         await _run_action(host, stored, str(args["action"]))
 

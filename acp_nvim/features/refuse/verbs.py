@@ -62,7 +62,7 @@ def _answer(host: Host, decision: Decision, outcome: Outcome, reason: str) -> No
     """Answer a question and send the reason to the agent that asks."""
     conversation = _conversation(host, decision)
     if conversation is None or decision.subject == "consent":
-        host.echo("warn", wording.NOBODY_HEARS)
+        host.echo("warn", wording.NO_AGENT_WAITS)
         session = session_asking(host, decision)
         host.screen.push("composer", session.n if session else None, reason, [], [])
         return

@@ -231,7 +231,7 @@ async def review(host: Host, args: Args) -> None:
     entries = await _synchronized_edits(host)
     wanted = _real_path(host, args) if args.get("path") else None
     if wanted is not None and all(entry.path != wanted for entry in entries):
-        host.echo("info", wording.NOTHING_IN.format(file=Path(wanted).name))
+        host.echo("info", wording.NOTHING_PENDING_IN.format(file=Path(wanted).name))
         return
     if not entries:
         host.run("propose", {})

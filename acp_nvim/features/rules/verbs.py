@@ -84,7 +84,7 @@ async def _offer(
     host: Host, args: Args, decision: Decision, session: Session, rule: KeptRule
 ) -> None:
     offer = words.KEEP_RULE.format(action=rule.text(session.cwd))
-    if await host.choose(offer, [words.RULE_KEEP, words.RULE_KEEP_NOT], "rule") != 0:
+    if await host.choose(offer, [words.OPTION_KEEP_RULE, words.OPTION_NO_RULE], "rule") != 0:
         return
     if args.get("alone"):
         option = decision.first("allow_once")
@@ -93,7 +93,7 @@ async def _offer(
             return
         host.run("choose", {**args, "option": option.id})
     store(host).keep(session.cwd, rule)
-    host.echo("info", words.RULE_KEPT)
+    host.echo("info", words.RULE_STORED)
 
 
 def _rule(host: Host, decision: Decision) -> tuple[Session, KeptRule] | None:
@@ -114,9 +114,9 @@ def forget_rule(host: Host, args: Args) -> None:
     kept = store(host)
     matches = [rule for rule in kept.of(cwd) if _stored_rule_line(rule, cwd) == args["line"]]
     if not matches:
-        host.echo("info", words.RULE_NOT_KEPT)
+        host.echo("info", words.RULE_NOT_REMOVABLE)
         return
     for rule in matches:
         kept.forget(cwd, rule)
-    host.echo("info", words.RULE_GONE)
+    host.echo("info", words.RULE_REMOVED)
     rules(host, args)

@@ -254,7 +254,7 @@ class Landing:
         result = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
         unsaved = await self._host.buffers.unsaved()
         if result.changes or any(map(worktree.contains, unsaved)):
-            self._host.echo("info", self._stays_message(worktree, words.WHY_MORE_THERE))
+            self._host.echo("info", self._stays_message(worktree, words.WHY_MORE_CHANGES))
         else:
             await self._worktrees.remove(worktree)
 
@@ -292,7 +292,7 @@ class Landing:
                     self._unwatch(worktree)
                     await self._worktrees.remove(worktree)
             else:
-                host.echo("info", words.WORKTREE_KEPT)
+                host.echo("info", words.NOTHING_REMOVED)
         except StoreError as error:
             host.echo("warn", words.NOT_REMOVED.format(reason=error))
         finally:

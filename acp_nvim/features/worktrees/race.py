@@ -83,7 +83,7 @@ async def take(host: Host, args: Args) -> None:
     worktrees = parts(host)[0]
     worktree = worktrees.records.of(str(args["other"]))
     if worktree is None:
-        host.echo("info", words.NO_WORKTREE_ANY_MORE)
+        host.echo("info", words.WORKTREE_NO_LONGER_EXISTS)
         return
     path, first, last = str(args["path"]), int(args["first"]) - 1, int(args["last"])
     try:
@@ -101,7 +101,8 @@ async def take(host: Host, args: Args) -> None:
 
 
 async def _take(host: Host, session: Session, change: FileChange, first: int, last: int) -> None:
-    """Merge the hunks of rows `first` to `last`. In rows that the user changed, replace only these.
+    """Merge the hunks of rows `first` to `last`. Where the user has changed rows, replace only
+    these.
     """
     change_sets = host.workspace.change_sets
     try:

@@ -50,7 +50,7 @@ async def land(host: Host, args: Args) -> None:
     if file is not None:
         worktree = parts(host)[0].records.of(str(file))
         if worktree is None:
-            host.echo("info", words.NO_WORKTREE_ANY_MORE)
+            host.echo("info", words.WORKTREE_NO_LONGER_EXISTS)
     else:
         worktree = await _worktree(host, n, str(args["cwd"]))
     if worktree is None:

@@ -255,7 +255,7 @@ class Worktrees:
         self.claims.release(worktree.id)
         host.screen.push("worktree_gone", worktree.path)
         rest = "" if is_whole else words.PART_BRANCH_STAYS
-        line = words.WORKTREE_GONE.format(branch=worktree.branch) + rest
+        line = words.WORKTREE_REMOVED.format(branch=worktree.branch) + rest
         host.echo("info", line)
         for conversation in host.sessions.conversations.values():
             session = conversation.session

@@ -36,7 +36,7 @@ class BufferCache:
     def __init__(
         self, inner: Buffers, files: TrackedFiles, listener: Callable[[str, News], None]
     ) -> None:
-        """``listener`` is called with the real path for each change, except agents' writes."""
+        """`listener` is called with the real path for each change, except agents' writes."""
         self._inner = inner
         self._files = files
         self._listener = listener
@@ -135,7 +135,7 @@ class BufferCache:
     # ---- writing
 
     async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
-        """Make a change and record the buffer, as `Buffers.write`."""
+        """Make a change like `Buffers.write`, and record the buffer."""
         written = await self._inner.write(place, live, change)
         file = self._files[place.real]
         if written.is_unloaded:
@@ -151,8 +151,8 @@ class BufferCache:
     ) -> str:
         """Apply a change of the file on disk to its buffer, by hunks, without saving.
 
-        ``signature`` is the file's signature when it was read. Return ``done``, ``moved`` (buffer
-        or file changed again), ``busy`` (Neovim allows no edit now), or the reason of a failure.
+        `signature` is the file's signature when it was read. Return `done`, `moved` (buffer
+        or file changed again), `busy` (Neovim allows no edit now), or the reason of a failure.
         """
         hunks = restore_raw(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         written = await self._inner.follow_disk(live, hunks, after, modified, signature)
@@ -178,7 +178,7 @@ class BufferCache:
     async def vacate(self, path: str, live: BufferText) -> None:
         """Empty the buffer of a deleted file, and unload it unless a window shows it.
 
-        Do not change a buffer that the user has changed since ``live``.
+        Do not change a buffer that the user has changed since `live`.
         """
         await self._inner.vacate(live)
         file = self._files[path]

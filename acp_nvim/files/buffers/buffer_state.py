@@ -61,7 +61,7 @@ class Reread(msgspec.Struct, frozen=True):
 
 
 class Unloaded(msgspec.Struct, frozen=True):
-    """Unloading of the buffer, perhaps with unsaved changes. ``before`` is None if not known."""
+    """Unloading of the buffer, perhaps with unsaved changes. `before` is None if not known."""
 
     before: Text | None
     unsaved: bool
@@ -133,7 +133,7 @@ def after_unknown_change(state: BufferState) -> BufferState:
 def after_refresh(state: BufferState, before: BufferState, signature: str | None) -> BufferState:
     """Record that the editor has brought the buffer up to date with its file.
 
-    ``signature`` is the file's signature before that, and ``before`` is the state at the request.
+    `signature` is the file's signature before that, and `before` is the state at the request.
     Changes reported in between may be newer than the file.
     """
     is_sure = (

@@ -51,7 +51,7 @@ class FileState(msgspec.Struct, frozen=True):
     """Signature of the file after the user's last save. Content with this signature is the user's.
     """
     saved_other_bytes: bool = False
-    """Whether that save wrote other bytes than the text, as in another encoding or of a part."""
+    """Whether that save wrote bytes other than the text, such as a range of lines."""
     saved_idle: bool = False
     """Whether the user saved the file since the last prompt, while no agent was working."""
     neovim_read: Text | None = None
@@ -95,7 +95,7 @@ class FileState(msgspec.Struct, frozen=True):
     def has_content(self, data: bytes | None) -> bool:
         """Return whether these bytes of the file are a form of `disk`.
 
-        ``data`` is None if there is no file.
+        `data` is None if there is no file.
         """
         return self.disk is None if data is None else data in self.byte_forms()
 
@@ -113,7 +113,7 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 class Saved(msgspec.Struct, frozen=True):
-    """Save of the buffer by the user. ``disk`` is None if the text is not known."""
+    """Save of the buffer by the user. `disk` is None if the text is not known."""
 
     disk: Text | None
     disk_format: Format

@@ -29,7 +29,7 @@ _CAPABILITIES: Final = "security.capability"
 def write(path: str, data: bytes, rights: Rights | None = None) -> None:
     """Write the bytes to a file, given by its resolved path; create missing parent directories.
 
-    An existing file keeps its mode, owner, links and attributes. A new one gets ``rights``. Raise
+    An existing file keeps its mode, owner, links and attributes. A new one gets `rights`. Raise
     PermissionError if the file is write-protected, otherwise OSError as `Spot.open` does.
     """
     with spot(path, create=True) as at:
@@ -45,7 +45,7 @@ def write(path: str, data: bytes, rights: Rights | None = None) -> None:
 
 
 def replace(path: str, data: bytes, rights: Rights | None = None, *, sync: bool = True) -> None:
-    """Replace a file or link by a new file. Without ``rights`` only the owner may read it."""
+    """Replace a file or link with a new file. Without `rights` only the owner may read it."""
     with spot(path) as at, _new_file_beside(at, _PRIVATE) as (file, name):
         if rights is not None:
             rights.apply(file.fileno())
@@ -75,7 +75,7 @@ def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
 
 
 def _try_replace(at: Spot, info: os.stat_result, data: bytes) -> bool:
-    """Replace the file by a new one. Do nothing and return False if that would lose data."""
+    """Replace the file with a new one. Do nothing and return False if that would lose data."""
     if info.st_nlink > 1 or not at.may(os.W_OK | os.X_OK, "."):
         return False
     with _new_file_beside(at, _PRIVATE) as (file, name):
@@ -145,7 +145,7 @@ def _temporary() -> str:
 def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
     """Copy the bytes to a file in the same directory, or to a temporary one if necessary.
 
-    Return the path of the copy; ``cleanup`` removes it.
+    Return the path of the copy; `cleanup` removes it.
     """
     name = f".{at.name[:40]}.{os.urandom(6).hex()}.acp-old"
     beside = at.may(os.W_OK | os.X_OK, ".")

@@ -37,8 +37,8 @@ GRAIN_NS: Final = 20_000_000
 def read(place: Place, limit: int | None) -> bytes | None:
     """Return the bytes of a file, or None if there is no such file.
 
-    Raise Refusal for a directory, a pipe or a device (reading a pipe could block for ever), for a
-    file of more than ``limit`` bytes, for a path with a new symbolic link in it, and for any error
+    Raise Refusal for a directory, a pipe or a device (reading a pipe could block forever), for a
+    file of more than `limit` bytes, for a path with a new symbolic link in it, and for any error
     of the system.
     """
     try:
@@ -73,8 +73,8 @@ def saved_text(place: Place, limit: int, file_format: Format) -> Text:
 def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
     """Replace the bytes of a file atomically; keep its mode and links.
 
-    Create missing parent directories. A new file gets ``rights``. Raise Refusal (reason
-    ``directory``, ``readonly`` or ``failed``) and leave the old bytes in place.
+    Create missing parent directories. A new file gets `rights`. Raise Refusal (reason
+    `directory`, `readonly` or `failed`) and leave the old bytes in place.
     """
     try:
         atomic_write.write(place.real, data, rights)
@@ -83,7 +83,7 @@ def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
 
 
 def _as_refusal(place: Place, error: OSError, denied: Reason = "failed") -> Refusal:
-    """Return the refusal for a system error; ``denied`` is the reason for PermissionError."""
+    """Return the refusal for a system error; `denied` is the reason for PermissionError."""
     reason: Reason = "failed"
     if isinstance(error, SizeError):
         reason = "too_large"
@@ -110,7 +110,7 @@ def contains_saved(
 ) -> bool:
     """Return whether the file contains the text of its buffer after a save.
 
-    ``saved_as`` is the file's signature right after the save. ``encoded`` is the text as
+    `saved_as` is the file's signature right after the save. `encoded` is the text as
     `saved_bytes` returns it, if the caller has it already. The result is also True if the file has
     changed since, cannot be read, or has an encoding for which Python has no codec: none of these
     is a failed write.

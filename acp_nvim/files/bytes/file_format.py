@@ -175,7 +175,7 @@ def codec_of(fileencoding: str) -> str | None:
 
 
 def clean(text: Text) -> Text:
-    """Replace each byte that is not UTF-8 by U+FFFD. Return the same object if there is none."""
+    """Replace each byte that is not UTF-8 with U+FFFD. Return the same object if there is none."""
     whole = "".join(text.lines)  # whether one string is ASCII is known without a scan
     if whole.isascii() or not _LONE.search(whole):
         return text
@@ -276,7 +276,7 @@ def format_change(
 ) -> FormatChange | None:
     """Compare the formats of both contents; return None for a deleted file.
 
-    ``known`` is the format before the change, used when ``before`` does not determine it. A new
+    `known` is the format before the change, used when `before` does not determine it. A new
     file has the same format before and after. A file with mixed line ends, or an empty one, keeps
     the format it had.
     """
@@ -318,10 +318,10 @@ def describe_change(old: Format, new: Format) -> str:
 def format_to_write(
     users: Format | None, present: Format | None, before: Text | None, after: Text, whole: bool
 ) -> Format | None:
-    """Return the format in which to write ``after`` over ``before``; None keeps the current one.
+    """Return the format in which to write `after` over `before`; None keeps the current one.
 
-    ``users`` is the format from before agents changed the file, ``present`` is the current one
-    (None: no file). With ``whole``, no part of the agent's edit remains in the file. Otherwise a
+    `users` is the format from before agents changed the file, `present` is the current one
+    (None: no file). With `whole`, no part of the agent's edit remains in the file. Otherwise a
     format that the agent changed stays, like the rest of its edit.
     """
     if users is None or users == present or encodable(after, users) is None:

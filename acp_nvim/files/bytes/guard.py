@@ -62,7 +62,7 @@ class Globs(Protocol):
 def by_name(where: Place, inside: str | None, verb: Verb, globs: Globs) -> Guarded | None:
     """Return why the name of a file requires a question, or None if it does not.
 
-    ``inside`` is as for `matches`.
+    `inside` is as for `matches`.
     """
     if verb == "write" and matches(where, inside, globs.executed):
         return "executed"
@@ -72,7 +72,7 @@ def by_name(where: Place, inside: str | None, verb: Verb, globs: Globs) -> Guard
 def is_guarded(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Globs) -> bool:
     """Return whether a tool call of this kind names a guarded file.
 
-    A rule that allows tool calls does not apply to such a call. ``paths`` are absolute.
+    A rule that allows tool calls does not apply to such a call. `paths` are absolute.
     """
     verb: Verb = "read" if kind in READING else "write"
     places = (Place(path, resolve(path)) for path in paths if "\0" not in path)
@@ -82,7 +82,7 @@ def is_guarded(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Glo
 def reasons(kind: str, paths: Sequence[str], roots: Sequence[str], globs: Globs) -> dict[str, Why]:
     """Return the files that need a question, guarded or outside of the session's directories.
 
-    ``paths`` are absolute. Only the first `MAX_NAMED` are examined.
+    `paths` are absolute. Only the first `MAX_NAMED` are examined.
     """
     verb: Verb = "read" if kind in READING else "write"
     by_path: dict[str, Why] = {}
@@ -165,7 +165,7 @@ class PathGuard(Generic[S]):
     """Guard of every path by which agents reach files."""
 
     def __init__(self, options: Callable[[], FileOptions], ask: Ask[S]) -> None:
-        """``options`` is called for each request."""
+        """`options` is called for each request."""
         self._options = options
         self._ask = ask
 

@@ -1,7 +1,7 @@
 """File access by resolved paths, without following links.
 
 A path is resolved when access is decided (`paths.place`), so it contains no symbolic link then. An
-agent can replace a part of it by a link between the decision and the access. Each function
+agent can replace a part of it with a link between the decision and the access. Each function
 therefore walks down from the root, opens one directory at a time, refuses links, and acts relative
 to the open directory. No function waits for a pipe.
 
@@ -141,7 +141,7 @@ class Spot:
 
 @contextmanager
 def spot(path: str, *, create: bool = False) -> Iterator[Spot]:
-    """Open the directory of a resolved absolute path; with ``create``, make missing directories.
+    """Open the directory of a resolved absolute path; with `create`, make missing directories.
 
     If the body fails, these are removed again. Raise LinkError; FileNotFoundError or
     NotADirectoryError if there is no such directory; OSError.
@@ -179,7 +179,7 @@ def _remove_empty(made: list[str]) -> None:
 
 
 def _step(handle: int, name: str, path: str, made: list[str] | None) -> int:
-    """Open the next directory of a path. With ``made``, create and add a missing one."""
+    """Open the next directory of a path. With `made`, create and add a missing one."""
     try:
         return os.open(name, _STEP, dir_fd=handle)
     except FileNotFoundError:
@@ -269,7 +269,7 @@ def rename(old: str, new: str) -> None:
 
 
 def symlink(path: str, target: bytes) -> None:
-    """Create a symbolic link, or replace a file or link by it. Raise OSError."""
+    """Create a symbolic link, or replace a file or link with it. Raise OSError."""
     with spot(path, create=True) as at:
         status = at.info()
         if status is not None and not stat.S_ISLNK(status.st_mode):

@@ -104,7 +104,7 @@ def displace(file: TrackedFile) -> None:
     """Remove the obstacle and record it in `FileState.displaced`. Raise the errors of `clear`."""
     special = _special(file.path)
     clear(file.path)
-    if special != file.state.displaced:  # that of an earlier reject
+    if special != file.state.displaced:  # from an earlier reject
         file.apply(Displaced(special))
 
 

@@ -48,7 +48,7 @@ def targets_past_links(paths: Iterable[str]) -> list[str]:
 def below(real: str, roots: Sequence[str]) -> str | None:
     """Return a resolved path relative to the first root that contains it; None if none does.
 
-    The root itself gives ``''``. If the spelling is not conclusive (a file system that folds case,
+    The root itself gives `''`. If the spelling is not conclusive (a file system that folds case,
     a bind mount), the parent directories are compared with the roots by inode.
     """
     folded = os.path.normcase(real)
@@ -91,11 +91,11 @@ def matches(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
     """Return whether one of the globs matches the file.
 
     A glob without a slash matches any part of the path; one with a slash matches the whole path.
-    ``**`` matches any number of parts, ``{a,b}`` matches either. An absolute glob, or one that
-    begins with ``~``, is compared with the absolute path. A glob that begins with ``!`` excludes
+    `**` matches any number of parts, `{a,b}` matches either. An absolute glob, or one that
+    begins with `~`, is compared with the absolute path. A glob that begins with `!` excludes
     files, whatever its position in the list.
 
-    ``inside`` is the path below the session's directory, or None if it is outside. The name of the
+    `inside` is the path below the session's directory, or None if it is outside. The name of the
     directory itself is not matched. Case is ignored. The spelled and the resolved path both count.
     """
     if not globs:
@@ -176,7 +176,7 @@ def translate_glob(glob: str) -> str:
     """Translate a glob to a regular expression over a path with slashes.
 
     Agents write globs too, so no glob may take exponential time: the text after a wildcard is
-    matched at its first occurrence without backtracking (``(?>…)``), except after the last
+    matched at its first occurrence without backtracking (`(?>…)`), except after the last
     wildcard.
     """
     spans = [("", [""])]  # a wildcard that matches slashes, and the texts between the `*` after it

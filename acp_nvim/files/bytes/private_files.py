@@ -49,7 +49,7 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def write(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Replace the content of a file; with ``sync``, flush it to disk. Raise OSError.
+    """Replace the content of a file; with `sync`, flush it to disk. Raise OSError.
 
     The directory may be behind symbolic links of the user.
     """
@@ -58,7 +58,8 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
 
 
 def change(path: Path, make: Callable[[bytes | None], bytes]) -> None:
-    """Replace the content of a file by one made of the present content; None: no file.
+    """Replace the content of a file with the result of `make` for the present content; None: no
+    file.
 
     Changes by several processes follow each other, so none is lost. Raise OSError.
     """

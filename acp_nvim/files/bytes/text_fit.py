@@ -10,7 +10,7 @@ from acp_nvim.files.bytes.file_format import codec_of
 
 
 def excerpt(text: Text, line: int | None, limit: int | None) -> str:
-    """Return ``limit`` lines of a text from the 1-based ``line`` on, each with its end."""
+    """Return `limit` lines of a text from the 1-based `line` on, each with its end."""
     first = max(line or 1, 1) - 1
     if first == 0 and limit is None:
         return str(text)

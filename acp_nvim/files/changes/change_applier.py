@@ -79,7 +79,7 @@ class ChangeApplier:
     async def apply(
         self, changes: Sequence[FileChange], by_git: Mapping[str, Sequence[GitContent]] = EMPTY
     ) -> None:
-        """Apply changes. ``by_git`` has the contents that the user's git commands made."""
+        """Apply changes. `by_git` has the contents that the user's git commands made."""
         entered: dict[int, dict[str, Pending | None]] = {}
         for change in changes:
             if change.after is None and self._tracked.state(change.path).disk is not None:
@@ -198,7 +198,7 @@ class ChangeApplier:
                 return entered
             if outcome not in ("moved", "busy"):
                 self._files.view.warn(
-                    session, wording.NOT_TAKEN_UP.format(file=path, outcome=outcome)
+                    session, wording.DISK_CHANGE_NOT_APPLIED.format(file=path, outcome=outcome)
                 )
                 return None
             await anyio.sleep(PAUSE_S)
@@ -238,7 +238,7 @@ class ChangeApplier:
         return EnteredChange(session, path, *sides, is_read=is_read, link=link), at
 
     async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
-        """Return the session that changed a file last (else ``session``), and the time."""
+        """Return the session that changed a file last (else `session`), and the time."""
         turn, at = await self._attribution.last_author(path)
         return turn.session if turn else session, at
 
@@ -310,6 +310,6 @@ def _why_unreviewed(name: str, change: FileChange) -> str:
     if isinstance(before, Unstored) and before.mark != UNKNOWN:
         return wording.UNREVIEWED.format(file=name, reason=before.why)
     if isinstance(before, Unstored):
-        return wording.UNREVIEWED_FOR_GOOD.format(file=name, reason=before.why)
+        return wording.UNREVIEWED_NOT_STORED.format(file=name, reason=before.why)
     why = after.why if isinstance(after, Unstored) else ""
     return wording.UNREVIEWED_FROM_NOW.format(file=name, reason=why)

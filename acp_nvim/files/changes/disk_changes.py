@@ -89,7 +89,7 @@ class DiskChanges:
     async def remember(self, turn: Turn, sent: int | None = None) -> TurnStart:
         """Read the files that the user has saved since the last scan, before an agent changes them.
 
-        Return the files at the start of a prompt. ``sent`` is the time at which the agent got it,
+        Return the files at the start of a prompt. `sent` is the time at which the agent got it,
         if it has it already.
         """
         idle = (file for file in self._tracked if file.state.saved_idle)
@@ -168,7 +168,7 @@ class DiskChanges:
     async def catch_up(self, *, running: bool) -> None:
         """Wait for the scans after turns that have ended.
 
-        With ``running``, also scan for the ended tool calls of running turns.
+        With `running`, also scan for the ended tool calls of running turns.
         """
         for turn in self.turns:
             if turn.pending_scans:
@@ -267,7 +267,7 @@ class DiskChanges:
     ) -> set[str]:
         """Process changes below these directories, or of these files; return the changed files.
 
-        With ``watch``, watch the directories, so that the next prompt needs no scan without a
+        With `watch`, watch the directories, so that the next prompt needs no scan without a
         change.
         """
         if paths is not None and not paths:

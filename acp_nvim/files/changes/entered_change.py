@@ -54,7 +54,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
     after: Text | None
     live: BufferText | None
     data: bytes | None
-    """Bytes of the file, of which ``after`` is the text."""
+    """Bytes of the file, of which `after` is the text."""
 
     signature: str | None
     """Signature of the file when the bytes were read."""
@@ -73,7 +73,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """Return ``created``, ``modified`` or ``deleted``."""
+        """Return `created`, `modified` or `deleted`."""
         return kind_of(self.before, self.after)
 
     @property
@@ -105,7 +105,7 @@ def both_texts(
 ) -> tuple[Text | None, Text | None, FormatChange | None]:
     """Return the texts before and after, and the change of format.
 
-    The texts are decoded as in the buffer, or as Neovim would read them. ``after`` are the present
+    The texts are decoded as in the buffer, or as Neovim would read them. `after` are the present
     bytes. Raise BinaryError.
     """
     path, state = change.path, files.tracked.state(change.path)
@@ -153,7 +153,7 @@ def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text 
     """Return the format in which Neovim has read the file into the buffer.
 
     The buffer's options may describe the user's next save instead. Then no line shows a CR although
-    the file has CRs. No line shows a CR either (in ``shown``) if the file was empty when Neovim
+    the file has CRs. No line shows a CR either (in `shown`) if the file was empty when Neovim
     read it.
     """
     file_format = live.format
@@ -170,7 +170,7 @@ def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text 
 async def apply_change(files: Files, change: EnteredChange) -> str:
     """Apply a change to the buffer first, then to the ledger.
 
-    Return ``done``, ``moved`` (buffer or file have changed), ``busy`` (Neovim allows no edit now),
+    Return `done`, `moved` (buffer or file have changed), `busy` (Neovim allows no edit now),
     or the reason of a failure.
     """
     live, state = change.live, files.tracked.state(change.path)
@@ -237,7 +237,7 @@ async def _enter(
 ) -> str:
     """Enter the change from `base` to `text` in the ledger, and its format in the buffer.
 
-    ``on_disk`` are the file's texts before and after, if the buffer has unsaved edits.
+    `on_disk` are the file's texts before and after, if the buffer has unsaved edits.
     """
     _record(files, change, base, text, on_disk)
     if text is not None:
@@ -257,7 +257,7 @@ def _merge_sides(base: Text | None, live: Text, agents: Text | None) -> Text | N
 
 
 async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) -> str:
-    """Record a conflict of buffer and file; return ``done``, or ``moved`` if the file has changed.
+    """Record a conflict of buffer and file; return `done`, or `moved` if the file has changed.
 
     Neovim does not warn about the file in its present state.
     """

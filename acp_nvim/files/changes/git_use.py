@@ -28,7 +28,7 @@ class GitUse:
     def examine_call(self, call: ToolCall, lines: Iterable[str], *, is_harmless: bool) -> None:
         """Examine the title and the commands of a call.
 
-        With ``is_harmless``, the call does not run git unless these lines name it.
+        With `is_harmless`, the call does not run git unless these lines name it.
         """
         if any(map(names_git, lines)):
             self._named.add(call)
@@ -48,8 +48,8 @@ class GitUse:
     ) -> bool:
         """Return whether git may have run between two times, in nanoseconds.
 
-        ``calls`` has the start and end of tool calls (0: still running). A call may have started up
-        to ``late`` before its recorded start, or up to `LATE_NS` if it names git.
+        `calls` has the start and end of tool calls (0: still running). A call may have started up
+        to `late` before its recorded start, or up to `LATE_NS` if it names git.
         """
         if self._terminal and self._terminal <= last:
             return True

@@ -82,7 +82,7 @@ class Mentions:
             self.has_new_names = True
 
     def named_among(self, paths: Iterable[str]) -> set[str]:
-        """Return the ``paths`` (real) that are named. This call blocks."""
+        """Return the `paths` (real) that are named. This call blocks."""
         self.has_new_names = False
         self.parse()
         return {path for path in paths if self.contains(path)}

@@ -20,7 +20,7 @@ class Naming:
         self._files = files
 
     async def mark_changed(self, turn: Turn, entered: Mapping[str, Pending | None]) -> None:
-        """Mark the files that a turn has changed. ``entered`` has their earlier pending edits."""
+        """Mark the files that a turn has changed. `entered` has their earlier pending edits."""
         lacking = turn.mentions.unnamed
         named = await to_thread.run_sync(turn.mentions.named_among, entered)
         for path, was in entered.items():
@@ -52,6 +52,6 @@ class Naming:
             lacking.clear()
 
     def _mark(self, path: str, edit: bool, change: bool) -> None:
-        """Set whether the pending ``edit`` of a file and its last ``change`` are named."""
+        """Set whether the pending `edit` of a file and its last `change` are named."""
         self._files.ledger.set_named(path, edit)
         self._files.checkpoints.set_named(path, change)

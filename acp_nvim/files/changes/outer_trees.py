@@ -29,7 +29,7 @@ class OuterTrees:
     """Detection of agents' changes outside of the directories of their sessions."""
 
     def __init__(self, turns: Turns, snapshots: Snapshots, view: View, apply: ApplyChanges) -> None:
-        """``apply`` processes changes that were made while a turn ran."""
+        """`apply` processes changes that were made while a turn ran."""
         self._turns = turns
         self._snapshots = snapshots
         self._view = view
@@ -56,7 +56,7 @@ class OuterTrees:
     async def scan(self, turn: Turn, *, is_over: bool) -> None:
         """Process the changes that running turns have made.
 
-        With ``is_over``, report the changes that cannot be reviewed in one line.
+        With `is_over`, report the changes that cannot be reviewed in one line.
         """
         for outer in turn.outer:
             await self._process(outer)

@@ -46,7 +46,7 @@ class ToolCallFiles:
     ) -> None:
         """Handle an update of a tool call that names these files (real paths).
 
-        ``diffs`` are the diffs of a finished call.
+        `diffs` are the diffs of a finished call.
         """
         turn.on_tool_calls((call,), paths)
         if call.is_finished:

@@ -147,7 +147,7 @@ class TurnStarts:
         self._open: list[TurnStart] = []
 
     def add(self, turn: Turn, sent: int | None = None) -> TurnStart:
-        """Add a prompt; ``sent`` is the time at which the agent got it, if it has it already."""
+        """Add a prompt; `sent` is the time at which the agent got it, if it has it already."""
         start = TurnStart(turn, self._files.known(), sent)
         self._open.append(start)
         return start
@@ -164,7 +164,7 @@ class TurnStarts:
 
 
 def read_contents(contents: dict[str, bytes | None], paths: Sequence[str]) -> None:
-    """Read files that are not in ``contents`` yet.
+    """Read files that are not in `contents` yet.
 
     Unreadable ones are left out. This call blocks.
     """

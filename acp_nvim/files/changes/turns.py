@@ -114,7 +114,7 @@ class Turn:
         """Record that the agent got a prompt at a time in nanoseconds.
 
         Changes while it had no prompt are the user's, even if the scans are not done.
-        ``is_scanned`` is true if the scan before the prompt is done.
+        `is_scanned` is true if the scan before the prompt is done.
         """
         if not self.at_work and (self.idle_since or not is_scanned):
             self.idle.append((self.idle_since, at))
@@ -199,7 +199,7 @@ class Turn:
     def had_call(self, at: int, late: int = 0) -> bool:
         """Return whether a tool call ran at a time in nanoseconds.
 
-        Each call may have started up to ``late`` before it was reported.
+        Each call may have started up to `late` before it was reported.
         """
         return self._had_call_between(at, at, late)
 
@@ -216,7 +216,7 @@ class Turn:
     def may_have_committed(self, first: int, last: int, late: int) -> bool:
         """Return whether the agent may have made a commit between two times in nanoseconds.
 
-        Each tool call counts, since a script may run git too. It may have started up to ``late``
+        Each tool call counts, since a script may run git too. It may have started up to `late`
         before it was reported.
         """
         return self._had_call_between(first, last, late) or self.may_have_run_git(first, last)
@@ -226,7 +226,7 @@ class Turns:
     """All running turns, in the order of their start."""
 
     def __init__(self, announce: Callable[[list[str]], Awaitable[None]]) -> None:
-        """``announce`` reports the directories of running turns to the editor."""
+        """`announce` reports the directories of running turns to the editor."""
         self.round = 0
         """Number of times that work began while no turn was running."""
         self._crashed_until = 0
@@ -289,7 +289,7 @@ class Turns:
                 self._announced = roots
 
     def on_user_save(self, path: str, before: Text | UnsetType | None) -> None:
-        """Record a save by the user of a file with the earlier text ``before`` (UNSET: unknown)."""
+        """Record a save by the user of a file with the earlier text `before` (UNSET: unknown)."""
         for turn in self._turns.values():
             if turn.may_change(path):
                 turn.user_saves.setdefault(path, before)
@@ -309,7 +309,7 @@ class Turns:
     def may_have_committed(self, first: int, last: int, late: int) -> bool:
         """Return whether an agent may have made a commit between two times in nanoseconds.
 
-        An agent of the host before a crash counts too. A tool call may have started up to ``late``
+        An agent of the host before a crash counts too. A tool call may have started up to `late`
         before it was reported.
         """
         is_cut = first <= self._crashed_until

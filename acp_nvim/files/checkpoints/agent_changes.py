@@ -30,7 +30,7 @@ Content = Text | bytes | Unstored | None
 class ContentChange(msgspec.Struct, frozen=True):
     """Change of a file between two checkpoints, by agents and by decisions on their changes.
 
-    ``agent`` is false if only decisions changed the file. ``gap`` is true if something else changed
+    `agent` is false if only decisions changed the file. `gap` is true if something else changed
     it in between.
     """
 
@@ -48,14 +48,14 @@ class ContentChange(msgspec.Struct, frozen=True):
 
 
 def follows(before: str, *marks: str) -> bool:
-    """Return whether a change from the content ``before`` may follow one with these marks."""
+    """Return whether a change from the content `before` may follow one with these marks."""
     if before == UNKNOWN or UNKNOWN in marks:
         return False
     return before == SAME or SAME in marks or before in marks
 
 
 def combine_changes(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
-    """Combine the changes of each path. ``agent_changes`` are ordered, oldest first."""
+    """Combine the changes of each path. `agent_changes` are ordered, oldest first."""
     changes: dict[str, ContentChange] = {}
     for by_path in agent_changes:
         for path, change in by_path.items():

@@ -45,9 +45,9 @@ Formats = tuple[Format | None, Format | None]
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Content to restore to a file; ``data`` is None to delete the file.
+    """Content to restore to a file; `data` is None to delete the file.
 
-    ``mode`` is git's. It is 0 if the old content is unknown; the file is then left alone.
+    `mode` is git's. It is 0 if the old content is unknown; the file is then left alone.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """Files before prompt ``n``, counted from 1; ``label`` is the beginning of the prompt."""
+    """Files before prompt `n`, counted from 1; `label` is the beginning of the prompt."""
 
     n: int
     label: str
@@ -103,14 +103,14 @@ class RestoreStep(msgspec.Struct, frozen=True):
     then: Blob | None = None
     now: Blob | None = None
     in_trees: bool = True
-    """Whether ``then`` and ``now`` are known."""
+    """Whether `then` and `now` are known."""
 
     @property
     def why_not(self) -> str:
         """Return the reason to leave the file alone; empty if it can be restored."""
         if self.target.mode == 0:
             why = self.then.why if self.then else ""
-            return wording.WHY_NOT_KEPT.format(reason=why) if why else wording.WHY_UNKNOWN_THEN
+            return wording.WHY_NOT_STORED.format(reason=why) if why else wording.WHY_OLD_CONTENT_UNKNOWN
         if self.now is not None and self.now.why and not self.is_hidden:
             return wording.WHY_WOULD_BE_LOST.format(reason=self.now.why)
         return ""
@@ -209,7 +209,7 @@ class Checkpoints:
         return self._made.get(session, [])
 
     def get(self, session: int, n: int) -> Checkpoint | None:
-        """Return the checkpoint before prompt ``n``."""
+        """Return the checkpoint before prompt `n`."""
         return next((c for c in self._made.get(session, []) if c.n == n), None)
 
     def on_restore(self, session: int, present: Checkpoint) -> None:
@@ -236,7 +236,7 @@ class Checkpoints:
     async def plan(
         self, session: int, checkpoint: Checkpoint, now: Mapping[str, str], undo: bool = False
     ) -> Plan:
-        """Plan a restore to a checkpoint, or with ``undo`` to the state before a restore."""
+        """Plan a restore to a checkpoint, or with `undo` to the state before a restore."""
         steps: list[RestoreStep] = []
         reasons = list(checkpoint.reasons)
         if not checkpoint.trees and not reasons:

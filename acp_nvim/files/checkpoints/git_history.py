@@ -26,7 +26,7 @@ class GitHistory:
     """Commits of the repository of a work tree. A directory in no repository has none."""
 
     def __init__(self, git: PrivateGit, home: Path) -> None:
-        """``home`` is a directory for temporary files."""
+        """`home` is a directory for temporary files."""
         self._git = git
         self._top = git.repository.top
         self._home = home
@@ -41,8 +41,8 @@ class GitHistory:
         """Return the moves of HEAD since it was last at a commit, oldest first.
 
         If the log of HEAD lacks that commit, return one move at the time of the log's last change.
-        ``head`` is the commit of HEAD, read before this call. Git writes the log first, so the log
-        has the move to ``head``.
+        `head` is the commit of HEAD, read before this call. Git writes the log first, so the log
+        has the move to `head`.
         """
         log = Path(self._git.repository.head_log)
         if not head:
@@ -58,7 +58,8 @@ class GitHistory:
     ) -> dict[str, list[GitContent]]:
         """Return the contents that checkouts, commits and pulls by the user gave these files.
 
-        ``since`` is a time in nanoseconds. ``by_agent`` tells the moves of HEAD by agents apart.
+        `since` is a time in nanoseconds. `by_agent` returns whether a move of HEAD was made by
+        an agent.
         """
         by_path: dict[str, list[GitContent]] = {}
         if self._git.repository.is_alone:
@@ -83,10 +84,10 @@ class GitHistory:
         return by_path
 
     def committed(self, paths: Sequence[str], since: str, to: str = "") -> dict[str, bytes | None]:
-        """Return the contents of the ``paths`` that differ between two commits.
+        """Return the contents of the `paths` that differ between two commits.
 
-        The contents are those in the commit ``to`` ("": HEAD), None for files that it lacks.
-        ``since`` is the other commit ("": before the first one). For a file with a filter, only the
+        The contents are those in the commit `to` ("": HEAD), None for files that it lacks.
+        `since` is the other commit ("": before the first one). For a file with a filter, only the
         content on disk is known, and only if git considers it committed.
         """
         from tempfile import TemporaryDirectory

@@ -35,7 +35,7 @@ _AUTHOR: Final = {
 
 
 class NotNotedError(Exception):
-    """Error: no commit, or one with another tool's note. The message is for the user."""
+    """There is no commit, or it has another tool's note. The message is for the user."""
 
 
 class Commit(msgspec.Struct, frozen=True):

@@ -59,15 +59,15 @@ _UNREAD: Final = late(rb"^warning: could not open directory '(.*?)(?:': .*)?$", 
 
 
 class GitStore:
-    """Files at or below ``root``, which is in a work tree or in no repository."""
+    """Files at or below `root`, which is in a work tree or in no repository."""
 
     def __init__(
         self, root: str, home: Path, own: Path | None = None, max_new: int | None = None
     ) -> None:
-        """``home`` is the directory for git's files, ``own`` the one for all files of this plugin.
+        """`home` is the directory for git's files, `own` the one for all files of this plugin.
 
-        Both may be below ``root``, if that is the user's home directory. ``max_new`` limits the
-        number of files unknown to git; ``root`` must then be in a work tree. Raise StoreError, also
+        Both may be below `root`, if that is the user's home directory. `max_new` limits the
+        number of files unknown to git; `root` must then be in a work tree. Raise StoreError, also
         if git is missing.
         """
         self._max_new = max_new
@@ -102,7 +102,7 @@ class GitStore:
         return self._root
 
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
-        """Scan all files, or only ``paths``. Raise StoreError."""
+        """Scan all files, or only `paths`. Raise StoreError."""
         converted = [] if self._tree else self._copy_user_index()
         indexed = [] if self._tree else self._indexed_files()
         is_whole = paths is None or not self._tree
@@ -147,7 +147,7 @@ class GitStore:
         return {self._path(name).rstrip(os.sep) for name in self._list_files(command)}
 
     def skipped(self, paths: Sequence[str]) -> list[str]:
-        """Return the ``paths`` below the root that `scan` skips, whether they exist or not.
+        """Return the `paths` below the root that `scan` skips, whether they exist or not.
 
         Paths beyond a link are left out: git rejects them, and a scan does not visit them.
         """
@@ -190,7 +190,7 @@ class GitStore:
         ]
 
     def _ignored_files(self, tree: str, paths: Sequence[str]) -> set[str]:
-        """Return the ``paths`` that git ignores by the rules in a tree."""
+        """Return the `paths` that git ignores by the rules in a tree."""
         folders = {folder for path in paths for folder in Path(self._name(path)).parents}
         if not paths:
             return set()
@@ -217,7 +217,7 @@ class GitStore:
             output = self._run([*DIFF_TREE, old, new])
         except GitError as error:
             if "bad object" in str(error):
-                raise StoreError(wording.WHY_STATE_GONE) from error
+                raise StoreError(wording.WHY_STATE_MISSING) from error
             raise
         return [
             Change(self._path(name), blob_of(modes[0], ids[0]), blob_of(modes[1], ids[1]))
@@ -314,7 +314,7 @@ class GitStore:
         return [(meta.split(b" ", 2)[1], os.fsdecode(name)) for meta, name in entries]
 
     def _choose_files(self, others: Iterable[str]) -> list[str]:
-        """Return ``others``, the files that may have changed, and those left out so far."""
+        """Return `others`, the files that may have changed, and those left out so far."""
         return sorted({*map(self._path, (*self._changed_files(), *others)), *self._out})
 
     def _update_index(self, room: Room) -> None:

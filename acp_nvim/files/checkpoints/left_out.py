@@ -23,7 +23,7 @@ _MARK: Final = "+"
 class LeftOut(msgspec.Struct, frozen=True):
     """Files that a tree leaves out.
 
-    ``files`` are known, by absolute path. ``folders`` are directories with unknown files.
+    `files` are known, by absolute path. `folders` are directories with unknown files.
     """
 
     files: dict[str, Blob] = {}
@@ -56,7 +56,7 @@ class Marks:
     """Store of `LeftOut`s, each in a file named by its content."""
 
     def __init__(self, home: Path) -> None:
-        """``home`` is their directory."""
+        """`home` is their directory."""
         self._home = home
         self._known: dict[str, LeftOut] = {"": LeftOut()}
 
@@ -87,7 +87,7 @@ class Marks:
 
 
 def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[Change]:
-    """Add left-out files to the ``changes`` between two trees.
+    """Add left-out files to the `changes` between two trees.
 
     A file of unknown content does not count as changed.
     """

@@ -15,7 +15,7 @@ Signature = tuple[int, int, int, int, int]
 
 
 def special_files(root: str, own: str) -> list[str]:
-    """Return the FIFOs, sockets and devices, which git does not list; ``own`` is left out.
+    """Return the FIFOs, sockets and devices, which git does not list; `own` is left out.
 
     Raise `LimitError` if there are more than `MAX_FILES` files.
     """
@@ -48,9 +48,9 @@ def signatures(root: str, own: str) -> dict[str, Signature] | None:
 
 
 def _walk_below(root: str, own: str, *, strict: bool = False) -> Iterator[os.DirEntry[str]]:
-    """Yield all entries except those in `SKIPPED` directories and in ``own``.
+    """Yield all entries except those in `SKIPPED` directories and in `own`.
 
-    Raise OSError if ``strict``.
+    Raise OSError if `strict`.
     """
     waiting = [root]
     while waiting:

@@ -101,7 +101,7 @@ class Repository(msgspec.Struct, frozen=True):
     object_format: str
     options: dict[str, str]
     is_alone: bool = False
-    """Whether ``top`` is in no repository. The other paths are unused then."""
+    """Whether `top` is in no repository. The other paths are unused then."""
 
     def sharing_arguments(self) -> tuple[str, str]:
         """Return arguments of git that give new objects the repository's permissions.
@@ -287,7 +287,7 @@ class PrivateGit:
         index: Path,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        """``home`` is the directory for git's files; ``index`` is the path of the private index."""
+        """`home` is the directory for git's files; `index` is the path of the private index."""
         self.repository = repository
         self.index = index
         self._timeout = timeout
@@ -337,7 +337,7 @@ class PrivateGit:
         return folder
 
     def copy_index(self, place: Path | None = None) -> None:
-        """Copy the user's index, if any, to ``place`` (default: the private index).
+        """Copy the user's index, if any, to `place` (default: the private index).
 
         Its stat cache saves reading unchanged files.
         """
@@ -385,7 +385,7 @@ class PrivateGit:
         except GitError as error:
             if "not a git repository" not in str(error):
                 raise
-            raise StoreError(wording.WHY_STORE_GONE.format(folder=folder.parents[1])) from error
+            raise StoreError(wording.WHY_STORE_DELETED.format(folder=folder.parents[1])) from error
         except StoreError:  # killed: its lock would block the next one
             Path(f"{env['GIT_INDEX_FILE']}.lock").unlink(missing_ok=True)
             raise
@@ -473,7 +473,7 @@ def _line(key: str, value: str) -> str:
 
 
 def _link_or_copy(path: str, place: Path) -> None:
-    """Link ``place`` to a file of the user, so that git sees later changes of the file."""
+    """Link `place` to a file of the user, so that git sees later changes of the file."""
     try:
         place.symlink_to(path)
     except OSError:  # no symlinks, as on Windows

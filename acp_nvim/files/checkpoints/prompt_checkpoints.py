@@ -38,7 +38,7 @@ class PromptCheckpoints:
         return self._prompts.get(session.n, (None, 0))[1]
 
     def branch(self, session: AgentSession, other: AgentSession, n: int) -> None:
-        """Continue ``session`` in ``other`` from before prompt ``n``.
+        """Continue `session` in `other` from before prompt `n`.
 
         Its prompts continue the numbering, and it gets copies of the earlier checkpoints.
         """
@@ -49,9 +49,9 @@ class PromptCheckpoints:
     def continue_session(
         self, session: AgentSession, last: int, earlier: int | None, prompts: Container[int]
     ) -> None:
-        """Continue a session of another process after ``last`` prompts.
+        """Continue a session of another process after `last` prompts.
 
-        Copy the checkpoints before these ``prompts`` from the session number ``earlier``, if any.
+        Copy the checkpoints before these `prompts` from the session number `earlier`, if any.
         """
         if earlier is not None:
             self._checkpoints.copy_to(earlier, session.n, prompts)
@@ -69,9 +69,9 @@ class PromptCheckpoints:
         label: str,
         unsaved: Mapping[str, Text] | None = None,
     ) -> Checkpoint:
-        """Create the checkpoint before prompt ``n``, to be completed after a scan.
+        """Create the checkpoint before prompt `n`, to be completed after a scan.
 
-        ``unsaved`` are all texts with unsaved edits; None if they have to be read.
+        `unsaved` are all texts with unsaved edits; None if they have to be read.
         """
         checkpoint = await self.present(session, n, label, unsaved)
         self._checkpoints.add(session.n, checkpoint)

@@ -143,7 +143,7 @@ def _tidy(store: Path) -> None:
 
 
 def _move_aside(store: Path, older: Path) -> None:
-    """Move the contents of a store to ``older``, from which they are only read."""
+    """Move the contents of a store to `older`, from which they are only read."""
     shutil.rmtree(older, ignore_errors=True)
     older.mkdir(mode=private_files.DIRECTORY)
     for path in list(store.iterdir()):

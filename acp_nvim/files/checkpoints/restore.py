@@ -62,7 +62,7 @@ class Choice(msgspec.Struct, frozen=True):
     shared: list[str]
     """Files among them that the user has changed too."""
     unknown: frozenset[str]
-    """Files of ``shared`` with changes by an unknown author."""
+    """Files of `shared` with changes by an unknown author."""
     users: list[str]
     """Files that only the user has changed. They are left alone."""
     notes: list[str]
@@ -81,9 +81,9 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: bool) -> Choice:
-    """Select the files that agents changed between ``then`` and ``now``. This call blocks.
+    """Select the files that agents changed between `then` and `now`. This call blocks.
 
-    With ``every``, include files that only the user changed; with ``undo``, all files that a
+    With `every`, include files that only the user changed; with `undo`, all files that a
     restore changed.
     """
     changes = plan.agent_changes
@@ -139,7 +139,7 @@ def _is_shared(
 
 
 def _left_line(path: str, reason: str) -> str:
-    return wording.LEFT.format(file=Path(path).name, reason=reason)
+    return wording.FILE_LEFT_UNCHANGED.format(file=Path(path).name, reason=reason)
 
 
 def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
@@ -153,7 +153,7 @@ def in_order(steps: Iterable[RestoreStep]) -> list[RestoreStep]:
 def question(paths: list[str], unknown: Container[str], cwd: str, since: str) -> str:
     """Return a question with the files that the user changed too, or may have changed."""
     parts = [
-        (wording.PART_YOURS_TOO, [path for path in paths if path not in unknown]),
+        (wording.PART_USER_CHANGED_TOO, [path for path in paths if path not in unknown]),
         (wording.PART_UNKNOWN_AUTHOR, [path for path in paths if path in unknown]),
     ]
     messages = [
@@ -176,7 +176,7 @@ class Restoring:
     async def carry_out(
         self, choice: Choice, then: Checkpoint, present: Checkpoint
     ) -> tuple[list[str], int]:
-        """Restore the files to ``then``; record the contents that undo it in ``present``.
+        """Restore the files to `then`; record the contents that undo it in `present`.
 
         Return notes for the user, and the number of changed files.
         """
@@ -235,7 +235,7 @@ class Restoring:
     ) -> bool:
         """Restore bytes and mode on disk, then the buffer, then the pending edits.
 
-        Raise Refused if the content has changed since the restore was decided (``expected``).
+        Raise Refused if the content has changed since the restore was decided (`expected`).
         """
         place = Place(target.path, target.path)
         peeked = await self._files.buffers.peek(place.real)
@@ -294,7 +294,7 @@ class Restoring:
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
         """Bring the buffer up to date with the file.
 
-        Text that the user has typed since ``live`` stays in it, unsaved.
+        Text that the user has typed since `live` stays in it, unsaved.
         """
         before = live.text
         for _ in range(ATTEMPTS):
@@ -315,12 +315,12 @@ class Restoring:
             if not isinstance(buffer, BufferText):
                 return
             live = buffer
-        raise Refused(wording.WHY_BUFFER_STAYS)
+        raise Refused(wording.WHY_BUFFER_NOT_UPDATED)
 
     async def _restore_buffer(self, path: str, checkpoint: Checkpoint, expected: Content) -> bool:
         """Restore unsaved edits; if there were none, reload the buffer from its file.
 
-        ``expected`` is the content when the restore was decided; None after the file's restore.
+        `expected` is the content when the restore was decided; None after the file's restore.
         """
         place = Place(path, path)
         live = await self._files.buffers.load(place)
@@ -379,14 +379,14 @@ def _decode_for(
 def _write_if_unchanged(
     place: Place, target: Target, rights: Rights | None, expected: Content
 ) -> bool:
-    """Write the target if the file still has the content ``expected``. Raise Refused otherwise."""
+    """Write the target if the file still has the content `expected`. Raise Refused otherwise."""
     if content_of(place.real) != expected:
         raise Refused(wording.WHY_CHANGED)
     return _write_target(place, target, rights)
 
 
 def _write_target(place: Place, target: Target, rights: Rights | None) -> bool:
-    """Write or delete the file, and return whether that changed it. A new file gets ``rights``.
+    """Write or delete the file, and return whether that changed it. A new file gets `rights`.
 
     Raise Blocked, Refusal, or OSError as `spot` does.
     """

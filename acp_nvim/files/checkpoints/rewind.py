@@ -49,7 +49,7 @@ class Rewind:
         prompts: PromptCheckpoints,
         claim: Claim,
     ) -> None:
-        """``claim`` excludes decisions by other Neovims in the workspaces of directories."""
+        """`claim` excludes decisions by other Neovims in the workspaces of directories."""
         self._checkpoints = files.checkpoints
         self._claim = claim
         self._files = files
@@ -79,7 +79,7 @@ class Rewind:
         return lines
 
     async def changes(self, session: AgentSession, n: int) -> list[str]:
-        """Return the changes since the checkpoint before prompt ``n`` as a unified diff."""
+        """Return the changes since the checkpoint before prompt `n` as a unified diff."""
         checkpoint = self._checkpoints.get(session.n, n)
         if checkpoint is None:
             return [self._missing(session, n)]
@@ -107,9 +107,9 @@ class Rewind:
     async def restore(
         self, session: AgentSession, n: int | None, ask: Ask, *, every: bool = False
     ) -> list[str]:
-        """Restore the files that agents changed to before prompt ``n``; None: undo a restore.
+        """Restore the files that agents changed to before prompt `n`; None: undo a restore.
 
-        With ``every``, also restore files that only the user changed. Call ``ask`` for files that
+        With `every`, also restore files that only the user changed. Call `ask` for files that
         both changed. Return lines for the user.
         """
         excluded: set[str] = set()
@@ -203,7 +203,7 @@ class Rewind:
         changed = wording.PART_FILE_CHANGED if count == 1 else wording.PART_FILES_CHANGED
         message = what + changed.format(count=count)
         if choice.users and n is not None:
-            message += wording.PART_YOURS_STAY.format(count=len(choice.users))
+            message += wording.PART_USER_CHANGES_LEFT.format(count=len(choice.users))
         return [message, *notes]
 
     def _missing(self, session: AgentSession, n: int) -> str:
@@ -231,7 +231,7 @@ def _files_not_asked_about(
 
 
 def _diff_rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> list[str]:
-    """Return the diff from ``checkpoint`` to ``present``; ``plan`` would undo it.
+    """Return the diff from `checkpoint` to `present`; `plan` would undo it.
 
     This call blocks.
     """

@@ -68,8 +68,8 @@ class FileChange(msgspec.Struct, frozen=True):
     """Changed file (absolute real path); a side is None if there is no file.
 
     Both sides are equal if the file had other content in between, which the store has seen.
-    ``executable`` and ``rights`` describe the file before; ``rights`` is None for a new file's
-    default rights. ``link`` is the link that the file replaced.
+    `executable` and `rights` describe the file before; `rights` is None for a new file's
+    default rights. `link` is the link that the file replaced.
     """
 
     path: str
@@ -84,8 +84,8 @@ class Snapshots:
     """Stores of all directories in use. All methods take real paths."""
 
     def __init__(self, home: Callable[[str], Path], notice: Callable[[str], None]) -> None:
-        """``home`` returns the store's place for a directory: two levels below the directory for
-        all files of this plugin. ``notice`` is called with messages about limits, each once.
+        """`home` returns the store's place for a directory: two levels below the directory for
+        all files of this plugin. `notice` is called with messages about limits, each once.
         """
         self._home = home
         self._notice = notice
@@ -138,9 +138,9 @@ class Snapshots:
         paths: Sequence[str] | None = None,
         rest: list[Change] | None = None,
     ) -> list[FileChange]:
-        """Return the changes since the last scan: of all files in ``roots``, or only of ``paths``.
+        """Return the changes since the last scan: of all files in `roots`, or only of `paths`.
 
-        Changes that are not reviewed (modes, links, files beyond the limit) are added to ``rest``.
+        Changes that are not reviewed (modes, links, files beyond the limit) are added to `rest`.
         """
         others: list[Change] = []
         changes: list[FileChange] = []
@@ -257,7 +257,7 @@ class Snapshots:
         return await to_thread.run_sync(self._store(root).contents, wanted)
 
     async def content(self, trees: Mapping[str, str], path: str) -> Side:
-        """Return the content of a file in ``trees`` (by directory), or Unstored if not known."""
+        """Return the content of a file in `trees` (by directory), or Unstored if not known."""
         inside = [root for root in trees if is_below(path, root) and root in self._stores]
         if not inside:
             return UNKNOWN_CONTENT
@@ -274,7 +274,7 @@ class Snapshots:
         return contents.get(path, UNKNOWN_CONTENT)
 
     async def head_moves(self, root: str, known: str | None) -> tuple[str, list[HeadMove]]:
-        """Return the commit of HEAD, and its moves since the commit ``known`` (None: no moves)."""
+        """Return the commit of HEAD, and its moves since the commit `known` (None: no moves)."""
         store = self._stores.get(root)
         if store is None:
             return "", []
@@ -297,7 +297,7 @@ class Snapshots:
     ) -> dict[str, list[GitContent]]:
         """Return the contents that checkouts, commits and pulls by the user gave these files.
 
-        ``since`` is a time in nanoseconds.
+        `since` is a time in nanoseconds.
         """
         by_path: dict[str, list[GitContent]] = {}
 
@@ -434,7 +434,7 @@ class Snapshots:
                 if os.access(path, os.X_OK):
                     self._programs.add(path)
             except OSError as error:
-                self._warn(wording.NOT_KEPT.format(file=path, reason=error.strerror))
+                self._warn(wording.FILE_NOT_STORED.format(file=path, reason=error.strerror))
 
     def _scan_single(self, paths: Iterable[str]) -> list[FileChange]:
         changes: list[FileChange] = []
@@ -443,7 +443,7 @@ class Snapshots:
             try:
                 after = bytes_of(path)
             except OSError as error:
-                self._warn(wording.NOT_KEPT.format(file=path, reason=error.strerror))
+                self._warn(wording.FILE_NOT_STORED.format(file=path, reason=error.strerror))
                 continue
             if after != before:
                 change = FileChange(path, before, after, path in self._programs)
@@ -495,7 +495,7 @@ def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChang
 def _file_change(change: Change, data: bytes | None) -> FileChange | None:
     """Return a change with the contents of both sides; None if the old one is lost.
 
-    Return None also for a file that has changed back. ``data`` are the stored bytes.
+    Return None also for a file that has changed back. `data` are the stored bytes.
     """
     before = _side_before(change.before, data)
     if change.before is not None and before is None:

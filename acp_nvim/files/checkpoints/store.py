@@ -22,7 +22,7 @@ MAX_AGE_S: Final = 14 * 24 * 3600
 OLDER: Final = "older"
 """Subdirectory for the contents of a store that grew too large (`pruning`)."""
 MAX_FILE_BYTES: Final = 8 * 1024 * 1024
-"""Larger files are not stored. Their changes on disk are neither reviewed nor restored."""
+"""Maximum size of a stored file, in bytes. Changes of larger ones are not reviewed or restored."""
 MAX_SCAN_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of the new contents that one scan stores, in bytes. Further files are left out."""
 NO_ROOM: Final = "more than one look takes in"
@@ -55,7 +55,7 @@ SOCKET, DEVICE = "a socket", "a device"
 class Blob(msgspec.Struct, frozen=True):
     """Stored content: its name in the store, and the file's mode in git's form.
 
-    ``why`` is the reason if the content is not stored; ``id`` is then the file's `signature`.
+    `why` is the reason if the content is not stored; `id` is then the file's `signature`.
     """
 
     id: str
@@ -84,7 +84,7 @@ class Blob(msgspec.Struct, frozen=True):
 
 
 class Unstored(msgspec.Struct, frozen=True):
-    """File, link or device whose content is not stored, for the reason ``why``."""
+    """File, link or device whose content is not stored, for the reason `why`."""
 
     why: str
     mark: str = UNKNOWN
@@ -124,7 +124,7 @@ class GitContent(msgspec.Struct, frozen=True):
 class Scan(msgspec.Struct, frozen=True):
     """Result of a scan: tree, changes since the last scan, and files that were not stored.
 
-    ``nested`` are repositories inside (absolute paths), which the tree lacks.
+    `nested` are repositories inside (absolute paths), which the tree lacks.
     """
 
     tree: str
@@ -136,15 +136,15 @@ class Scan(msgspec.Struct, frozen=True):
 
 
 class StoreError(Exception):
-    """Error: a directory cannot be stored now. The message is the reason, in one line."""
+    """A directory cannot be stored now. The message is the reason, in one line."""
 
 
 class LimitError(StoreError):
-    """Error: a directory is too large, which will not change soon."""
+    """A directory is too large, which will not change soon."""
 
 
 class Room:
-    """Files of one scan, sorted into those to store, to leave out, and missing."""
+    """Files of one scan, sorted into files to store, files to leave out, and missing ones."""
 
     def __init__(self) -> None:
         self.fitting: dict[str, os.stat_result] = {}
@@ -218,7 +218,7 @@ def read_packed(place: Path, kind: type[T]) -> T:
     try:
         return msgspec.msgpack.decode(zlib.decompress(read_stored(place)), type=kind)
     except (OSError, zlib.error, msgspec.DecodeError) as error:
-        raise StoreError(wording.WHY_STATE_GONE) from error
+        raise StoreError(wording.WHY_STATE_MISSING) from error
 
 
 def read_stored(place: Path) -> bytes:
@@ -250,7 +250,7 @@ def blob_if_left_out(path: str, info: os.stat_result) -> Blob | None:
 def content(path: str, mode: int) -> bytes:
     """Return the bytes of a file or the target of a link. Raise OSError otherwise.
 
-    Check the type, since reading a FIFO that has replaced the file could block for ever.
+    Check the type, since reading a FIFO that has replaced the file could block forever.
     """
     if stat.S_ISLNK(mode):
         return os.fsencode(os.readlink(path))  # noqa: PTH115

@@ -40,7 +40,7 @@ class NewRecords(msgspec.Struct, frozen=True):
     """Whether the file has been replaced, so that these are all of its records."""
     is_damaged: bool = False
     is_cut: bool = False
-    """Whether the file is now shorter, or readable less far, than it once was."""
+    """Whether the file is shorter than before, or less of it is readable."""
     is_removed: bool = False
     """Whether the file was removed. Its values stay in effect."""
 
@@ -101,7 +101,7 @@ class JournalFile:
     def read(self, *, locked: bool) -> NewRecords:
         """Return the records that other processes added since the last call.
 
-        With ``locked``, no process is writing, so a killed process left any incomplete record at
+        With `locked`, no process is writing, so a killed process left any incomplete record at
         the end. It is cut off.
         """
         noted = self._noted_size()
@@ -219,7 +219,7 @@ class JournalFile:
     def set_aside(self, *, readable: bool) -> Path:
         """Rename the file and return its new path.
 
-        A ``readable`` file also keeps its old name until the next write, which may fail, replaces
+        A `readable` file also keeps its old name until the next write, which may fail, replaces
         it.
         """
         aside = self.folder / time.strftime("journal.%Y%m%d-%H%M%S")

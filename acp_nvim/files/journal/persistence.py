@@ -78,7 +78,7 @@ class Persistence:
         tasks: Tasks,
         others: OtherSessions,
     ) -> None:
-        """``others`` are the sessions of other Neovims."""
+        """`others` are the sessions of other Neovims."""
         self.keys = SessionKeys(others)
         self._files = files
         self._live = live
@@ -105,7 +105,7 @@ class Persistence:
     # -- begin and end ----------------------------------------------------------------------------
 
     def begin(self, data: Path, instance: str) -> None:
-        """Start to use journals below `stdpath('data')/acp`; ``instance`` names this Neovim."""
+        """Start to use journals below `stdpath('data')/acp`; `instance` names this Neovim."""
         if self._data is None:
             self._data = data
             self.keys.set_instance(instance)
@@ -114,8 +114,8 @@ class Persistence:
     def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:
         """Open the journal of a directory's workspace, unless it is open already. This call blocks.
 
-        Return the files with edits, ``first`` at the start; `catch_up` compares them with their
-        texts. With ``again``, an earlier process of this Neovim had the workspace open.
+        Return the files with edits, `first` at the start; `catch_up` compares them with their
+        texts. With `again`, an earlier process of this Neovim had the workspace open.
         """
         root = self._state.root(directory)
         if self._data is None or root in self._state.replicas.keys() | self._state.ignored:
@@ -290,7 +290,7 @@ class Persistence:
     async def _hold_journal(
         self, replica: Replica, *, publish: bool = True
     ) -> AsyncIterator[EarlierEdits]:
-        """Hold the lock of a journal. Read changes at the start; if ``publish``, write at the end.
+        """Hold the lock of a journal. Read changes at the start; if `publish`, write at the end.
 
         If the journal cannot be read or written, the work continues without it.
         """
@@ -404,7 +404,7 @@ class Persistence:
         return seen
 
     def _keep_unsaved(self, seen: EarlierEdits, rejected: Iterable[str]) -> None:
-        """Keep edits pending in unsaved buffers after another Neovim has ``rejected`` them."""
+        """Keep edits pending in unsaved buffers after another Neovim has `rejected` them."""
         for path in rejected:
             buffer, was = self._files.buffers.get(path), seen.get(path)
             if was and buffer and buffer.is_modified and self._files.ledger.get(path) is None:
@@ -428,7 +428,7 @@ class Persistence:
     async def catch_up(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
         """Compare edits of an earlier process with the present texts of their files.
 
-        Neovim still shows hunks of the ``marked`` files.
+        Neovim still shows hunks of the `marked` files.
         """
         trees = self._files.trees.read(paths)
         entries = self._files.ledger.files()

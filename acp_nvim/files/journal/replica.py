@@ -131,7 +131,7 @@ class TitlesRecord(msgspec.Struct, frozen=True, array_like=True):
 
 
 class NewerVersionError(Exception):
-    """Error: a newer version of this plugin wrote the journal."""
+    """A newer version of this plugin wrote the journal."""
 
 
 class Replica:
@@ -364,7 +364,7 @@ def _differ(some: Any, other: Any) -> bool:
 
 
 def _is_due(key: Key, before: Any, after: Any) -> bool:
-    """Return whether a change of a value needs a write. ``after`` is None if the value is gone.
+    """Return whether a change of a value needs a write. `after` is None if the value is gone.
 
     The user's changes of an unsaved buffer need none unless they change hunks.
     """

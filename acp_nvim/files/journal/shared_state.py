@@ -204,7 +204,7 @@ class SharedState:
     def _value_name(self, value: Any, name: str = "") -> str:
         """Return the name of a reject or checkpoint in the journal.
 
-        The first call sets it: to ``name`` for a value by another process, else to a unique name.
+        The first call sets it: to `name` for a value by another process, else to a unique name.
         """
         known = self._named.get(id(value))
         if known is None or known[0] is not value:
@@ -316,7 +316,7 @@ class SharedState:
     def _apply_checkpoint(
         self, kind: str, name: str, made: Checkpoint | None, before: Checkpoint | None
     ) -> None:
-        """Apply a checkpoint. ``before`` is its value that this process last wrote or read."""
+        """Apply a checkpoint. `before` is its value that this process last wrote or read."""
         session_key, _, checkpoint_name = name.partition(":")
         lists = self._files.checkpoints.lists()[kind == UNDO]
         checkpoints = lists.setdefault(self._keys.number(session_key), [])
@@ -341,7 +341,7 @@ class SharedState:
 def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
     """Merge pending edits that another process and an agent of this process have changed.
 
-    ``before`` are the edits before the agent's writes, ``mine`` those after them. ``theirs`` are
+    `before` are the edits before the agent's writes, `mine` those after them. `theirs` are
     the other process's edits; None if all earlier ones were decided.
     """
     writers = mine.writers | theirs.writers if theirs is not None else mine.writers
@@ -373,7 +373,7 @@ def _copy(checkpoint: Checkpoint) -> Checkpoint:
 def _merge_checkpoint(checkpoint: Checkpoint, other: Checkpoint, before: Checkpoint) -> None:
     """Add another process's data on the same checkpoint.
 
-    Parts that have not changed here since ``before`` become equal to the other's. Otherwise two
+    Parts that have not changed here since `before` become equal to the other's. Otherwise two
     processes would keep overwriting each other's values.
     """
     for name in ("trees", "touched", "late", "agent_changes"):

@@ -39,7 +39,7 @@ class Commits:
     async def check(self, roots: Iterable[str]) -> None:
         """Accept the pending hunks that the user has committed since the last check.
 
-        ``roots`` are directories (real paths).
+        `roots` are directories (real paths).
         """
         async with self._lock:
             for root in self._snapshots.within(roots):

@@ -57,7 +57,7 @@ class LiveTexts:
     async def run(self, scan: Callable[[str], Awaitable[None]]) -> None:
         """Process the user's edits until cancelled.
 
-        ``scan`` reads the latest changes of a file by running agents.
+        `scan` reads the latest changes of a file by running agents.
         """
         while True:
             await self._user_edits.news.wait()
@@ -188,7 +188,7 @@ class LiveTexts:
     async def text(self, path: str, *, is_deleted: bool = False) -> Text | None:
         """Return the text of a file from buffer or disk; None if there is no file. Raise Refusal.
 
-        If an agent has deleted it (``is_deleted``), a directory or link in its place is no file.
+        If an agent has deleted it (`is_deleted`), a directory or link in its place is no file.
         """
         place = Place(path, path)
         buffer = await self._buffers.read(place)

@@ -34,7 +34,7 @@ class Review:
     """
 
     def __init__(self, files: Files, live: LiveTexts, disk: DiskChanges, claim: Claim) -> None:
-        """``claim`` excludes decisions by other Neovims."""
+        """`claim` excludes decisions by other Neovims."""
         self._files = files
         self._ledger = files.ledger
         self._live = live
@@ -49,7 +49,7 @@ class Review:
     ) -> list[str]:
         """Decide the hunk at a 0-based row of the live text.
 
-        ``tick`` is the changedtick at which the user saw the row; None if the file has no buffer.
+        `tick` is the changedtick at which the user saw the row; None if the file has no buffer.
         The ledger is synchronized first, unless it has the text that the user saw.
         """
         try:
@@ -83,7 +83,7 @@ class Review:
     async def _decide_after_another(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None
     ) -> list[str]:
-        """Decide a hunk as the user saw it (``seen``), after a decision by another Neovim."""
+        """Decide a hunk as the user saw it (`seen`), after a decision by another Neovim."""
         async with self._live.hold(path):
             await self._live.sync(path)
             entry = self._ledger.get(path)
@@ -110,10 +110,10 @@ class Review:
     async def _decide(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None
     ) -> list[str]:
-        """Decide the hunk at a ``row`` of the pending edits that the user saw (``seen``)."""
+        """Decide the hunk at a `row` of the pending edits that the user saw (`seen`)."""
         entry = self._ledger.get(path)
         if entry is None:
-            return [wording.NOTHING_IN.format(file=Path(path).name)]
+            return [wording.NOTHING_PENDING_IN.format(file=Path(path).name)]
         chosen = seen.hunk_at(row) if seen is not None else None
         is_whole, hunk = _is_whole(entry), None
         if not is_whole:
@@ -140,7 +140,7 @@ class Review:
     async def _decide_files(
         self, verdict: Verdict, entries: Sequence[Pending], others: Mapping[str, Pending | None]
     ) -> list[str]:
-        """Decide files. ``others`` are edits as seen before another Neovim changed them."""
+        """Decide files. `others` are edits as seen before another Neovim changed them."""
         live, ledger, state = self._live, self._ledger, self._files.tracked.state
         if len(entries) == 1 and others and ledger.get(entries[0].path) is None:
             return [wording.DECIDED_ELSEWHERE.format(file=Path(entries[0].path).name)]
@@ -184,7 +184,7 @@ class Review:
             if name:
                 blocked.append(path)
                 why = wording.WHY_FOLDER.format(file=name)
-                notes.append(wording.LEFT.format(file=Path(path).name, reason=why))
+                notes.append(wording.FILE_LEFT_UNCHANGED.format(file=Path(path).name, reason=why))
         free = [path for path in paths if path not in blocked]
         return [
             path
@@ -195,17 +195,17 @@ class Review:
     async def _reject(self, paths: Sequence[str]) -> list[str]:
         entries = self._entries(paths)
         if not entries:
-            return [wording.NOTHING_THERE]
+            return [wording.NOTHING_PENDING_THERE]
         steps = self._ledger.reject_files([entry.path for entry in entries])
         return await self._writer.carry_out(steps, entries)
 
     async def _accept(
         self, paths: Sequence[str], changed: Mapping[str, Pending | None]
     ) -> list[str]:
-        """Accept files. ``changed`` are the edits as the user saw them, if changed since."""
+        """Accept files. `changed` are the edits as the user saw them, if changed since."""
         entries = self._entries(paths)
         if not entries:
-            return [wording.NOTHING_THERE]
+            return [wording.NOTHING_PENDING_THERE]
         steps: list[Restoration] = []
         notes: list[str] = []
         for entry in entries:
@@ -218,7 +218,7 @@ class Review:
         return [entry for path in paths if (entry := self._ledger.get(path)) is not None]
 
     def _accept_seen(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
-        """Accept the edits that the user has seen (``seen``); later ones stay pending."""
+        """Accept the edits that the user has seen (`seen`); later ones stay pending."""
         if entry == seen:
             return self._ledger.accept(entry.path)
         if seen is not None and not (_is_whole(entry) or _is_whole(seen) or entry.base is None):
@@ -252,7 +252,7 @@ class Review:
     # ---- pending state
 
     def in_scope(self, n: int | None) -> list[Pending]:
-        """Return the entries in scope of `all`: those of session ``n`` and of ended sessions."""
+        """Return the entries in scope of `all`: those of session `n` and of ended sessions."""
         over = {session.n for session in self._files.sessions() if session.is_over}
         live = {session.n for session in self._files.sessions()} - over
         return [

@@ -147,9 +147,9 @@ class UserEdits:
         file_format: Format,
         unaware: bool = False,
     ) -> None:
-        """Process a save by the user, which resolves a conflict unless they are ``unaware`` of it.
+        """Process a save by the user, which resolves a conflict unless they are `unaware` of it.
 
-        ``lines`` are passed for a buffer whose text is not known yet.
+        `lines` are passed for a buffer whose text is not known yet.
         """
         file = self._tracked[path]
         self._turns.on_user_save(path, file.state.disk)

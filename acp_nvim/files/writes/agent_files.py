@@ -45,7 +45,7 @@ class Amendments(Protocol[S_contra]):
     """The user's changes to proposed edits, applied to the agent's writes."""
 
     def apply(self, session: S_contra, real: str, text: Text) -> Text:
-        """Return the text to write instead of ``text``. A write may call this more than once."""
+        """Return the text to write instead of `text`. A write may call this more than once."""
         ...
 
     def on_written(self, session: S_contra, real: str) -> None:
@@ -57,7 +57,7 @@ class Amendments(Protocol[S_contra]):
         ...
 
     async def on_turn_end(self, session: S_contra, scan: Callable[[str], Awaitable[None]]) -> None:
-        """End the session's turn; ``scan`` reads the latest changes of a file by agents."""
+        """End the session's turn; `scan` reads the latest changes of a file by agents."""
         ...
 
 
@@ -96,7 +96,7 @@ class AgentFiles(Generic[S]):
     async def read(
         self, session: S, path: str, line: int | None = None, limit: int | None = None
     ) -> str:
-        """Return the live text, or ``limit`` lines of it from the 1-based ``line`` on.
+        """Return the live text, or `limit` lines of it from the 1-based `line` on.
 
         Wait for writes that are under way.
         """
@@ -134,7 +134,7 @@ class AgentFiles(Generic[S]):
     ) -> None:
         """Merge the content into the live text, and save it by option `files.save`.
 
-        Do nothing if the text is the same. Call ``answer`` as soon as the file is written, before
+        Do nothing if the text is the same. Call `answer` as soon as the file is written, before
         the change is shown for review.
         """
         check_cancelled = cancel_check(session)
@@ -158,7 +158,7 @@ class AgentFiles(Generic[S]):
     ) -> WrittenFile | None:
         """Merge a change that the user has allowed into the live text; None if nothing changes.
 
-        If ``base`` is None, the file must not exist. With ``is_known``, the agent counts as knowing
+        If `base` is None, the file must not exist. With `is_known`, the agent counts as knowing
         the change, whatever it last read of the file. Otherwise the change counts as the user's.
         """
         seen = self._bases.last_seen(session.key, where.real)

@@ -1,8 +1,8 @@
 """One write of an agent: merge with the current text, change the buffer, save, verify.
 
 The base of the merge is the text that the agent last saw (`edits.agent_bases`), otherwise the saved
-file. The change is made whole or not at all. Every failure is a `Refusal`, also if the file does
-not contain the saved text afterwards.
+file. The change is made whole or not at all. Every failure is a `Refusal`, including a file that
+does not contain the saved text afterwards.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class CompletedWrite(msgspec.Struct, frozen=True):
     line: int
     """First line that changed, 1-based."""
     requested: Text
-    """The requested text. ``after`` differs if an autocommand changed it."""
+    """The requested text. `after` differs if an autocommand changed it."""
     is_saved: bool = True
     """Whether the file has the text. Option `files.save` may leave saving to the user."""
     failure: str = ""
@@ -119,9 +119,9 @@ class AgentWrite:
         check_cancelled: CheckCancelled,
         allowed: AllowedChange | None = None,
     ) -> None:
-        """``check_cancelled`` is called right before each attempt.
+        """`check_cancelled` is called right before each attempt.
 
-        ``allowed`` is the change that the user has allowed, if the write needed a permission.
+        `allowed` is the change that the user has allowed, if the write needed a permission.
         """
         self._buffers = files.buffers
         self._bases = files.bases
@@ -142,7 +142,7 @@ class AgentWrite:
     async def run(self, answer: Callable[[], None]) -> CompletedWrite | None:
         """Make the change, and record it as known to the agent.
 
-        Return None if there is nothing to change. ``answer`` is called as soon as the file has the
+        Return None if there is nothing to change. `answer` is called as soon as the file has the
         text, before the change is recorded, since the agent waits for it.
         """
         completed = await self._merge_and_write()

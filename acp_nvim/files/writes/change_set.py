@@ -34,7 +34,7 @@ S = TypeVar("S", bound=AgentSession)
 class FileChange(msgspec.Struct, frozen=True):
     """Change of a file (real path): its text before (None: no file) and after (None: deleted).
 
-    With ``origin``, the file is moved from that path and has the text ``before`` there.
+    With `origin`, the file is moved from that path and has the text `before` there.
     """
 
     path: str
@@ -60,7 +60,7 @@ class ChangeSets(Generic[S]):
         agent_files: AgentFiles[S],
         scan: Callable[[str], Awaitable[None]],
     ) -> None:
-        """``scan`` reads the latest changes of a file by running agents."""
+        """`scan` reads the latest changes of a file by running agents."""
         self._files = files
         self._live = live
         self._agent_files = agent_files
@@ -68,7 +68,7 @@ class ChangeSets(Generic[S]):
         self._writer = FileWriter(files)
 
     async def live_text(self, path: str, *, saved: bool = False) -> LiveText:
-        """Return the live or ``saved`` text of a file (real path). Raise Refusal."""
+        """Return the live or `saved` text of a file (real path). Raise Refusal."""
         await self._scan(path)
         text = await self._live.text(path)
         buffer = self._files.buffers.get(path)
@@ -109,7 +109,7 @@ class ChangeSets(Generic[S]):
                 raise Refusal("conflict", change.path, f"{merged.reason}; try again")
 
     def _check_removable(self, path: str, live: Text | None, before: Text | None) -> None:
-        """Raise Refusal unless a file to be removed still has the text ``before`` and is saved."""
+        """Raise Refusal unless a file to be removed still has the text `before` and is saved."""
         buffer = self._files.buffers.get(path)
         if live is None:
             raise Refusal("missing", path, "no such file")
@@ -123,7 +123,7 @@ class ChangeSets(Generic[S]):
     ) -> list[WrittenFile]:
         """Make all changes or none; return the changed files.
 
-        ``is_known`` is as in `AgentFiles.merge_change`. Raise Refusal, which names files that could
+        `is_known` is as in `AgentFiles.merge_change`. Raise Refusal, which names files that could
         not be restored. A cancellation takes effect afterwards.
         """
         written: list[WrittenFile] = []

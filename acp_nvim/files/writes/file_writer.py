@@ -34,7 +34,7 @@ ATTEMPTS: Final = 20
 
 
 class Refused(Exception):
-    """Error: a file could not be written or deleted. The message is the reason, in one line."""
+    """A file could not be written or deleted. The message is the reason, in one line."""
 
 
 class FileWriter:
@@ -70,8 +70,8 @@ class FileWriter:
     ) -> None:
         """Write a text to a file, by hunks in its buffer, and save it like an agent's write.
 
-        ``before`` is the text that an existing file must have. With ``whole``, no part of an
-        agent's edit remains in the file. ``agents_format`` is the format to write, if set. Raise
+        `before` is the text that an existing file must have. With `whole`, no part of an
+        agent's edit remains in the file. `agents_format` is the format to write, if set. Raise
         Refused or Refusal and change nothing on failure.
         """
         place = Place(path, path)
@@ -137,7 +137,7 @@ class FileWriter:
     async def _write(
         self, place: Place, live: BufferText, after: Text, fresh: bool, exists: bool
     ) -> WriteResult:
-        """Try once, and wait while the buffer is busy. The outcome is ``done`` or ``moved``."""
+        """Try once, and wait while the buffer is busy. The outcome is `done` or `moved`."""
         options = self._files.options()
         hunks = restore_raw(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         lacking = unencodable(hunks, live.format.encoding)

@@ -52,7 +52,7 @@ class NotedHunk(msgspec.Struct, frozen=True, array_like=True):
         return start >= 0 and lines[start : start + len(near)] == near
 
     def find_rows(self, lines: Sequence[bytes], starts: Mapping[bytes, Sequence[int]]) -> list[int]:
-        """Return all rows of the new lines in a text. ``starts`` are the rows of each line."""
+        """Return all rows of the new lines in a text. `starts` are the rows of each line."""
         first = next(iter((*self.above, *self.new, *self.below)), b"")
         rows = (start + len(self.above) for start in starts.get(first, ()))
         return [row for row in rows if self.is_at(row, lines)]
@@ -96,7 +96,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
         return rows if len(rows) == len(places) and rows == sorted(rows) else []
 
     def text_before(self, text: Text, rows: Sequence[int]) -> Text | None:
-        """Return the text before this write, whose hunks are at ``rows`` in ``text``.
+        """Return the text before this write, whose hunks are at `rows` in `text`.
 
         Return None if the write created the file.
         """

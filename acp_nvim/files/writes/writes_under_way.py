@@ -53,7 +53,7 @@ class WritesUnderWay:
         keys: SessionKeys,
         on_failure: Callable[[str, Exception], None],
     ) -> None:
-        """``on_failure`` is called if notes cannot be written or read."""
+        """`on_failure` is called if notes cannot be written or read."""
         self._replica, self._files, self._live, self._keys = replica, files, live, keys
         self._on_failure = on_failure
         self._notes = WriteNotes(replica.file.folder, f"{keys.instance}.{os.getpid()}")
@@ -186,7 +186,7 @@ class WritesUnderWay:
     def _enter(
         self, n: int, prompt: PromptName | None, path: str, before: Text | None, after: Text
     ) -> None:
-        """Enter an agent's write. ``prompt`` names its prompt, if option `blame` was on."""
+        """Enter an agent's write. `prompt` names its prompt, if option `blame` was on."""
         files = self._files
         files.ledger.record_agent_write(path, before, after, n)
         if prompt is not None:

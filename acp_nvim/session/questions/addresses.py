@@ -26,7 +26,7 @@ def describe_address(url: str) -> list[str]:
     return [
         *lines,
         wording.ADDRESS_HOST.format(host=visible(_host(parts))),
-        *([wording.ADDRESS_RETURNS.format(host=visible(back))] if back else []),
+        *([wording.ADDRESS_REDIRECTS_HERE.format(host=visible(back))] if back else []),
         *(f"⚠ {warning}" for warning in warnings(url)),
     ]
 
@@ -66,7 +66,7 @@ def warnings(url: str) -> list[str]:
     host = _host(parts)
     lines: list[str] = []
     if not host.isascii():
-        lines.append(wording.HOST_BEYOND_ASCII.format(host=_ascii(host)))
+        lines.append(wording.HOST_NOT_ASCII.format(host=_ascii(host)))
     if any(label.startswith("xn--") for label in host.lower().split(".")):
         lines.append(wording.HOST_PUNYCODE.format(host=_unicode(host)))
     if parts.username is not None:
@@ -77,7 +77,7 @@ def warnings(url: str) -> list[str]:
         lines.append(wording.NO_WEB_ADDRESS.format(scheme=parts.scheme or "no scheme"))
     if not is_safe(url) and parts.scheme in ("http", "https"):
         what = "a backslash" if "\\" in url else "characters that can't be seen"
-        lines.append(wording.ADDRESS_HOLDS.format(what=what))
+        lines.append(wording.ADDRESS_CONTAINS.format(what=what))
     return lines
 
 

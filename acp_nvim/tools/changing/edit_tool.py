@@ -23,7 +23,7 @@ MAX_COMPARED: Final = 20_000
 
 
 class Replacement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Replacement of a text by another."""
+    """Replacement of a text with another."""
 
     old: Annotated[
         str,

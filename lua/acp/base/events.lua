@@ -5,8 +5,8 @@ local M = {}
 --- pattern is assumed to match.
 local function may_match(pattern, name) return pattern == name or pattern:find('[^%w_]') ~= nil end
 
---- Return whether an event has handlers. The check takes longer than to fire one event without
---- handlers, but less time than many such events.
+--- Return whether an event has handlers. The check takes longer than firing one event without
+--- handlers, but less time than firing many.
 function M.has_listener(name)
   local handlers = vim.iter(vim.api.nvim_get_autocmds({ event = 'User' }))
   return handlers:any(function(handler) return may_match(handler.pattern, name) end)

@@ -49,7 +49,7 @@ function M.display(path)
   return M.on_one_line(vim.fn.fnamemodify(path, ':~:.'))
 end
 
---- Replace each quoted character of a typed path by a NUL; `unmask` puts them back.
+--- Replace each quoted character of a typed path with a NUL; `unmask` puts them back.
 ---@return string masked
 ---@return fun(text: string): string unmask
 local function mask(word)
@@ -68,7 +68,7 @@ local function mask(word)
     end
 end
 
---- Replace each quoted character and its backslash by two NULs. Positions in the text stay the
+--- Replace each quoted character and its backslash with two NULs. Positions in the text stay the
 --- same.
 ---@param text string
 ---@return string

@@ -1,4 +1,4 @@
---- Actions of keys that several kinds of windows have, and those of read-only windows.
+--- Actions of keys in several kinds of windows, and in read-only windows.
 local M = {}
 
 --- Close the current window and go back to the previous one.

@@ -1,4 +1,4 @@
---- Prompts of the library: those of the plugin, of option `prompts`, and of the project.
+--- Prompts of the library, from the plugin, option `prompts`, and the project.
 local M = {}
 
 local FOLDER = '.acp/prompts'

@@ -55,7 +55,7 @@ local function ring_bell()
   if require('acp.base.terminal').exists() then require('acp.base.compat').to_terminal('\7') end
 end
 
---- Show a notification of the desktop, if the terminal can.
+--- Show a desktop notification, if the terminal can.
 ---@param message string
 local function notify_desktop(message)
   local notify = require('acp.base.notify')

@@ -1,4 +1,4 @@
---- Pictures by image.nvim. One of its images belongs to a window: that in which it is first seen.
+--- Pictures by image.nvim. Each of its images belongs to the window in which it is first seen.
 ---@type acp.PictureBackend
 local M = {}
 

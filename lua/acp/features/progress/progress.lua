@@ -50,7 +50,7 @@ end
 
 local last = {} ---@type table<string, acp.Progress> by way
 
---- Show the present state in each way in which it is not shown.
+--- Show the present state in each way that does not show it yet.
 local function update()
   local ways, state = chosen(), state_to_show()
   for _, way in ipairs(WAYS) do

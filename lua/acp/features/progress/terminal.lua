@@ -1,5 +1,5 @@
 --- Progress in the tab or taskbar of the terminal (OSC 9;4). In other terminals OSC 9 is a
---- notification, so only those get it that are known to support it.
+--- notification, so only terminals known to support it get it.
 local M = {}
 
 --- First versions that support it, by the name of the terminal. WezTerm's version is a date.

@@ -1,8 +1,8 @@
---- Attaching of files and lines: `require('acp').attach()`, and `:Acp attach` in lists of files.
+--- Attachment of files and lines: `require('acp').attach()`, and `:Acp attach` in lists of files.
 local M = {}
 
 ---@class acp.AttachItem
----@field path string|nil entries of pickers may be no files
+---@field path string|nil nil for an entry of a picker that is not a file
 ---@field first? integer 1-based
 ---@field last? integer 1-based, inclusive
 
@@ -35,7 +35,7 @@ function M.attach(items)
   local paths, chips, missing = {}, {}, {}
   local chips_of = require('acp.features.prompts.chips')
   local files = with_paths(items)
-  if not files[1] then return require('acp.base.notify').show('info', 'attach_none') end
+  if not files[1] then return require('acp.base.notify').show('info', 'nothing_to_attach') end
   for _, item in ipairs(files) do
     local path = require('acp.base.paths').expand_home(item.path)
     local exists = vim.uv.fs_stat(path) ~= nil

@@ -120,7 +120,7 @@ end
 --- Frame operation: open a file with |vim.ui.open()|.
 function M.open(path)
   local _, why = vim.ui.open(path)
-  if why then require('acp.base.notify').show('warn', 'opens_not', why, path) end
+  if why then require('acp.base.notify').show('warn', 'file_not_opened', why, path) end
 end
 
 return M

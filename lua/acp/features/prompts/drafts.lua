@@ -30,7 +30,7 @@ local last_problem ---@type string|nil last problem that was shown
 local function report_problem(why)
   if why ~= last_problem then
     last_problem = why
-    require('acp.base.notify').show('warn', 'drafts_not_kept', why)
+    require('acp.base.notify').show('warn', 'drafts_not_saved', why)
   end
 end
 

@@ -1,4 +1,4 @@
---- Detection of changes that 'diffopt' hides: those of white space, blank lines or case only.
+--- Detection of changes that 'diffopt' hides: white space, blank lines or case.
 local M = {}
 
 --- Flags of 'diffopt' that hide changes, and the corresponding options of `vim.diff()`.

@@ -1,4 +1,4 @@
---- Rules: those in force, and rules that the user stores when answering questions.
+--- Rules: the ones in force, and rules that the user stores when answering questions.
 ---@type acp.Feature
 return {
   subcommands = { rules = { 'rules that answer permissions', 'Decide', 6 } },

@@ -1,4 +1,4 @@
---- Tools of the editor for agents, and those of the user.
+--- Tools for agents, from the editor and the user.
 ---@type acp.Feature
 return {
   signals = {

@@ -59,7 +59,7 @@ local function wrong_name(name)
   if type(name) ~= 'string' or #name > 64 or not name:find('^[%w_-]+$') then
     return messages.tool_name:format(tostring(name))
   elseif vim.startswith(name, 'nvim_') then
-    return messages.tool_name_ours:format(name)
+    return messages.tool_name_reserved:format(name)
   end
 end
 

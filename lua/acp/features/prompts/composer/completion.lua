@@ -80,7 +80,7 @@ function M.add_rest(completed)
   end
 end
 
---- Remove the `}` after a variable just completed, which a plugin for pairs put behind its `{`.
+--- Remove the `}` after a variable just completed, which a plugin for pairs put after its `{`.
 ---@param inserted string|nil
 function M.remove_pair(inserted)
   if not inserted or not inserted:match('^@?{.*}$') then return end
