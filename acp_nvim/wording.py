@@ -24,7 +24,9 @@ RECONNECTED_LOADED: Final = "{agent} is connected again. The session was loaded"
 NEW_SESSION_BECAUSE: Final = "New session: {reason}{conversation}"
 PART_CONVERSATION_LOST: Final = ". The agent does not remember the conversation"
 PART_CONVERSATION_INCLUDED: Final = ". Your next prompt includes the conversation so far"
-NEW_SESSION_WITH_CONVERSATION: Final = "New session with {agent}. Your next prompt includes the conversation"
+NEW_SESSION_WITH_CONVERSATION: Final = (
+    "New session with {agent}. Your next prompt includes the conversation"
+)
 WHY_NO_REOPENING: Final = "the agent can neither resume nor load sessions"
 WHY_SESSION_UNKNOWN: Final = "the agent no longer knows the session"
 WHY_NOT_REOPENED: Final = "the agent could not reopen the session ({error})"
@@ -159,7 +161,9 @@ WHY_CHANGED_AGAIN: Final = "the file on disk has changed again"
 WHY_OUTCOME: Final = "the buffer or its file has {outcome}"
 WHY_NOT_UNREJECTED: Final = "the reject was not undone, because the file has changed since"
 WHY_NEW_FILE_NOT_DELETED: Final = "the new file was kept, because you have changed it"
-WHY_BUFFER_NOT_REPLACED: Final = "your text was kept; the agent's is on disk until you save the buffer"
+WHY_BUFFER_NOT_REPLACED: Final = (
+    "your text was kept; the agent's is on disk until you save the buffer"
+)
 NOT_SAVED_YET: Final = "{file}: rejected in the buffer, not saved yet"
 DISK_CHANGE_NOT_APPLIED: Final = "{file} changed on disk: {outcome}"
 UNREVIEWED: Final = "{file} was {reason}, so it is not up for review. :Acp restore undoes it"
@@ -168,7 +172,9 @@ UNREVIEWED_NOT_STORED: Final = (
 )
 UNREVIEWED_FROM_NOW: Final = "{file} is no longer kept ({reason}), so its changes are not reviewed"
 AMENDED: Final = "Saved with your changes; the agent will be told in your next prompt"
-AMENDMENT_NOT_WRITTEN: Final = "Written without your changes; the agent will be told in your next prompt"
+AMENDMENT_NOT_WRITTEN: Final = (
+    "Written without your changes; the agent will be told in your next prompt"
+)
 EDIT_ADDS: Final = "This edit adds {added}"
 EDIT_ADDS_AND_FIXES: Final = "This edit adds {added} and fixes {fixed}"
 EDIT_FIXES: Final = "This edit fixes {fixed}"
@@ -376,7 +382,9 @@ TOOLS_NOT_OFFERED: Final = "The editor's own tools are not offered: {reason}"
 WHY_NO_REMOTE_PIPES: Final = "mktemp and mkfifo do not work in its place"
 TOOLS_NOT_CONNECTED: Final = "{agent} has not connected to the editor's tools (:Acp info)"
 TOOLS_REFUSED: Final = "{agent} works without the editor's tools, since it refuses them: {reason}"
-TOOLS_MAY_BE_CAUSE: Final = "If the editor's tools cause this: tools = false for {agent}, :Acp restart"
+TOOLS_MAY_BE_CAUSE: Final = (
+    "If the editor's tools cause this: tools = false for {agent}, :Acp restart"
+)
 OPTION_ALLOW_EDITS: Final = "Allow such edits for the session"
 OPTION_ALLOW_TOOL: Final = "Allow {tool} for the session"
 

@@ -218,7 +218,11 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         """Return the steps that restore the file to its base, at its old path."""
         if self.base is None:
             if self.is_user_edited:
-                return [Restoration(self.path, self.live, self.live, note=wording.WHY_NEW_FILE_NOT_DELETED)]
+                return [
+                    Restoration(
+                        self.path, self.live, self.live, note=wording.WHY_NEW_FILE_NOT_DELETED
+                    )
+                ]
             return [Restoration(self.path, self.live, None)]
         if self.origin is not None:
             return [

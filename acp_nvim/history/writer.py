@@ -174,7 +174,9 @@ class _Run:
         except Exception as error:  # a bug: the next batch may succeed without it
             self._close()
             self._restart()
-            self._report(wording.HISTORY_NOT_STORED.format(reason=f"{type(error).__name__}: {error}"))
+            self._report(
+                wording.HISTORY_NOT_STORED.format(reason=f"{type(error).__name__}: {error}")
+            )
         else:
             self._pause, self._next_try = RETRY_S[0], 0.0
 

@@ -241,7 +241,11 @@ class Opening:
             text = wording.LOST_HANDED_OVER if self.handover else wording.LOST_REPLACED
             line = text.format(agent=self._connection.title, then=lost)
         else:
-            rest = wording.PART_CONVERSATION_INCLUDED if self.handover else wording.PART_CONVERSATION_LOST
+            rest = (
+                wording.PART_CONVERSATION_INCLUDED
+                if self.handover
+                else wording.PART_CONVERSATION_LOST
+            )
             line = wording.NEW_SESSION_BECAUSE.format(reason=reason, conversation=rest)
         self._session.notice("warning", line)
         return result

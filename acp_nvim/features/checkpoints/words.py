@@ -14,5 +14,7 @@ PROMPTS_NOT_IN_HISTORY: Final = (
 NO_SUCH_PROMPT: Final = "No prompt {n}. There are {first} to {last}"
 REWOUND: Final = "The conversation is back to before prompt {n}"
 REWIND_UNDONE: Final = "The conversation is back to before the rewind"
-FILES_WITHOUT_CHECKPOINT: Final = "Files were left unchanged: no checkpoint was made before that prompt"
+FILES_WITHOUT_CHECKPOINT: Final = (
+    "Files were left unchanged: no checkpoint was made before that prompt"
+)
 BRANCHED: Final = "Rewound to before prompt {n}, in session {session}. :Acp restore undoes it"

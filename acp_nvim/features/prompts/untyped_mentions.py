@@ -78,7 +78,11 @@ async def ask(
         return "with", UntypedAttachments()
     attachments = UntypedAttachments(files, ranges, guarded)
     names = _names_in_question(attachments, reasons, roots[0])
-    choices = (words.OPTION_SEND_WITH_FILES, words.OPTION_SEND_WITHOUT_FILES, words.OPTION_SEND_NOTHING)
+    choices = (
+        words.OPTION_SEND_WITH_FILES,
+        words.OPTION_SEND_WITHOUT_FILES,
+        words.OPTION_SEND_NOTHING,
+    )
     question = words.MENTION_UNTYPED.format(files=_first_names(names))
     picked = await host.choose(question, choices, "mention")
     answers: tuple[Answer, ...] = ("with", "without", "not")

@@ -110,7 +110,11 @@ class RestoreStep(msgspec.Struct, frozen=True):
         """Return the reason to leave the file alone; empty if it can be restored."""
         if self.target.mode == 0:
             why = self.then.why if self.then else ""
-            return wording.WHY_NOT_STORED.format(reason=why) if why else wording.WHY_OLD_CONTENT_UNKNOWN
+            return (
+                wording.WHY_NOT_STORED.format(reason=why)
+                if why
+                else wording.WHY_OLD_CONTENT_UNKNOWN
+            )
         if self.now is not None and self.now.why and not self.is_hidden:
             return wording.WHY_WOULD_BE_LOST.format(reason=self.now.why)
         return ""

@@ -103,7 +103,10 @@ class DecisionWriter:
         try:
             await self._apply(step, entry)
         except (Refused, Refusal) as error:
-            return False, [*notes, wording.FILE_LEFT_UNCHANGED.format(file=name, reason=refusal_reason(error))]
+            return False, [
+                *notes,
+                wording.FILE_LEFT_UNCHANGED.format(file=name, reason=refusal_reason(error)),
+            ]
         if step.before != step.after:
             live = self._files.buffers.get(step.path)
             after = live.text if live and step.after is not None else step.after
