@@ -464,7 +464,7 @@ class Connection:
         self._notify_changed()
 
     async def on_login(self) -> None:
-        """Set the state after a login of the user."""
+        """Set the state after a login by the user."""
         self.status = "ready"
         self._notify_changed()
         await self.login.allow_retry()

@@ -247,7 +247,7 @@ class AgentBases:
         """Return the approximate number of bytes of texts held."""
         return self._bytes
 
-    # ---- events of agents
+    # ---- events from agents
 
     def record_read(self, session: str, path: str, text: Text) -> None:
         belief = self._belief(session, path)

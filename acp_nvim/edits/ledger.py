@@ -449,7 +449,7 @@ class Ledger:
     def unreject(self, present: Mapping[str, Text | None]) -> list[Restoration]:
         """Undo the last reject. `present` has the live texts of `unreject_paths`.
 
-        Later changes of the user are merged. If that fails, the file is left alone, the
+        Later changes by the user are merged. If that fails, the file is left alone, the
         restoration's note says so, and the file's reject can be undone later. Return nothing if
         there is no reject.
         """
@@ -518,7 +518,7 @@ class Ledger:
             del self._undo_entries[forgotten]
 
     def _sync(self, path: str, live: Text | None) -> Pending | None:
-        """Record unreported edits of the user, and return the entry."""
+        """Record unreported edits by the user, and return the entry."""
         entry = self.tracked_entry(path)
         if entry is not None and entry.live != live:
             self.record_user_edit(path, live)

@@ -44,7 +44,7 @@ class Files:
         self.options, self.sessions, self.view = options, sessions, view
         self.tracked = TrackedFiles()
         self.ledger = Ledger()
-        """Undecided changes of agents, by real path."""
+        """Undecided changes by agents, by real path."""
         self.titles: dict[str, TitledText] = {}
         """Titles of agents' changes, by real path."""
         self.bases = AgentBases()

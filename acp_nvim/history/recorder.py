@@ -115,7 +115,7 @@ class Recorder:
         self._ignored.add(session.n)
 
     def on_prompt(self, text: str, cwd: str) -> None:
-        """Record a prompt of the user."""
+        """Record a user prompt."""
         if text.strip():
             self._pending.append(UserPrompt(clean_text(text), clean_text(cwd)))
 
@@ -315,7 +315,7 @@ class Recorder:
 
 
 def prompt_of(session: Session) -> tuple[float, int, str]:
-    """Return time, number and beginning of the last prompt of the user."""
+    """Return time, number and beginning of the last user prompt."""
     messages = (
         entry for entry in reversed(session.transcript.entries) if isinstance(entry, Message)
     )
@@ -326,7 +326,7 @@ def prompt_of(session: Session) -> tuple[float, int, str]:
 
 
 def file_write(session: Session, path: str, texts: tuple[Text | None, Text, Text]) -> FileWrite:
-    """Return a write of the agent for the last prompt.
+    """Return a write by the agent for the last prompt.
 
     `texts` are the text before, the agent's text and the text after.
     """

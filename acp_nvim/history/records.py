@@ -92,7 +92,7 @@ class TerminalRecord(Record, frozen=True):
     command: str
     cwd: str | None
     env: list[tuple[str, str]]
-    ours: bool
+    is_hosted: bool
     running: bool
     exit_code: int | None
     signal: str | None
@@ -342,7 +342,7 @@ def _terminal_record(terminal: Terminal) -> TerminalRecord:
         launch.command,
         launch.cwd,
         list(launch.env),
-        terminal.ours,
+        terminal.is_hosted,
         terminal.running,
         terminal.exit_code,
         terminal.signal,
@@ -472,7 +472,7 @@ def _asked_tool_call(snapshot: CallSnapshot, id: str) -> ToolCall:
 
 def _terminal(record: TerminalRecord) -> Terminal:
     terminal = Terminal(
-        record.id, Launch(record.command, record.cwd, record.env), 0, ours=record.ours
+        record.id, Launch(record.command, record.cwd, record.env), 0, is_hosted=record.is_hosted
     )
     terminal.restore_output(record.lines, record.count, record.exit_code, record.signal)
     return terminal

@@ -51,7 +51,7 @@ class HostObservers(Struct, frozen=True, eq=False):
     on_file_read: list[Callable[[Session, str], None]] = field(default_factory=list)
     """The agent of a session reads a file through the editor."""
     on_login_needed: list[Callable[[Connection, Resume | None], None]] = field(default_factory=list)
-    """An agent refuses a request of the user until they log in. The function resumes it."""
+    """An agent refuses a request by the user until they log in. The function resumes it."""
     on_login_awaited: list[Callable[[str, Resume], None]] = field(default_factory=list)
     """A request waits for a login to the named agent, which is announced already."""
     on_agent_restarted: list[Callable[[str], None]] = field(default_factory=list)

@@ -23,7 +23,7 @@ _CALL = "local m, f = ... return require(m)[f](select(3, ...))"
 
 
 class NvimError(Exception):
-    """Error response of Neovim. The message is its first line."""
+    """Error response from Neovim. The message is its first line."""
 
 
 class Bridge:

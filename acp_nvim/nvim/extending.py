@@ -1,4 +1,4 @@
-"""Lua handlers for extension requests and notifications of agents (`acp.features.extensions`)."""
+"""Lua handlers for extension requests and notifications from agents (`acp.features.extensions`)."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class Frames:
                 await self._unanswered.popleft()
 
     def _on_applied(self, full: bool, answer: asyncio.Future[Any]) -> None:
-        """Report the errors in a response of Neovim, and adapt the size of frames to its time."""
+        """Report the errors in a response from Neovim, and adapt the size of frames to its time."""
         if answer.cancelled():
             return
         if (error := answer.exception()) is not None:

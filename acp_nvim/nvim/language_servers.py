@@ -104,7 +104,7 @@ class NvimDocuments:
 
 
 async def _result(request: Awaitable[Any]) -> Any:
-    """Return an answer of Neovim. Raise ToolError with its message if it is an error."""
+    """Return an answer from Neovim. Raise ToolError with its message if it is an error."""
     try:
         return await request
     except NvimError as error:

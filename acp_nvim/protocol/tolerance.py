@@ -5,7 +5,7 @@ The rules come from the v1 schema (`x-deserialize-*`) and from known agents:
 - A bad optional field is left out. A bad item of a list is dropped. Null for a list is an empty
   list.
 - An unknown tag becomes the `Unknown*` struct of its union. An unreadable update becomes an
-  `UnknownUpdate`, because no update of an agent may end the connection.
+  `UnknownUpdate`, because no update from an agent may end the connection.
 - An unknown value of an enum is read as the one in `quirks`. An unknown stop reason is kept.
 - A missing or bad required field gets the value in `quirks`. If there is none, the object is bad.
 

@@ -62,7 +62,7 @@ class Translation(Protocol):
         """Return the translated events."""
 
     def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
-        """Return the params of a request of the agent. Add deviations to `notes`.
+        """Return the params of a request from the agent. Add deviations to `notes`.
 
         Raise `DecodeError`.
         """

@@ -15,7 +15,7 @@ from acp_nvim.session.session import Session
 def apply(session: Session, work: Work) -> None:
     """Apply a session's reported state.
 
-    Work without a prompt of the user is a turn that the agent itself began. Subagents take their
+    Work without a user prompt is a turn that the agent itself began. Subagents take their
     state from their parents.
     """
     if session.root is not session:
@@ -40,7 +40,7 @@ def on_opened(session: Session) -> None:
 
 
 def _begin_own_turn(session: Session) -> None:
-    """Begin a turn without a prompt of the user."""
+    """Begin a turn without a user prompt."""
     session.own_turn = True
     session.stop_reason = session.error = session.plan_entry = None
     session.transcript.expect_agent()

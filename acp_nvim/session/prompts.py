@@ -1,4 +1,4 @@
-"""Prompt of the user, and its content blocks for an agent (v1/content, v1/prompt-turn)."""
+"""User prompt, and its content blocks for an agent (v1/content, v1/prompt-turn)."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ Attachment = Excerpt | FileLink | Media | Variable
 
 
 class Prompt(Struct, eq=False):
-    """Prompt of the user. Its blocks are built when it is sent, for the receiving agent."""
+    """User prompt. Its blocks are built when it is sent, for the receiving agent."""
 
     text: str
     attachments: Sequence[Attachment] = ()

@@ -9,7 +9,7 @@ from acp_nvim.session.session import Session
 def drop(session: Session) -> None:
     """Drop the part of a replay that has arrived, before the session is replayed again.
 
-    Notices and prompts of the user stay. The chats of its subagents stay, without their content.
+    Notices and user prompts stay. The chats of its subagents stay, without their content.
     """
     if not session.transcript.drop():
         return

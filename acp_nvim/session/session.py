@@ -49,7 +49,7 @@ class SessionObserver(Protocol):
         """Handle changes of state, events or the transcript."""
 
     def on_own_turn(self, session: Session) -> None:
-        """Handle the start or end of a turn without a prompt of the user."""
+        """Handle the start or end of a turn without a user prompt."""
 
     def on_stream(self) -> None:
         """Handle text or tool calls in any session.
@@ -163,9 +163,9 @@ class Session:
     echo = ""
     """Rest of the running prompt that the agent may echo."""
     in_turn = False
-    """Whether a prompt of the user is being answered."""
+    """Whether a user prompt is being answered."""
     own_turn = False
-    """Whether the agent works without a prompt of the user."""
+    """Whether the agent works without a user prompt."""
     at_work = False
     """Whether the agent reports that it is working, in any turn."""
     background = 0
@@ -211,7 +211,7 @@ class Session:
         self.prompt_ids: set[str] = set()
         """Ids of messages that are prompts from here. The chat shows the user's text of them."""
 
-        # Reports of the agent
+        # Reports from the agent
         self.transcript = Transcript()
         self.cursors = Cursors()
         """Positions at which the agent can fork the session."""
@@ -223,7 +223,7 @@ class Session:
         )
         self.decisions = Decisions()
         self.plans: dict[str, PlanDocument | Sequence[schema.PlanEntry]] = {}
-        """Plans by id, or "" for the one without: documents, and lists of entries."""
+        """Plans by id ("" for the plan without one): documents, and lists of entries."""
         self.dependent_options: set[str] = set()
         """Config options whose values have changed with another one."""
 

@@ -86,7 +86,7 @@ async def test_time_of_an_open_question_does_not_count() -> None:
 
 async def test_time_of_a_running_command_does_not_count() -> None:
     session = working()
-    terminal = session.terminals.new("t1", Launch("make"), 100, ours=True)
+    terminal = session.terminals.new("t1", Launch("make"), 100, is_hosted=True)
     session.terminals.add(terminal)
     watch = Watch(session)
     await watch.run()

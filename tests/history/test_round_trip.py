@@ -84,7 +84,7 @@ def all_kinds(session: Session) -> None:
     call = schema.ToolCall(
         "c1", "Run", content=content, locations=where, raw_input={"a": [1, None]}
     )
-    terminal = session.terminals.new("t1", Launch("make", "/", [("A", "b")]), 0, ours=True)
+    terminal = session.terminals.new("t1", Launch("make", "/", [("A", "b")]), 0, is_hosted=True)
     session.terminals.add(terminal)
     call_updates.upsert(session, call)
     terminal.feed(b"one\r\ntwo\r\n")

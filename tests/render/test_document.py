@@ -116,7 +116,7 @@ def test_a_terminal_that_moves_into_a_tool_call_leaves_no_gap(seen: bool) -> Non
     """Agents create the terminal first, and then show it in a tool call."""
     chat = Chat()
     chat.call(0, "completed", "one")
-    terminal = TerminalEntry(Terminal("t1", Launch("make"), 99, ours=True))
+    terminal = TerminalEntry(Terminal("t1", Launch("make"), 99, is_hosted=True))
     chat.session.transcript.add(terminal)
     if seen:
         chat.finish()

@@ -209,7 +209,7 @@ def test_the_line_contains_the_command_of_a_terminal() -> None:
     call = ToolCall("c", title="execute", kind="execute", status="completed")
     entry = ToolEntry(call)
     launch = Launch("/bin/sh -lc 'sed -i s/a/b/ x'")
-    entry.terminals["t"] = Terminal("t", launch, 100, ours=True)
+    entry.terminals["t"] = Terminal("t", launch, 100, is_hosted=True)
     assert draw(entry, Style(cwd=CWD))[0][0] == "✓ sed -i s/a/b/ x (execute)"
 
 

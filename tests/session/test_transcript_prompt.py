@@ -87,7 +87,7 @@ def test_a_refusal_and_an_exit_code_are_outcomes() -> None:
     refused.decisions.append(Decision("p1", "permission", "Edit?", outcome=Outcome("selected", no)))
     assert transcript_lines([refused]) == ["- [edit] Edit: refused by the user"]
     run = call("make test")
-    run.terminals["t"] = terminal = Terminal("t", Launch("make test"), 100, ours=False)
+    run.terminals["t"] = terminal = Terminal("t", Launch("make test"), 100, is_hosted=False)
     terminal.exit_code = 2
     assert transcript_lines([run]) == ["- [edit] make test: completed, exit code 2"]
 

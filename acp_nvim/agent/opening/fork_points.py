@@ -1,4 +1,4 @@
-"""Fork of a session at an earlier point: a cursor or a message of the agent.
+"""Fork of a session at an earlier point: a cursor or a message from the agent.
 
 The protocol has a field only for the cursor (rfds/session-cursors). For a message, some agents read
 `_meta`.

@@ -72,7 +72,7 @@ class PromptSender:
         self._added: list[SentPrompt] = []
         """Prompts sent during the turn of another prompt."""
         self._unsure: list[Prompt] = []
-        """Those of them that the agent may have received before it ended."""
+        """Added prompts that the agent may have received before it ended."""
         self._added_answered = anyio.Event()
         self._calls_before = 0
         """Number of tool calls before the turn."""

@@ -129,5 +129,7 @@ def _waits_for_client(session: Session) -> bool:
         return True
     family = (session, *session.children.values())
     return any(
-        terminal.ours and terminal.running for session in family for terminal in session.terminals
+        terminal.is_hosted and terminal.running
+        for session in family
+        for terminal in session.terminals
     )

@@ -1,4 +1,4 @@
-"""Requests of agents that the user answers.
+"""Requests from agents that the user answers.
 
 When a request or its `Decision` ends, the other ends too.
 """

@@ -1,4 +1,4 @@
-"""Requests and notifications of an agent. Each request is answered exactly once.
+"""Requests and notifications from an agent. Each request is answered exactly once.
 
 `Client.on_request` runs up to its first await in wire order, so a card appears in the chat where
 the agent sent the request.

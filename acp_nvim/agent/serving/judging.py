@@ -1,4 +1,4 @@
-"""Application of the user's permission rules to requests of an agent.
+"""Application of the user's permission rules to requests from an agent.
 
 The rules (`session/questions/rules.py`) only use names. This module adds facts from the file
 system: the targets of links, the directory of a command, and the files that always require a

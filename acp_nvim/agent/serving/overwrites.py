@@ -34,7 +34,7 @@ class Overwrites:
             self._tasks.start_soon(self._record_old_texts, session, call)
 
     def _unknown(self, call: ToolCall) -> Iterator[str]:
-        known = call.before or {}
+        known = call.old_texts or {}
         paths = (diff.path for diff in diffs_without_old_text(call))
         return (path for path in paths if path not in known and "\0" not in path)
 

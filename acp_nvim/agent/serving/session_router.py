@@ -50,7 +50,7 @@ class Mute:
 
     def __init__(self) -> None:
         self.dropped = 0
-        """Number of updates dropped so far, including those of subagents."""
+        """Number of updates dropped so far, including updates of subagents."""
         self._is_answered = False
         """Whether the agent has answered the request that opens the session."""
         self._is_working = False
@@ -142,7 +142,9 @@ class SessionRouter:
                     del self.sessions[key]
 
     def adopt_early(self, session_id: str) -> Session | None:
-        """Return the only session that has no id yet, for a request with an unknown id, or None."""
+        """Give an unknown id to the only session without one; return it, or None if there are
+        several.
+        """
         if len(self._waiting_for_id) != 1 or session_id in self._forgotten:
             return None
         self.adopt(session_id, self._waiting_for_id[0])

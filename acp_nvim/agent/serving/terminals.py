@@ -256,7 +256,7 @@ class AgentTerminals:
     ) -> schema.CreateTerminalResponse:
         if decision is not None:
             await self._require_permission(session, command, decision)
-        terminal = session.terminals.new(ids.new("term-"), command.shown, limit, ours=True)
+        terminal = session.terminals.new(ids.new("term-"), command.shown, limit, is_hosted=True)
         try:
             process = await self._start(terminal, command, self._mark(session, turn))
         except AgentStartError as error:

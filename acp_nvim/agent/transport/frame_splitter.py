@@ -76,7 +76,7 @@ class FrameSplitter:
                 yield self._begin()
 
     def _begin(self) -> bytes:
-        """Return the header of a frame once the header is complete."""
+        """Return the header of a frame once it is complete; no bytes before that."""
         head = self._incomplete
         if len(head) < 2:
             return b""
@@ -85,10 +85,10 @@ class FrameSplitter:
             return b""
         size = int.from_bytes(head[2:]) if width else head[1] & _LENGTH
         self._incomplete = bytearray()
-        if (
-            size <= self._piece or head[1] & _MASKED
-        ):  # a mask is part of the data, although servers must not use one
-            self._in_piece, self._in_frame = size + (4 if head[1] & _MASKED else 0), 0
+        is_masked = bool(head[1] & _MASKED)
+        if size <= self._piece or is_masked:
+            # A mask is part of the data. Servers must not use one.
+            self._in_piece, self._in_frame = size + (4 if is_masked else 0), 0
             return bytes(head)
         self._fin_bit, self._in_frame = head[0] & _FIN, size
         return self._next_fragment(head[0] & ~_FIN)

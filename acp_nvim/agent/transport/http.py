@@ -88,9 +88,9 @@ class HttpTransport:
         self._connection: str | None = None
         self._version = ""
         self._agent_requests: dict[object, str] = {}
-        """Session of each open request of the agent, by id. The answer needs its header."""
+        """Session of each open request from the agent, by id. The answer needs its header."""
         self._opening: dict[object, str | None] = {}
-        """Session that each client request to open one names, if it names one, by id."""
+        """Session named by each client request that opens one, if any, by id of the request."""
         self._pending_prompts: dict[object, PendingPrompt] = {}
         """Prompts that the server has not accepted yet, as far as known, by id."""
         self._pending_count = 0

@@ -1,4 +1,4 @@
-"""Open requests of the client and of the peer."""
+"""Open requests from the client and the peer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ConnectionClosed(Exception):
 
 
 class OutgoingCall:
-    """Request of the client. `since` is the time of sending on the endpoint's clock, in seconds."""
+    """Request from the client, sent at `since` on the endpoint's clock, in seconds."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class OutgoingCall:
 
 
 class IncomingCall:
-    """Request of the peer. It reports a cancel and the end of the connection to the handler."""
+    """Request from the peer. It reports a cancel and the end of the connection to the handler."""
 
     def __init__(
         self,

@@ -63,7 +63,7 @@ async def _stop_terminal(
     host: Host, conversation: Conversation, session: Session, terminal: Terminal
 ) -> None:
     connection = conversation.connection
-    if terminal.ours:
+    if terminal.is_hosted:
         is_known = connection is not None and await connection.terminals.stop(terminal.id)
         if not (is_known or (terminal.running and host.observers.stop_work(session))):
             host.echo("info", words.TERMINAL_IDLE)

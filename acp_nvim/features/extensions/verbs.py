@@ -29,7 +29,7 @@ def extension_reply(host: Host, args: Args) -> None:
 
 @verb("extension_request")
 async def extension_request(host: Host, args: Args) -> None:
-    """Send an extension request of the user to an agent, and its outcome to Lua exactly once."""
+    """Send an extension request from the user to an agent, and its outcome to Lua exactly once."""
     try:
         outcome = plain({"result": await _send(host, args)})
     except RequestError as error:

@@ -32,7 +32,7 @@ def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _sums_by_currency(usage: Sequence[DailyUsage]) -> list[tuple[str, str, str]]:
-    """Return the sums for each currency. Use without a cost counts with the first currency."""
+    """Return the sums for each currency. Usage without a cost is added to the first one."""
     currencies = sorted({record.currency for record in usage} - {""}) or [""]
     parts = [[record for record in usage if record.currency == currency] for currency in currencies]
     if currencies[0]:

@@ -1,4 +1,4 @@
-"""Pictures: images of agents and attachments as files that can be drawn in the chat."""
+"""Pictures: images from agents and attachments as files that can be drawn in the chat."""
 
 from __future__ import annotations
 

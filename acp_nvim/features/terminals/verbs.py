@@ -47,7 +47,7 @@ def terminal_open(host: Host, args: Args) -> None:
     n, id = int(args["session"]), str(args["id"])
     terminal = host.screen.terminal(n, id)
     if terminal is not None:
-        host.screen.push("terminal_open", n, id, terminal.ours)
+        host.screen.push("terminal_open", n, id, terminal.is_hosted)
     elif n in host.screen.sessions:
         host.echo("info", words.TERMINAL_UNKNOWN.format(terminal=one_line(id, 60)))
 

@@ -80,7 +80,7 @@ class Setup:
     async def _run(self, command: str | Sequence[str]) -> None:
         session, line = self._session, line_of(command)
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
-        terminal = session.terminals.new(ids.new("term-"), Launch(line), OUTPUT, ours=True)
+        terminal = session.terminals.new(ids.new("term-"), Launch(line), OUTPUT, is_hosted=True)
         try:
             self._process = await PtyProcess.start(
                 argv,

@@ -186,7 +186,7 @@ class BufferCache:
             file.set_buffer(replace(file.buffer, text=None))
         await self.read(Place(path, path))
 
-    # ---- events of Neovim
+    # ---- events from Neovim
 
     def on_unknown_change(self, path: str) -> None:
         """Record a change other than of text (`buffer_state.after_unknown_change`)."""

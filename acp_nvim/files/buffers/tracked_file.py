@@ -66,7 +66,7 @@ class FileState(msgspec.Struct, frozen=True):
     agent_change_count: int = 0
     """Number of changes by agents."""
     user_format: Format | None = None
-    """Format from before the pending changes of agents."""
+    """Format from before the pending changes by agents."""
     agent_format: Format | None = None
     """Format set by an agent, if it differs."""
     rights: Rights | None = None

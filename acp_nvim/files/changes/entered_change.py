@@ -271,7 +271,7 @@ async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) 
 
 
 def _enter_read_change(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
-    """Enter an earlier change by the agent that Neovim loaded before the user continued.
+    """Enter an earlier change by the agent that Neovim loaded before the user typed on.
 
     Otherwise it would count as the user's. A repeated call does nothing.
     """

@@ -53,7 +53,7 @@ class FolderWatch:
         self._end: Callable[[], object] = lambda: None
         """Function that closes the queue, since a user may have only a few queues.
 
-        It is called at the latest when this object is garbage.
+        It is called at the latest when this object is collected as garbage.
         """
         self._add: Callable[[str], int] | None = None
         self._remove: Callable[[int], int] | None = None

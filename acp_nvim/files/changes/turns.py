@@ -25,7 +25,7 @@ from acp_nvim.files.changes.mentions import Mentions
 from acp_nvim.files.ports import AgentSession, ToolCall
 
 MAX_DELAY_NS: Final = 100_000_000
-"""Maximum delay of a message of an agent, in nanoseconds."""
+"""Maximum delay of a message from an agent, in nanoseconds."""
 
 
 def real_roots(session: AgentSession) -> list[str]:

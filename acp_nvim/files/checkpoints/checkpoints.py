@@ -155,7 +155,7 @@ class Checkpoints:
     def branch(self, session: int, other: int, prompts: Container[int]) -> None:
         """Copy the checkpoints before these prompts to another session.
 
-        From now on, each of the two records changes of agents in its own copies.
+        From now on, each of the two records changes by agents in its own copies.
         """
         self._made[other] = [
             msgspec.structs.replace(

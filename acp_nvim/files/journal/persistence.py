@@ -181,7 +181,8 @@ class Persistence:
         self._due.set()
 
     async def wait_written(self) -> None:
-        """Wait until the journal has the writes of own agents, at most `MAX_SCREEN_WAIT_S`.
+        """Wait until the journal has the writes by this process's agents, at most
+        `MAX_SCREEN_WAIT_S`.
 
         A pending edit is shown only after that, so that it survives if Neovim is killed.
         """
@@ -464,7 +465,7 @@ class Persistence:
             yield
 
     async def _catch_up(self, path: str) -> None:
-        """Compare one file. The caller holds its journal."""
+        """Compare the edits of one file with its present text. The caller holds its journal."""
         root = self._state.root_of(path)
         async with self._live.hold(path):
             if root in self._writes_under_way:

@@ -146,7 +146,7 @@ class Replica:
         """Values in the file."""
         self.is_damaged = False
         self.is_cut = False
-        """Whether the last `read` found less than was complete once.
+        """Whether the last `read` found fewer complete bytes than there once were.
 
         Unless the file was locked, another process may have been writing.
         """

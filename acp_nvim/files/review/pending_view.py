@@ -49,7 +49,7 @@ class PendingView:
         self._gathering = set[asyncio.Task[Any] | None]()
         """Tasks within `together`, whose changes are shown later."""
         self._announced: list[AgentEdit] = []
-        """Changes of agents that have not been reported yet."""
+        """Changes by agents that have not been reported yet."""
         self._pending: list[str] = []
         """Pending files as last shown."""
         self._parked = set[str]()

@@ -1,1 +1,1 @@
-"""Writes of agents."""
+"""Writes by agents."""

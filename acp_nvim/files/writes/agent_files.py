@@ -202,7 +202,7 @@ class AgentFiles(Generic[S]):
         """Enter a completed write in the ledger and the checkpoints, and show it.
 
         If the user has amended a proposal, the agent's own text counts as the agent's write, and
-        the rest as an edit of the user.
+        the rest as an edit by the user.
         """
         files, path, before, after = self._files, file.path, completed.before, completed.after
         proposed = self._amendments.agent_text(session, path)

@@ -1,4 +1,4 @@
-"""One write of an agent: merge with the current text, change the buffer, save, verify.
+"""One write by an agent: merge with the current text, change the buffer, save, verify.
 
 The base of the merge is the text that the agent last saw (`edits.agent_bases`), otherwise the saved
 file. The change is made whole or not at all. Every failure is a `Refusal`, including a file that

@@ -135,7 +135,7 @@ class Dialect:
         return [Response(response.id, method, _raw(changed), None)]
 
     def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
-        """Return the params of a request of the agent. Raise `DecodeError`."""
+        """Return the params of a request from the agent. Raise `DecodeError`."""
         return codec.decode_params(method, raw, "client", notes)
 
     def events(self, events: Iterable[Event]) -> list[Event]:

@@ -47,7 +47,7 @@ _STATUSES: Final = {
 
 
 class Progress(Struct):
-    """State accumulated from the updates of an agent."""
+    """State accumulated from an agent's updates."""
 
     finished: dict[tuple[str, str], bool] = field(default_factory=dict)
     """Whether each tool call is finished, by `(session, id)`."""

@@ -208,7 +208,7 @@ class Version2:
         return []
 
     def params(self, method: str, raw: Raw, notes: list[str]) -> Any:
-        """Return the params of a request of the agent. Raise `DecodeError`.
+        """Return the params of a request from the agent. Raise `DecodeError`.
 
         Version 2 has no requests for the client's files and terminals.
         """

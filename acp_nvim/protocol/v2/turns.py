@@ -37,7 +37,7 @@ class Turns:
         self._is_working = False
         self._prompts: list[Prompt] = []
         self._messages: set[str] = set()
-        """Messages of the user received since the oldest prompt was sent."""
+        """User messages received since the oldest prompt was sent."""
 
     def on_sent(self, id: Id) -> None:
         """Add a prompt that is being sent."""
@@ -46,7 +46,7 @@ class Turns:
         self._prompts.append(Prompt(id, was_idle=not self._is_working))
 
     def add_message(self, message_id: str) -> None:
-        """Record a message of the user that the agent has sent."""
+        """Record a user message that the agent has sent."""
         if self._prompts:
             self._messages.add(message_id)
 

@@ -455,7 +455,7 @@ def _terminal_rows_by_id(id: str, entry: ToolEntry, limit: int | None, cwd: str)
 
 def _meta_terminal_rows(entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
     """Return rows of terminals that an agent reports in `_meta` without embedding them."""
-    terminals = [terminal for terminal in entry.terminals.values() if not terminal.ours]
+    terminals = [terminal for terminal in entry.terminals.values() if not terminal.is_hosted]
     return [row for terminal in terminals for row in terminal_rows(terminal, limit, cwd)]
 
 

@@ -46,7 +46,7 @@ class ToolCall(Struct, eq=False):
     """Bytes of text received in chunks since the content was replaced."""
     cancellable: bool = False
     """Whether the agent can end the call on request."""
-    before: dict[str, str] | None = None
+    old_texts: dict[str, str] | None = None
     """Previous texts of files whose diffs have no old text."""
     assumed: bool = False
     """Whether the end of the turn set the status, because the agent did not report an end."""
@@ -62,8 +62,8 @@ class ToolCall(Struct, eq=False):
 
     def set_old_text(self, path: str, text: str) -> None:
         """Set the previous text of a file whose diff has no old text."""
-        self.before = {**(self.before or {}), path: text}
-        self.content = with_old_texts(self.content, self.before)
+        self.old_texts = {**(self.old_texts or {}), path: text}
+        self.content = with_old_texts(self.content, self.old_texts)
 
     def mark_assumed(self) -> None:
         """Mark the status as assumed until the agent reports one."""
@@ -98,7 +98,7 @@ class ToolCall(Struct, eq=False):
             self.status = status
             self.assumed = False
         if (content := update.content) is not UNSET and content is not None:
-            self.content = with_old_texts(content, self.before) if self.before else content
+            self.content = with_old_texts(content, self.old_texts) if self.old_texts else content
             self.streamed = 0
         if (locations := update.locations) is not UNSET and locations is not None:
             self.locations = locations
@@ -132,13 +132,13 @@ def diffs_without_old_text(call: ToolCall) -> list[schema.Diff]:
     return [diff for diff in diffs if not isinstance(diff.old_text, str)]
 
 
-def with_old_texts(content: Sequence[Any], before: Mapping[str, str]) -> list[Any]:
+def with_old_texts(content: Sequence[Any], old_texts: Mapping[str, str]) -> list[Any]:
     """Return content with the known old texts added to the diffs that lack them."""
     return [
-        msgspec.structs.replace(item, old_text=before[item.path])
+        msgspec.structs.replace(item, old_text=old_texts[item.path])
         if item.__class__ is schema.Diff
         and not isinstance(item.old_text, str)
-        and item.path in before
+        and item.path in old_texts
         else item
         for item in content
     ]

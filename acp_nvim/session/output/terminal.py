@@ -118,14 +118,14 @@ class Terminal:
         launch: Launch,
         limit: int,
         *,
-        ours: bool,
+        is_hosted: bool,
         outlives_call: bool = False,
         observer: TerminalObserver | None = None,
     ) -> None:
-        """`limit` is in bytes of output for the agent. `ours`: the host started the process."""
+        """`limit` is in bytes of output for the agent. `is_hosted`: the host started it."""
         self.id = id
         self.launch = launch
-        self.ours = ours
+        self.is_hosted = is_hosted
         self.running = True
         self.exit_code: int | None = None
         self.signal: str | None = None
@@ -268,7 +268,7 @@ class Terminal:
         if not text:
             return
         safe = self._ansi.feed(text)
-        if self.ours and not self.released:
+        if self.is_hosted and not self.released:
             self.output.add(self._newlines.feed(plain(safe)))
         self.replay.add(safe)
         self._tail.add(safe)

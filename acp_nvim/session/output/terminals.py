@@ -60,16 +60,18 @@ class Terminals:
         return self._all.get(id)
 
     def new(
-        self, id: str, launch: Launch, limit: int, *, ours: bool, outlives_call: bool = False
+        self, id: str, launch: Launch, limit: int, *, is_hosted: bool, outlives_call: bool = False
     ) -> Terminal:
         """Return a new terminal, which is not shown before `add`."""
-        return Terminal(id, launch, limit, ours=ours, outlives_call=outlives_call, observer=self)
+        return Terminal(
+            id, launch, limit, is_hosted=is_hosted, outlives_call=outlives_call, observer=self
+        )
 
     def add(self, terminal: Terminal) -> None:
         """Show a terminal in the tool calls that embed it, or else on its own."""
         self._all[terminal.id] = terminal
         entries = self._shown.setdefault(terminal.id, [])
-        if not entries and (terminal.ours or terminal.outlives_call):
+        if not entries and (terminal.is_hosted or terminal.outlives_call):
             entry = TerminalEntry(terminal)
             entries.append(entry)
             self._transcript.add(entry)
@@ -91,14 +93,14 @@ class Terminals:
         """Return the agent's own terminal with this id (v2/tool-calls). If it is new, show it."""
         terminal = self._all.get(id)
         if terminal is None:
-            terminal = self.new(id, Launch(id), 0, ours=False, outlives_call=True)
+            terminal = self.new(id, Launch(id), 0, is_hosted=False, outlives_call=True)
             self.add(terminal)
         return terminal
 
     def abandon(self) -> None:
         """End the agent's terminals together with the agent."""
         for terminal in self._all.values():
-            if not terminal.ours:
+            if not terminal.is_hosted:
                 terminal.end(None, None)
 
     def apply(self, entry: ToolEntry, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
@@ -114,7 +116,7 @@ class Terminals:
     def close(self, entry: ToolEntry) -> None:
         """End the terminals that the agent ran in a finished tool call, even if unreported."""
         for terminal in entry.terminals.values():
-            if not terminal.ours and not terminal.outlives_call:
+            if not terminal.is_hosted and not terminal.outlives_call:
                 terminal.end(None, None)
 
     def _embed(self, entry: ToolEntry, id: str) -> None:
@@ -135,7 +137,7 @@ class Terminals:
         """Rename the terminals that a call reports after the call's current command."""
         for terminal in entry.terminals.values():
             command = _command(entry)
-            if terminal.ours or terminal.outlives_call or terminal.launch.command == command:
+            if terminal.is_hosted or terminal.outlives_call or terminal.launch.command == command:
                 continue
             terminal.set_command(command, terminal.launch.cwd)
             self.on_output(terminal)
@@ -151,9 +153,9 @@ class Terminals:
         self._embed(entry, id)
         terminal = self._all.get(id)
         if terminal is None:
-            terminal = self.new(id, Launch(_command(entry)), 0, ours=False)
+            terminal = self.new(id, Launch(_command(entry)), 0, is_hosted=False)
             self.add(terminal)
-        if not terminal.ours:
+        if not terminal.is_hosted:
             if (
                 "terminal_exit" in reports
                 and not reports.keys() & _OUTPUT_KEYS

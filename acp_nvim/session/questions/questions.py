@@ -68,7 +68,7 @@ def _limit_options(options: Sequence[schema.PermissionOption]) -> list[schema.Pe
 
 @lru_cache(maxsize=256)
 def _option(id: str, name: str, kind: str) -> Option:
-    """Return an option, cached because most requests of an agent offer the same ones."""
+    """Return an option, cached because most requests from an agent offer the same ones."""
     return Option(id, name, kind)
 
 

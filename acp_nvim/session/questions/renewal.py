@@ -71,7 +71,7 @@ def _commands_of_meta(call: ToolCall) -> Sequence[Any]:
 def _item(call: ToolCall, item: Any) -> Any:
     """Return a part of the content. The old text of a diff counts only if it is the agent's."""
     if isinstance(item, schema.Diff):
-        added = (call.before or {}).get(item.path)
+        added = (call.old_texts or {}).get(item.path)
         old = item.old_text if isinstance(item.old_text, str) else None
         return item.path, item.new_text, None if old == added else old
     return item

@@ -105,7 +105,7 @@ def is_unclear(argv: Sequence[str]) -> bool:
 
 
 def _heads(line: str) -> Iterator[str]:
-    """Yield the words in a program's place, with some false positives."""
+    """Yield the words that may be programs, one for each command, with some false positives."""
     text = line.replace("\\\n", "")
     for segment in [*_SEGMENT.split(text), *_SEGMENT.split(text.replace("`", ";"))]:
         bare = segment.strip()

@@ -164,7 +164,7 @@ def _add(session: Session, message: Message) -> None:
 
 
 def _is_prompt(session: Session, message_id: str, parts: Sequence[Part]) -> bool:
-    """Return whether a message of the user is the prompt that was sent last.
+    """Return whether a user message is the prompt that was sent last.
 
     It has that id, or no id is known yet and the text is the same.
     """

@@ -39,7 +39,7 @@ class Transcript:
         self._needs_heading = False
         """Whether the agent's next text needs a heading.
 
-        It does after a message of the user, apart from notices, and in a turn of the agent's own.
+        It does after a user message, apart from notices, and in a turn of the agent's own.
         """
         self._held: list[Line] = []
         self._named: dict[tuple[Role, str], Message] = {}
@@ -76,7 +76,7 @@ class Transcript:
             self._needs_heading = False
 
     def expect_agent(self) -> None:
-        """Put a heading before the agent's next text, in a turn without a prompt of the user.
+        """Put a heading before the agent's next text, in a turn without a user prompt.
 
         If a prompt precedes that text after all, there is no heading.
         """
@@ -221,7 +221,7 @@ class Transcript:
 
 
 def _is_from_here(entry: Entry) -> bool:
-    """Return whether an entry is a notice or a prompt of the user, not part of a replay."""
+    """Return whether an entry is a notice or a user prompt, not part of a replay."""
     return isinstance(entry, Line | Past) or (isinstance(entry, Message) and entry.sent is not None)
 
 

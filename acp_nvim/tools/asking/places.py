@@ -85,7 +85,7 @@ def _find_symbol(content: str, symbol: str) -> int | None:
     return start + (words[-1].start() if words else 0)
 
 
-# -- answers of servers ---------------------------------------------------------------------------
+# -- answers from servers -------------------------------------------------------------------------
 
 
 def path_of(uri: str) -> str:
@@ -123,7 +123,7 @@ def locations(answers: Sequence[Answer]) -> list[Spot]:
 
 @contextmanager
 def checked_answer(server: str) -> Iterator[None]:
-    """Raise ToolError if an answer of a server does not have the form that LSP requires."""
+    """Raise ToolError if an answer from a server does not have the form that LSP requires."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:

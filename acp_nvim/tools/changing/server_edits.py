@@ -1,4 +1,4 @@
-"""Edits of language servers as changes of files.
+"""Edits from language servers as changes of files.
 
 A server computes them for the texts that it has. If the user types meanwhile, they are requested
 again.

@@ -1,4 +1,4 @@
-"""Edits of language servers, applied to texts (LSP 3.17, WorkspaceEdit and TextEdit).
+"""Edits from language servers, applied to texts (LSP 3.17, WorkspaceEdit and TextEdit).
 
 `operations` parses a server's edit, and `carry_out` returns the resulting texts. Nothing is
 written. As in LSP, a text with a final newline has an empty last line.
