@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.opening.session_params import SessionParams
@@ -283,7 +283,7 @@ class Agent:
         """Cancel the running turn. Its prompt is still answered (v1/prompt-turn#cancellation)."""
         self._endpoint.notify("session/cancel", schema.CancelNotification(session_id))
 
-    def notify_mcp(self, note: schema.MessageMcpNotification) -> None:
+    def notify_mcp(self, note: Struct) -> None:
         """Report progress on a request that a server of type `acp` handles (rfds/mcp-over-acp)."""
         self._endpoint.notify("mcp/message", note)
 

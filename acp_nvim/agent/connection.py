@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
+from msgspec import Struct
 
 from acp_nvim import wording
 from acp_nvim.agent.agent import Agent
@@ -29,6 +30,7 @@ from acp_nvim.agent.opening.agent_login import AgentLogin
 from acp_nvim.agent.opening.session_params import SessionParams, ToolsNames
 from acp_nvim.agent.serving.client import Client
 from acp_nvim.agent.serving.elicitations import Elicitations
+from acp_nvim.agent.serving.mcp_messages import McpMessages
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.serving.servers import OwnServer, Route
 from acp_nvim.agent.serving.session_router import SessionRouter
@@ -114,10 +116,11 @@ class Connection:
             report_limit=self._limit_exceeded,
             read=self._negotiation.read,
             on_auth_status=self._auth_status,
-            on_mcp_message=lambda request: around.services.tools.message(
-                request, self.agent.notify_mcp
-            ),
+            mcp=McpMessages(around.services.tools.message, self._notify_mcp),
         )
+
+    def _notify_mcp(self, note: Struct) -> None:
+        self.agent.notify_mcp(note)
 
     def _endpoint(self) -> Endpoint | None:
         return self._run.endpoint if self._run is not None else None

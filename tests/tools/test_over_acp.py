@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import UNSET
 
+from acp_nvim.agent.serving.mcp_messages import McpMessages
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.session import Session
@@ -128,3 +130,40 @@ async def test_a_subscribed_agent_gets_changes_of_tools_until_its_session_ends()
     agent.servers.withdraw(agent.session)
     assert (await listens).result["resultType"] == "complete"
     assert len(agent.told) == 2
+
+
+async def test_an_agent_of_an_earlier_schema_opens_a_connection() -> None:
+    """The connection answers with the inner result, and notifications name it."""
+    agent = Agent()
+    told: list[Any] = []
+    messages = McpMessages(agent.servers.message, told.append)
+
+    async def ask(outer: str, **params: Any) -> Any:
+        answer = messages.connected(outer, msgspec.Raw(msgspec.json.encode(params)))
+        assert answer is not None
+        return msgspec.to_builtins(await answer)
+
+    connection = await ask("mcp/connect", serverId=agent.id)
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}
+    begun = await ask("mcp/message", **connection, method="initialize", params=begin)
+    assert begun["serverInfo"]["name"] == "neovim"
+    call = {"name": "echo", "arguments": {"text": "a", "times": 2}, "_meta": {"progressToken": 1}}
+    called = await ask("mcp/message", **connection, method="tools/call", params=call)
+    assert called["structuredContent"] == {"said": "a"}
+    progress = {"progressToken": 1, "progress": 1, "message": "1 of 2"}
+    notification = {**connection, "method": "notifications/progress", "params": progress}
+    assert msgspec.to_builtins(told) == [notification]
+    with pytest.raises(RequestError, match="no tool") as error:
+        await ask("mcp/message", **connection, method="tools/call", params={"name": "nothing"})
+    assert error.value.code == -32602
+    assert await ask("mcp/disconnect", **connection) == {}
+    for outer, params in (
+        ("mcp/disconnect", connection),
+        ("mcp/message", {**connection, "method": "ping"}),
+        ("mcp/connect", {"serverId": "guessed"}),
+        ("mcp/connect", {}),
+    ):
+        with pytest.raises(RequestError):
+            await ask(outer, **params)
+    own = {"serverId": agent.id, "requestId": "1", "method": "ping"}
+    assert messages.connected("mcp/message", msgspec.Raw(msgspec.json.encode(own))) is None

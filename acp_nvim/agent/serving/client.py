@@ -19,6 +19,7 @@ from acp_nvim.agent.serving.elicitations import Elicitations, response
 from acp_nvim.agent.serving.extensions import Extensions, session_of
 from acp_nvim.agent.serving.file_requests import FileRequests
 from acp_nvim.agent.serving.judging import guard_kind, has_rules, judge
+from acp_nvim.agent.serving.mcp_messages import McpMessages, no_servers
 from acp_nvim.agent.serving.protocol_warnings import ProtocolWarnings
 from acp_nvim.agent.serving.servers import Handler
 from acp_nvim.agent.serving.session_router import ReportLimit, SessionRouter, decode_params
@@ -66,11 +67,6 @@ def _read(method: str, params: msgspec.Raw, notes: list[str]) -> Any:
     return codec.decode_params(method, params, "client", notes)
 
 
-async def no_server(request: schema.MessageMcpRequest) -> schema.MessageMcpResponse:
-    """Refuse a message to an MCP server, because none was offered."""
-    raise RequestError(METHOD_NOT_FOUND, "there are no servers of type acp")
-
-
 class Client:
     """Handler of one connection's endpoint (`wire.ports.Handler`)."""
 
@@ -88,7 +84,7 @@ class Client:
         report_limit: ReportLimit = lambda limit, text, session: None,
         read: Callable[[str, msgspec.Raw, list[str]], Any] = _read,
         on_auth_status: Callable[[schema.AuthStatusUpdateNotification], None] = lambda _: None,
-        on_mcp_message: Callable[[schema.MessageMcpRequest], Awaitable[Any]] = no_server,
+        mcp: McpMessages | None = None,
     ) -> None:
         """`extensions` are the user's handlers of other methods. `read` decodes params."""
         self._read = read
@@ -100,13 +96,14 @@ class Client:
         self._report_limit = report_limit
         self._extensions = extensions or Extensions()
         self._on_auth_status = on_auth_status
+        self._mcp = mcp or McpMessages(no_servers, lambda _: None)
         self._reported: set[str] = set()
         self._terminals = terminals
         self._handlers: Mapping[str, Handler] = {
             **terminals.handlers,
             "session/request_permission": self._permission,
             "elicitation/create": self._elicitation,
-            "mcp/message": lambda _, params, __: on_mcp_message(params),
+            "mcp/message": lambda _, params, __: self._mcp.send(params),
             "fs/read_text_file": lambda session, params, _: files.read(session.root, params),
             "fs/write_text_file": lambda session, params, call: files.write(
                 session.root, params, call.answer
@@ -135,6 +132,8 @@ class Client:
             done = decode_params(method, params, self.warnings)
             if done is not None and not self._elicitations.complete(done):
                 self.warnings.count("elicitation/complete ignored", done.elicitation_id)
+            return
+        if method == "mcp/message":  # from an MCP client, such as notifications/initialized
             return
         if retries.METHODS.match(method):
             self._show_retry(params)
@@ -181,6 +180,8 @@ class Client:
         self, method: str, params: msgspec.Raw, call: IncomingCall
     ) -> Awaitable[Any] | None:
         """Start to answer a request. A task awaits the returned awaitable."""
+        if method.startswith("mcp/") and (answer := self._mcp.connected(method, params)):
+            return answer
         handler = self._handlers.get(method)
         if handler is None and self._extensions.has_handler(method):
             return self._extensions.request(method, params, self.name, self._number(params), call)

@@ -96,6 +96,8 @@ class PathFields:
                 mapped = self._map_error(value) if part == "error" else self._map_outgoing(value)
                 if method == "mcp/message" and isinstance(value.get("result"), dict):
                     mapped = {**mapped, "result": self._map_result(value["result"])}
+                elif method == "mcp/message" and part == "result":
+                    mapped = self._map_result(value)
                 message[part] = Raw(_encoder.encode(mapped))
         return _encoder.encode(message) + b"\n"
 
