@@ -111,15 +111,10 @@ def test_an_ambiguous_piece_is_placed_by_its_line() -> None:
     assert content(live, change("x", "y", everywhere=True)) == "y\n1\ny\n2\ny\n"
 
 
-def test_the_requests_own_diffs_come_first() -> None:
-    known = schema.Diff("/f", "announced")
-    asked = schema.Diff("/f", "asked", None)
-    at = schema.ToolCallLocation("/f", 7)
-    call = ToolCall("c", content=[known], locations=[at], raw_input={"replace_all": True})
-    assert changes_of(call) == [Change("/f", "", "announced", 7, True)]
-    request = schema.ToolCallUpdate("c", content=[asked])
-    assert changes_of(call, request) == [Change("/f", "", "asked", 7, True)]
-    assert changes_of(call, schema.ToolCallUpdate("c")) == changes_of(call)
+def test_the_diffs_of_a_call_are_changes() -> None:
+    diff, at = schema.Diff("/f", "new"), schema.ToolCallLocation("/f", 7)
+    call = ToolCall("c", content=[diff], locations=[at], raw_input={"replace_all": True})
+    assert changes_of(call) == [Change("/f", "", "new", 7, True)]
     assert changes_of(ToolCall("d")) == []
 
 
@@ -191,13 +186,6 @@ def test_a_fenced_diff_of_the_content_is_a_patch() -> None:
     text = schema.Content(schema.TextContent(f"Like this:\n```diff\n{UNIFIED}```"))
     call = ToolCall("c", content=[text], locations=[schema.ToolCallLocation("/a")])
     assert str(patched(call, {"/a": "x\n"})["/a"].text) == "y\n"
-
-
-def test_a_patch_of_the_request_itself_comes_first() -> None:
-    call = ToolCall("c", raw_input={"changes": {"/a": {"unified_diff": UNIFIED}}})
-    asked = schema.ToolCallUpdate("c", raw_input={"changes": {"/b": {"unified_diff": UNIFIED}}})
-    assert [one.path for one in patches_of(call, asked)] == ["/b"]
-    assert [one.path for one in patches_of(call, schema.ToolCallUpdate("c"))] == ["/a"]
 
 
 def test_a_repeated_patch_is_applied_once() -> None:

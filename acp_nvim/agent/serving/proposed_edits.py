@@ -305,25 +305,23 @@ def has_patches(session: Session, decision: Decision) -> bool:
 
 
 def _changes(session: Session, decision: Decision) -> list[Change]:
-    call, asked = _tool_call_of(session, decision)
-    return [] if call is None else changes_of(call, asked)
+    call = _tool_call_of(session, decision)
+    return [] if call is None else changes_of(call)
 
 
 def _patches(session: Session, decision: Decision) -> list[FilePatch]:
-    call, asked = _tool_call_of(session, decision)
-    patches = [] if call is None else patches_of(call, asked)
+    call = _tool_call_of(session, decision)
+    patches = [] if call is None else patches_of(call)
     return [patch for patch in patches if "\0" not in f"{patch.path}{patch.origin}"]
 
 
-def _tool_call_of(
-    session: Session, decision: Decision
-) -> tuple[ToolCall | None, schema.ToolCallUpdate | None]:
-    """Return the tool call of a permission, and its fields in the request itself."""
+def _tool_call_of(session: Session, decision: Decision) -> ToolCall | None:
+    """Return the tool call of a permission, as its card shows it."""
     request = decision.request
     if not isinstance(request, schema.RequestPermissionRequest | updates.PermissionRequest):
-        return None, None
+        return None
     asker = decision.asker or session
-    return asker.tool_calls.get(decision.tool_call_id or ""), request.tool_call
+    return asker.tool_calls.get(decision.tool_call_id or "")
 
 
 def proposal_sources(session: Session, decision: Decision) -> tuple[Any, ...]:
@@ -331,8 +329,8 @@ def proposal_sources(session: Session, decision: Decision) -> tuple[Any, ...]:
 
     If the proposals change, at least one of these objects is replaced.
     """
-    call, asked = _tool_call_of(session, decision)
-    return () if call is None else (call.content, call.raw_input, asked)
+    call = _tool_call_of(session, decision)
+    return () if call is None else (call.content, call.raw_input)
 
 
 def diagnostic_marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:

@@ -7,13 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Final, TypeGuard
 
-import msgspec
-from msgspec import UNSET
-
 from acp_nvim.edits import patch
 from acp_nvim.edits.patch import FilePatch
 from acp_nvim.patterns import late
-from acp_nvim.protocol import schema
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import tool_input
 from acp_nvim.session.questions.requests import texts
@@ -96,16 +92,11 @@ def _fences(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             mark = ""
 
 
-def patches_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[FilePatch]:
-    """Return the patches that a permission request may apply.
+def patches_of(call: ToolCall) -> list[FilePatch]:
+    """Return the patches that a tool call may apply.
 
-    They come from the raw input or, if it has none, from the content. Fields of the request itself
-    replace fields of its tool call.
+    They come from the raw input or, if it has none, from the content.
     """
-    if asked is not None and asked.raw_input is not UNSET and asked.raw_input is not None:
-        call = msgspec.structs.replace(call, raw_input=asked.raw_input)
-    if asked is not None and asked.content is not UNSET and asked.content:
-        call = msgspec.structs.replace(call, content=asked.content)
     proposed: list[FilePatch] = []
     for part in patches(call.raw_input):
         files = part.files or () if isinstance(part, Patch) else (part.file,)

@@ -7,10 +7,9 @@ The protocol does not say which, so the file's text decides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from msgspec import UNSET
 
 from acp_nvim.edits import patch_apply
 from acp_nvim.edits.hunks import Hunk, apply, diff
@@ -66,13 +65,9 @@ class PlacedPatch(msgspec.Struct, frozen=True):
     origin: str | None = None
 
 
-def changes_of(call: ToolCall, asked: schema.ToolCallUpdate | None = None) -> list[Change]:
-    """Return the diffs of a permission request, or else of its tool call."""
-    asked_content: Sequence[Any] = (
-        asked.content or () if asked and asked.content is not UNSET else ()
-    )
-    diffs = [item for item in asked_content if isinstance(item, schema.Diff)]
-    diffs = diffs or [item for item in call.content if isinstance(item, schema.Diff)]
+def changes_of(call: ToolCall) -> list[Change]:
+    """Return the diffs of a tool call."""
+    diffs = [item for item in call.content if isinstance(item, schema.Diff)]
     lines = {at.path: at.line for at in call.locations if isinstance(at.line, int)}
     raw = call.raw_input if isinstance(call.raw_input, dict) else {}
     is_whole = bool((call.meta or {}).get(WHOLE))

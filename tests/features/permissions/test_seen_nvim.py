@@ -12,6 +12,7 @@ from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
+from tests.support.windows import DIFF_WINDOWS
 
 METHOD = "session/request_permission"
 NEW = "acp: New question: press again"
@@ -84,6 +85,12 @@ def test_the_answer_in_a_closed_review_answers_no_other_proposal(asking: Asking)
     editor.cmd("Acp allow")
     editor.wait_message(NEW)
     asking.answered("cancelled")
+    before = asking.permission()
+    asking.update("two", content=edit("THREE\n")["content"])
+    asking.changed(before)
+    editor.cmd("Acp review")
+    editor.wait("#vim.api.nvim_list_tabpages() == 2")
+    assert editor.lua(DIFF_WINDOWS) == [["one"], ["THREE"]], "the review shows what the card shows"
     editor.answer("Acp deny")
     asking.answered("cancelled", "reject")
     asking.end()
