@@ -60,7 +60,9 @@ async def _run(host: Host, waiting: asyncio.Queue[VerbCall]) -> None:
     host.tasks.start_soon(host.early_start.end_if_unused, host.reaper)
     try:
         while True:
-            host.run(*await waiting.get())
+            name, args = await waiting.get()
+            host.run(name, args)
+            host.buffers.on_verb(args)
     finally:
         notify(host.observers.on_closing)
 

@@ -5,7 +5,7 @@ Each operation is one Lua call. A read sends the text only if its changedtick is
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -37,8 +37,14 @@ class NvimBuffers:
         """Directories of sessions that were sent to Neovim, by the number of the session."""
         self._announced: list[str] = []
         """The directories of running turns that were last sent to Neovim."""
+        self._cancels = 0
+        """Number of the last verb handled that may have cancelled a turn."""
         self._expected = 0
         """Number of the last prompt whose turn Neovim expects."""
+
+    def on_verb(self, args: Mapping[str, Any]) -> None:
+        """Record that a verb was handled, since it may have cancelled a turn."""
+        self._cancels = args.get("cancels", self._cancels)
 
     async def read(self, place: Place, known: BufferText | None = None) -> BufferText | NotLoaded:
         bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)
@@ -82,6 +88,8 @@ class NvimBuffers:
         }
         if change.set_modified and change.save == "never":
             want["modified"] = True
+        if change.is_cancellable:
+            want["cancels"] = self._cancels
         if change.rights is not None:
             want["rights"] = msgspec.structs.asdict(change.rights)
         writing = self._begin_write(live, change.hunks, want)

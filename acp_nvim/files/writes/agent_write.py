@@ -318,6 +318,7 @@ class AgentWrite:
             is_fresh=self._is_fresh,
             is_synced=live.is_stale,
             set_modified=self._is_new,
+            is_cancellable=True,
             verify=self._where,
         )
         self._check_cancelled(self._where.path)

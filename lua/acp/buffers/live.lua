@@ -236,6 +236,10 @@ local function write(bufnr, tick, hunks, want)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
   end
+  -- The host handles the verb before it tries again.
+  if want.cancels and require('acp.base.host').is_cancelling(want.cancels) then
+    return { 'moved' }
+  end
   if nofollow.why_name_moved(bufnr, nofollow.real(bufnr)) then return { 'moved' } end
   local why_not = user_busy.why_in_transfer(bufnr) or user_busy.why_busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end

@@ -8,6 +8,17 @@ from tests.support.editor import Editor
 from tests.support.stalled_agent import let_answer, stalled_agent
 from tests.support.waiting import until
 
+CANCEL_BEFORE_WRITE = """
+local live = require('acp.buffers.live')
+local write = live.write
+live.write = function(...)
+  live.write = write
+  vim.cmd('AcpCancel')
+  return write(...)
+end
+"""
+"""Cancel when Neovim has the request of the next write, before the host learns of it."""
+
 IDLE = "require('acp').state().sessions[1].status == 'idle'"
 
 
@@ -89,3 +100,19 @@ def test_a_second_cancel_says_that_the_first_is_running(editor: Editor) -> None:
     editor.cmd("AcpCancel!")
     editor.wait_message("The queue is empty now")
     assert editor.session(1)["status"] == "cancelling"
+
+
+def test_a_cancel_refuses_the_write_that_it_meets(editor: Editor) -> None:
+    opened, closed = editor.write("a.txt", "one\n"), editor.write("b.txt", "one\n")
+    traffic = editor.agent("script")
+    editor.open("a.txt")
+    for turn, path in enumerate((opened, closed)):
+        editor.lua(CANCEL_BEFORE_WRITE)
+        editor.prompt(f"write {path} two")
+        editor.wait_event("AcpTurnEnd", 2 * turn + 1)
+        error = traffic.answers("fs/write_text_file")[-1]["error"]
+        assert error["data"] == {"path": str(path), "reason": "denied"}
+        assert path.read_text() == "one\n"
+        editor.turn(f"write {path} two")
+        assert path.read_text() == "two"
+    assert editor.lines(str(opened)) == ["two"]

@@ -14,6 +14,10 @@ M.patience_ms = 10000
 --- reports are sent before it.
 local ABOUT_BUFFERS = { edited = true, doubted = true, saved = true }
 
+--- Verbs that may cancel a turn. `prompt` does if it is sent now.
+local CANCELLING = { cancel = true, cancel_edit = true, send = true }
+local cancels = 0 -- number of these verbs that were sent
+
 local channel
 local stderr = {}
 local partial = '' -- an incomplete line of stderr
@@ -126,8 +130,14 @@ function M.on_exit() channel = nil end
 local function setup_args()
   local args = require('acp.config').for_host()
   require('acp.base.signals').emit('setup', args)
+  args.cancels = cancels
   return args
 end
+
+--- Return whether a verb is on its way to the host that may cancel a turn.
+---@param handled integer number of these verbs that the host has handled
+---@return boolean
+function M.is_cancelling(handled) return cancels > handled end
 
 --- Send changed options to the host, if it runs.
 function M.setup()
@@ -206,9 +216,12 @@ function M.start()
 end
 
 local function deliver(verb, args)
+  local is_cancel = CANCELLING[verb] or (args or {}).now
+  if is_cancel then args = vim.tbl_extend('force', args or {}, { cancels = cancels + 1 }) end
   -- MessagePack would encode an empty table as a list.
   local data = next(args or {}) ~= nil and args or vim.empty_dict()
   local ok, err = pcall(vim.rpcnotify, channel, 'acp', verb, data)
+  if ok and is_cancel then cancels = cancels + 1 end
   if not ok and is_classic then
     is_classic, is_lost, stderr = false, true, { require('acp.base.messages').why_shared_host_gone }
     on_exit_code(0)
