@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.session.calls.own_tools import needs_no_question, own_tool
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.calls.tool_use import Offered, ToolUse
@@ -68,7 +69,9 @@ def test_a_changing_kind_asks(kind: str) -> None:
 
 def test_a_call_with_a_diff_a_terminal_or_a_command_asks() -> None:
     diff = schema.Diff("/w/a", "new")
-    assert not needs_no_question(call("nvim_edit", kind="edit", content=[diff]), USE)
+    changes = FileChanges(schema.TextContent("modify /w/a"), paths=("/w/a",))
+    for item in (diff, changes):
+        assert not needs_no_question(call("nvim_edit", kind="edit", content=[item]), USE)
     assert not needs_no_question(call("nvim_read", content=[schema.Terminal("t1")]), USE)
     assert not needs_no_question(call("nvim_read", raw_input={"command": "rm -rf /"}), USE)
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from acp_nvim.protocol import schema
+from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.calls.tool_use import ToolUse
 from acp_nvim.session.questions import requests
@@ -110,4 +111,4 @@ def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:
 
 
 def _has_diff_or_terminal(content: Any) -> bool:
-    return any(isinstance(item, schema.Diff | schema.Terminal) for item in content)
+    return any(isinstance(item, schema.Diff | schema.Terminal | FileChanges) for item in content)
