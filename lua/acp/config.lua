@@ -74,10 +74,12 @@ M.defaults = {
       -- agents
       '{.mcp.json,mcp.json}',
       '.{claude,codex,gemini,cursor,opencode,qwen,kiro,windsurf,goose}',
-      'opencode.{json,jsonc}',
+      '.{copilot,factory,augment,junie,amazonq,openhands,roo,kilocode,continue,aider.conf.yml}',
+      '{opencode.json,opencode.jsonc,crush.json,.crush.json}',
       -- editors
       '.{vscode,idea,zed,helix,fleet,devcontainer,devcontainer.json}',
       '*.code-workspace',
+      '.{nvim,neoconf.json,luarc.json,luarc.jsonc}',
       '.{exrc,nvimrc,nvim.lua,lazy.lua,vimrc,gvimrc,lvimrc,vim,emacs,emacs.d,dir-locals.el}',
       -- shells and sessions
       '.{envrc,mise.toml,mise.local.toml,mise,rtx.toml,autoenv}',
