@@ -40,6 +40,15 @@ _FRAME: Final = late(
 """Lines that are not part of a file's text; `FilePatch` has their meaning."""
 _NAMED: Final = late(r"(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |Index: )(.+)")
 """Frame lines that name a file."""
+_MAY_NAME_FILES: Final = late(r"^(?:diff --git |\+\+\+ )", re.MULTILINE)
+_FILE_LINE: Final = late(
+    r"^(?:[^\S\n]*\*\*\* (?:(?:Add|Update|Delete) File|Move to):"
+    r"|(?:rename|copy) (?:from|to) |Index: )(?P<name>.+)"
+    r"|^(?:---|\+\+\+) (?P<side>[^\t\n]+)|^diff --git (?P<both>.+)",
+    re.MULTILINE,
+)
+"""Lines that name a file, wherever they are in a patch."""
+_QUOTED_NAME: Final = late(r'"(?:[^"\\]|\\.)*"')
 _NOTE: Final = late(r"(?:old|new|new file|deleted file) mode |Binary files? |GIT binary patch")
 """Header lines that become `FilePatch.notes`."""
 MAX_LENGTH: Final = 1 << 17
@@ -108,6 +117,39 @@ def parse_complete(text: str, path: str | None = None) -> tuple[FilePatch, ...] 
     except PatchError:
         return None
     return tuple(patches) if _is_complete(text, patches) else None
+
+
+def named_files(text: str) -> list[str]:
+    """Return the distinct files that a patch may name, even if it cannot be parsed.
+
+    A text that is no patch names none. Prefixes as in `a/file` are removed. If not all names have
+    one, the names with their prefixes are returned too.
+    """
+    if "*** Begin Patch" not in text and not _MAY_NAME_FILES.search(text):
+        return []
+    names: list[str | None] = []
+    sides: list[str] = []
+    for line in _FILE_LINE.finditer(text):
+        if line["name"]:
+            names.append(_header_path(line["name"]))
+        else:
+            written = [line["side"]] if line["side"] else _names_in_git_header(line["both"])
+            found = [name for name in map(_header_path, written) if name]
+            names += [re.sub("^[ab]/", "", name) for name in found]
+            sides += found
+    if not all(side.startswith(("a/", "b/")) for side in sides):
+        names += sides
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _names_in_git_header(line: str) -> Iterator[str]:
+    """Yield the possible names of a `diff --git` line, whose separator may be part of a name."""
+    yield from (quoted[0] for quoted in _QUOTED_NAME.finditer(line))
+    if " b/" not in line:
+        yield from (line[: len(line) // 2], line[(len(line) + 1) // 2 :])
+        return
+    for before, _, after in (line.partition(" b/"), line.rpartition(" b/")):
+        yield from (before, f"b/{after}")
 
 
 def parse_patch(text: str, path: str | None = None) -> list[FilePatch]:

@@ -163,7 +163,7 @@ def test_only_shells_of_the_system_count_as_shells(program: str, known: bool) ->
             ["a.py", "b.py"],
         ),
         ({"patch": "--- a/x.c\n+++ b/x.c\n@@ -1 +1 @@\n"}, ["x.c"]),
-        ({"patch": "diff --git a/x b/y\n--- /dev/null\n+++ b/y\t2024\n"}, ["y"]),
+        ({"patch": "diff --git a/x b/y\n--- /dev/null\n+++ b/y\t2024\n"}, ["x", "y"]),
         ({"content": "/etc/passwd"}, []),
         ("x", []),
     ],

@@ -22,7 +22,7 @@ from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import Decision, Option
-from acp_nvim.session.questions.questions import named_paths
+from acp_nvim.session.questions.questions import dotted_paths, named_paths
 from acp_nvim.session.session import Session
 
 KINDS: Final = frozenset({"read", "edit", "delete", "move", "search", "execute"})
@@ -127,7 +127,7 @@ def rule_of(
         command.env or command.cwd not in (None, session.cwd) for command in commands
     ):
         return None
-    if any(".." in path.split("/") for path in requests.paths(call)):
+    if dotted_paths(call, session.cwd):
         return None  # links determine the file
     paths = tuple(sorted(named_paths(call, session.cwd)))
     if not (paths or is_run) or not is_safe(call, session, settings):

@@ -7,7 +7,7 @@ session, or calls whose paths or commands cannot be read. It does not override r
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -60,7 +60,7 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
 
     Guarded files are secrets, files that other programs run, and those outside of the session.
     """
-    commands = requests.commands(call)
+    commands = requests.commands(call) or tuple(_lines_to_run(call))
     if is_too_large(named_paths(call, session.cwd), commands):
         return False
     if "" in requests.files_of_diffs(call):
@@ -84,11 +84,15 @@ def _all_paths(call: ToolCall, commands: Sequence[Command], session: Session) ->
     yield from named
     yield from dotted_paths(call, session.cwd)
     if not named and not commands:
-        yield from _possible_paths(_words(call), session.cwd)
-    if call.kind != "edit":
-        lines = {command.line for command in commands}  # their words follow below
-        texts = (text for text in _texts(call.raw_input) if text not in lines)
-        yield from _possible_paths(texts, session.cwd)
+        yield from _possible_paths(_words(call.title), session.cwd)
+    if call.kind == "execute" and not requests.commands(call):
+        words = (word for text in requests.texts(call) for word in _words(text))
+        yield from _possible_paths(words, session.cwd)
+    lines = {command.line for command in commands}  # their words follow below
+    without = requests.TEXT_KEYS if call.kind == "edit" else frozenset[str]()
+    texts = (*_texts(call.raw_input, without), *_keys(call.raw_input))
+    in_one_line = (text for text in texts if text not in lines and "\n" not in text)
+    yield from _possible_paths(in_one_line, session.cwd)
     for command in commands:
         at = os.path.join(session.cwd, command.cwd or "")  # noqa: PTH118
         for path in rules.possible_paths(command, at):
@@ -108,22 +112,44 @@ def _is_plain(command: Command, session: Session) -> bool:
     return not leaves_session(command, session)
 
 
-def _words(call: ToolCall) -> list[str]:
-    """Return the words of a title, for a call that names neither paths nor commands."""
-    return [word.strip(_AROUND) for word in call.title.split()]
+def _lines_to_run(call: ToolCall) -> Iterator[Command]:
+    """Yield the texts that may be the command of a call that names none.
+
+    Some agents have it only in the title, others under keys of their own.
+    """
+    if call.kind == "execute":
+        texts = (call.title.strip("`"), *_texts(call.raw_input, requests.PROSE_KEYS))
+        yield from (Command(text) for text in texts if text.strip())
 
 
-def _texts(raw: Any) -> Iterator[str]:
-    """Yield the single-line texts of a raw input, which may be paths."""
+def _words(text: str) -> list[str]:
+    """Return the words of a text without the characters around them."""
+    return [word.strip(_AROUND) for word in text.split()]
+
+
+def _texts(raw: Any, without: Container[str]) -> Iterator[str]:
+    """Yield the texts of a raw input, except those under the keys in `without`."""
+    waiting = [("", raw)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [(requests.normalize_key(name), item) for name, item in value.items()]
+        elif isinstance(value, list):
+            waiting += [(key, item) for item in value]
+        elif isinstance(value, str) and key not in without:
+            yield value
+
+
+def _keys(raw: Any) -> Iterator[str]:
+    """Yield the keys of a raw input. Some agents map paths to texts."""
     waiting = [raw]
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
+            yield from value
             waiting += value.values()
         elif isinstance(value, list):
             waiting += value
-        elif isinstance(value, str) and "\n" not in value:
-            yield value
 
 
 def _possible_paths(words: Iterable[str], cwd: str) -> Iterator[str]:

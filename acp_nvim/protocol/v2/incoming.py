@@ -176,14 +176,16 @@ def decode_base64(data: str) -> bytes:
 
 def changes(diff: s.Diff) -> updates.FileChanges:
     """Return a diff as text: its patch in a fence, and a line for each change outside the patch."""
-    patch = diff.patch.text if diff.patch and diff.patch.format == "git_patch" else ""
-    heads, added, removed = _read_patch(patch)
+    patch, kind = (diff.patch.text, diff.patch.format) if diff.patch else ("", "")
+    is_known = kind == "git_patch"
+    heads, added, removed = _read_patch(patch if is_known else "")
     unnamed = (change for change in diff.changes if not _is_named_in_patch(change, heads))
     lines = [_describe_change(change) for change in unnamed]
     fence = "```"
     while fence in patch:
         fence += "`"
-    fenced = [f"{fence}diff\n{patch.rstrip()}\n{fence}"] if patch.strip() else []
+    language = "diff" if is_known else ""
+    fenced = [f"{fence}{language}\n{patch.rstrip()}\n{fence}"] if patch.strip() else []
     return updates.FileChanges(
         v1.TextContent("\n".join([*fenced, *lines])),
         paths=_paths(diff.changes),

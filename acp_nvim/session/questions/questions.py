@@ -9,12 +9,14 @@ from typing import Any
 
 import msgspec
 
+from acp_nvim.edits.patch import named_files
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session.calls.named_files import expand_home
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import LISTED
 from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import KINDS, Decision, Option
+from acp_nvim.session.questions.patches import may_hold_diff
 from acp_nvim.session.questions.rules import Case
 
 
@@ -77,13 +79,19 @@ def named_paths(call: ToolCall, cwd: str) -> list[str]:
 
     A `~` is the user's home, since some agents expand it.
     """
-    return _absolute_paths(requests.paths(call), cwd)
+    return _absolute_paths(_spelled_paths(call), cwd)
 
 
 def dotted_paths(call: ToolCall, cwd: str) -> list[str]:
     """Return the absolute paths with a `..` that a tool call names, as spelled."""
-    paths = map(expand_home, requests.paths(call))
+    paths = map(expand_home, _spelled_paths(call))
     return [posixpath.join(cwd, path) for path in paths if ".." in path.split("/")]
+
+
+def _spelled_paths(call: ToolCall) -> list[str]:
+    """Return the files that a call names, also in the diffs of its Markdown."""
+    diffs = filter(may_hold_diff, requests.texts(call))
+    return [*requests.paths(call), *(name for text in diffs for name in named_files(text))]
 
 
 def _absolute_paths(paths: list[str], cwd: str) -> list[str]:

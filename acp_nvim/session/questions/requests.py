@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
+from acp_nvim.edits import patch
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
@@ -35,6 +36,21 @@ PATH_KEYS: Final = frozenset(
     }
 )
 """Keys that contain file names. Keys are compared without case, `_` and `-`."""
+
+PROSE_KEYS: Final = frozenset(
+    {"description", "reason", "justification", "explanation", "instruction", "instructions"}
+)
+"""Keys that contain texts for people."""
+
+TEXT_KEYS: Final = PROSE_KEYS | {
+    *("old", "oldstring", "oldstr", "oldtext", "search", "pattern", "regex", "query"),
+    *("new", "newstring", "newstr", "newtext", "replace", "replacement", "insert", "inserttext"),
+    *("content", "contents", "newcontent", "filetext", "text", "code", "codeedit", "newsource"),
+}
+"""Keys that contain texts of files, patterns and prose, which name no files."""
+
+_CHANGING: Final = frozenset({"edit", "delete", "move"})
+"""Kinds of tool calls that change files and run nothing (v1/tool-calls#kinds)."""
 
 _LINE_KEYS: Final = frozenset({"command", "cmd", "commandline", "cmdline", "shellcommand"})
 _PROGRAM_KEYS: Final = frozenset({*_LINE_KEYS, "program", "executable", "exe", "binary"})
@@ -56,11 +72,6 @@ _PROGRAM_DIRECTORIES: Final = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"}
 )
 _FENCED: Final = late(r"^(`{3,}|~{3,})[ \t]*(\w+)[^\n]*\n(.*?)^\1", re.MULTILINE | re.DOTALL)
-_PATCHED_FILE: Final = late(
-    r"^(?:\*\*\* (?:Add|Update|Delete) File: |\*\*\* Move to: |rename (?:from|to) )(.+?)\r?$"
-    r"|^(?:---|\+\+\+) (?:[ab]/)?([^\t\r\n]+)",
-    re.MULTILINE,
-)
 
 
 _MAX_SEARCHED: Final = 65_536
@@ -194,7 +205,7 @@ def _distinct_paths(parts: _Parts) -> tuple[str, ...]:
     spelled += files_of_diffs(call)
     for raw in (call.raw_input, *(raw for raw, _ in _unknown_content(call))):
         if raw:
-            spelled += files_of_input(raw)
+            spelled += files_of_input(raw, changes_files=call.kind in _CHANGING)
     return tuple(dict.fromkeys(path for path in spelled if path))
 
 
@@ -204,8 +215,9 @@ def files_of_diffs(call: ToolCall) -> list[str]:
     for item in call.content:
         if isinstance(item, schema.Diff):
             files.append(item.path)
-        elif isinstance(item, FileChanges):
-            files += item.paths or ("",)
+        elif isinstance(item, FileChanges) and isinstance(item.content, schema.TextContent):
+            named = patch.named_files(item.content.text)  # its patch may change other files too
+            files += (*item.paths, *map(_plain_path, named)) or ("",)
     return files
 
 
@@ -249,7 +261,7 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
             ]
         elif isinstance(value, dict):
             items = [
-                _Item(_normalize_key(key), f"{place}.{key}", item) for key, item in value.items()
+                _Item(normalize_key(key), f"{place}.{key}", item) for key, item in value.items()
             ]
             keys = {item.key for item in items}
             if not keys.isdisjoint(_CONTEXT_KEYS):
@@ -280,7 +292,8 @@ def _unknown_content(call: ToolCall) -> list[tuple[Any, str]]:
     ]
 
 
-def _normalize_key(key: object) -> str:
+def normalize_key(key: object) -> str:
+    """Return a key without case, `_` and `-`, or an empty text for one that is too long."""
     return _fold_key(key) if isinstance(key, str) and len(key) <= _LONGEST_KEY else ""
 
 
@@ -382,31 +395,40 @@ def _shell_text(item: Any, source: str) -> Iterator[Command]:
 # -- files ----------------------------------------------------------------------------------------
 
 
-def files_of_input(raw: Any) -> Iterator[str]:
-    """Yield the files under known keys, in file URIs, and in patches."""
+def files_of_input(raw: Any, *, changes_files: bool = False) -> Iterator[str]:
+    """Yield the files under known keys, in file URIs, and in patches.
+
+    With `changes_files`, yield other names and values that look like paths too, since the call must
+    name its files somewhere.
+    """
     waiting: list[tuple[str, Any]] = [("", raw)]
     while waiting:
         key, value = waiting.pop()
         if isinstance(value, str):
-            yield from _paths_in(key, value)
+            yield from _paths_in(key, value, changes_files=changes_files)
         elif isinstance(value, Mapping):
             if key in _CHANGE_KEYS:
                 yield from (_plain_path(str(name)) for name in value)
-            waiting += [
-                (_normalize_key(name), item) for name, item in reversed(list(value.items()))
-            ]
+            elif changes_files:
+                yield from (_plain_path(name) for name in value if _is_like_path(name))
+            waiting += [(normalize_key(name), item) for name, item in reversed(list(value.items()))]
         elif isinstance(value, list):
             waiting += [(key, item) for item in reversed(value)]
 
 
-def _paths_in(key: str, value: str) -> Iterator[str]:
+def _is_like_path(text: Any) -> bool:
+    """Return whether a text is like a path that leaves its folder, or a hidden file."""
+    return isinstance(text, str) and text[:1] in ("/", "~", ".") and "\n" not in text
+
+
+def _paths_in(key: str, value: str, *, changes_files: bool) -> Iterator[str]:
     if "\n" in value and not (key.endswith("path") and "/" in value.partition("\n")[0]):
-        if "*** Begin Patch" in value or "\n+++ " in value or value.startswith("+++ "):
-            names = (match[1] or match[2] for match in _PATCHED_FILE.finditer(value))
-            yield from (_plain_path(name) for name in names if name != "/dev/null")
+        yield from map(_plain_path, patch.named_files(value))
     elif (path := file_path(value)) is not None:
         yield path
-    elif key in PATH_KEYS and not _ADDRESS.match(value):
+    elif (key in PATH_KEYS and not _ADDRESS.match(value)) or (
+        changes_files and key not in TEXT_KEYS and _is_like_path(value)
+    ):
         yield value
 
 
