@@ -11,11 +11,7 @@ from tests.support.waiting import until
 CANCEL_BEFORE_WRITE = """
 local live = require('acp.buffers.live')
 local write = live.write
-live.write = function(...)
-  live.write = write
-  vim.cmd('AcpCancel')
-  return write(...)
-end
+live.write = function(...) live.write = write vim.cmd('AcpCancel') return write(...) end
 """
 """Cancel when Neovim has the request of the next write, before the host learns of it."""
 
