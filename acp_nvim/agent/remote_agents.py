@@ -39,7 +39,7 @@ class Attempts:
     """
 
     def __init__(self, pauses: Iterator[float] | None) -> None:
-        """`pauses`, in seconds, precede the attempts. They are None for a first connection."""
+        """`pauses` are the seconds to wait before each attempt; None for a first connection."""
         self.is_first = pauses is None
         """Whether there was no connection before."""
         self._pauses = iter(FIRST_PAUSES) if pauses is None else pauses

@@ -72,7 +72,7 @@ class Belief(msgspec.Struct, frozen=True):
     read: Text
     """Text that the agent last read or wrote: the base plus the lines removed from it."""
     earlier: tuple[Text, ...] = ()
-    """Base from before the agent's first write, and those from before its latest ones."""
+    """Bases from before the agent's first write and before its latest ones."""
     decisions: tuple[tuple[Text, Belief], ...] = ()
     """Texts of the file from before the user's latest decisions, and the beliefs at that time."""
 

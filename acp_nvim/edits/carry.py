@@ -1,4 +1,4 @@
-"""Transfer of pending edits to a text that replaced the live one: by a program, git, or an undo.
+"""Transfer of pending edits to a new text, after a program, git or an undo replaced the live one.
 
 Such changes count as the user's. Hunks that the new text lacks are lost; the caller parks them.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """Pending edits that the new text contains, or None, and those that it lacks."""
+    """Pending edits of which the new text contains `entry` and lacks `lost`."""
 
     entry: Pending | None
     lost: Pending | None = None
@@ -52,7 +52,7 @@ def replace_entry(entry: Pending, other: Pending) -> Carried:
 
 
 def split_parked(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
-    """Split parked edits into those that the present text contains again, and the others."""
+    """Split parked edits by whether the present text contains them again."""
     if now == parked.live:
         return parked, None
     if parked.base is None or parked.live is None or now is None:

@@ -143,7 +143,7 @@ class DiskEntries:
         self._with_unsaved[path] = _with_write(known, path, before, after, writers)
 
     def _change(self, path: str, change: Callable[[Pending], Pending]) -> None:
-        """Change the entries of a file, and remove those that are settled then."""
+        """Change the entries of a file, and remove any that are then settled."""
         entry, with_unsaved = self._entries.get(path), self._with_unsaved.pop(path, None)
         if entry is not None:
             changed = change(entry)

@@ -221,7 +221,7 @@ class _Matcher:
     def _blocks_at(
         self, anchors: list[Pair], a: int, a_end: int, b: int, b_end: int, depth: int
     ) -> Iterator[tuple[int, int, int]]:
-        """Yield the blocks at these anchors and those in the gaps between them."""
+        """Yield the blocks at these anchors and in the gaps between them."""
         for i, j in anchors:
             if i < a:  # covered by the previous block
                 continue

@@ -50,7 +50,7 @@ class Ledger:
         return self._files.get(path)
 
     def files(self, session: int | None = None) -> list[Pending]:
-        """Return all entries, or those that a session wrote to."""
+        """Return all entries, or only the ones that a session wrote to."""
         entries = self._files.values()
         return [entry for entry in entries if session is None or session in entry.writers]
 
@@ -168,7 +168,7 @@ class Ledger:
             self._drop(path, text)
 
     def keep_in_buffer(self, path: str, entry: Pending) -> None:
-        """Keep edits in an unsaved buffer here that another process has rejected in the file."""
+        """Keep edits in our unsaved buffer that another process has rejected in the file."""
         self.disk_entries.set(path, None)
         self._put(entry)
 
@@ -205,7 +205,7 @@ class Ledger:
         return carry_over(entry, now) if earlier is None else replace_entry(entry, earlier)
 
     def unpark(self, path: str, now: Text | None) -> None:
-        """Make those parked edits pending again that this text of the file contains."""
+        """Make parked edits pending again if this text of the file contains them."""
         for unparked in self.parked.take(path, now):
             entry = self._files.get(path)
             self._put(unparked if entry is None else combine(unparked, entry))
@@ -330,8 +330,8 @@ class Ledger:
     ) -> bool:
         """Join a deleted file and a new one into a move.
 
-        `entry` is the earlier one of the old path. Return False if the deletion or the creation
-        is no longer pending.
+        `entry` is the old path's earlier entry. Return False if the deletion or the creation is no
+        longer pending.
         """
         origin = entry.origin or old if entry else old
         deleted, created = self._files.get(origin), self._files.get(new)

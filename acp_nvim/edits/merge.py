@@ -80,7 +80,7 @@ def overlay(base: Text, ours: Text, theirs: Text) -> Text:
 
 
 def _blend_sides(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
-    """Return one side's lines without those that the other removed, plus those that it added."""
+    """Return one side's lines with the other side's removals and additions."""
     start, end = min(mine[0].start, others[0].start), max(mine[-1].end, others[-1].end)
     part = base[start:end]
     ours, theirs = (

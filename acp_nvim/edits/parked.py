@@ -50,7 +50,7 @@ class Parked:
         self._files[path] = (*self.get(path), ParkedEdits(lost, branch, time))[-MAX_PARKED:]
 
     def take(self, path: str, now: Text | None) -> list[Pending]:
-        """Remove and return those edits that this text of the file contains."""
+        """Remove and return the edits that this text of the file contains."""
         taken: list[Pending] = []
         left: list[ParkedEdits] = []
         for parked in self.get(path):

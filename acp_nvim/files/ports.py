@@ -71,7 +71,7 @@ class BufferText(msgspec.Struct, frozen=True):
 
 
 class NotLoaded(msgspec.Struct, frozen=True):
-    """No loaded buffer has the file. The options are those with which Neovim would decode it."""
+    """No loaded buffer has the file. Neovim would decode it with these options."""
 
     fileencodings: str = FILEENCODINGS
     fileformats: str = FILEFORMATS
@@ -368,7 +368,7 @@ EarlierEdits = dict[str, Pending | None]
 """Pending edits of files before another Neovim's changes were taken over."""
 
 Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[EarlierEdits]]
-"""Function that holds the lock for decisions on these files, or on those in these workspaces.
+"""Function that holds the lock for decisions on these files, or on all files in these workspaces.
 
 It yields the earlier pending edits of files that another Neovim has changed. It raises BusyError.
 """
@@ -390,7 +390,7 @@ class View(Protocol):
         ...
 
     def next_hunk(self, place: tuple[str, int] | None) -> None:
-        """Move to the next hunk after a decision: path and 0-based row; None: no hunk is left."""
+        """After a decision, move to the next hunk (path and 0-based row). None: no hunk is left."""
         ...
 
     def summary(

@@ -223,7 +223,7 @@ class Store:
     ) -> None:
         """Add the new prompts, tokens and cost to the usage of the day.
 
-        The tokens are those that the agent has counted, or else the growth of its context.
+        If the agent has not counted the tokens, the growth of its context is added instead.
         """
         used, cost, currency, _ = before
         context_growth = (facts.used or 0) - (used or 0)

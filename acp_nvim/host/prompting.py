@@ -86,7 +86,7 @@ def _open_successor(host: Host, conversation: Conversation) -> Conversation | No
 
 
 def _move_waiting(host: Host, old: Session, new: Session) -> None:
-    """Move the composer and the queue of a session that has ended. The queue is held."""
+    """Move the composer and the queue of an ended session to a new one, and hold the queue."""
     host.screen.push("composer_moves", old.n, new.n)
     if old.queue:
         queue.hold_first(new, list(old.queue))

@@ -84,7 +84,7 @@ class LimitReports:
 
 
 def _warn(screen: Screen, session: Session | None, text: str) -> None:
-    """Show a warning in the chat of a session, or as a message without one, and by an event."""
+    """Show a warning in a session's chat, or as a message if there is none, and fire an event."""
     if session is None:
         screen.event("AcpNotice", severity="warning", title=text)
         screen.push("echo", "warn", text)

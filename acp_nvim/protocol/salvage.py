@@ -19,9 +19,9 @@ _LAST: Final = late(rb'(?:,\s*"\w+"\s*:\s*(?:-?\d[\d.eE+-]*|null|"(?:[^"\\]|\\.)
 def end_members(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:
     """Return the members at both ends of a line.
 
-    Those at the end follow the last value that is not a string, number or null. They are members of
-    the message itself, since two braces would follow those of a nested object. If the line may have
-    several messages (not `is_one`), only the `id` of an answer is included.
+    The members at the end follow the last value that is not a string, number or null. They belong
+    to the message itself, since two braces would follow members of a nested object. If the line may
+    have several messages (not `is_one`), only the `id` of an answer is included.
     """
     first = members(head)
     match = _LAST.search(tail)

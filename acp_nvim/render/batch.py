@@ -46,8 +46,8 @@ class Batch:
     ) -> int:
         """Replace rows [first, last) with these rows and the plain texts `under` them.
 
-        Return the number of characters. Rows that are `is_joinable` may be joined with those above
-        and below, because no fold begins or ends there.
+        Return the number of characters. Rows that are `is_joinable` may be joined with the rows
+        above and below, because no fold begins or ends there.
         """
         self._continue(first, last, is_joinable)
         lines, (looks, looked, targets) = self._lines, self._decor

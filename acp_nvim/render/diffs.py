@@ -45,7 +45,7 @@ def diff_rows(
     """Return a diff as rows: the path with counts, then changed lines, at most `limit`.
 
     Unchanged lines around them are added, and a row between hunks marks lines left out. `above` is
-    the number of lines of the file above those of the diff. `full_target` shows the whole diff.
+    the number of lines that the file has above the diff. `full_target` shows the whole diff.
     `target` is the target of each row. Without it, the file is the target of added lines.
     """
     old, _, changed = changes(diff)
@@ -151,7 +151,7 @@ def edit_rows(path: str, old: str | None, new: str, cwd: str, full_target: Targe
 def patch_rows(
     files: Sequence[FilePatch], limit: int | None, cwd: str, full_target: Target | int
 ) -> list[Row]:
-    """Return a patch as rows like those of `diff_rows`, with the patch's own context.
+    """Return a patch as rows, like `diff_rows`, but with the patch's own context.
 
     There are at most `limit` rows for each file.
     """

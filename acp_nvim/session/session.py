@@ -399,7 +399,7 @@ class Session:
     # -- tool calls -------------------------------------------------------------------------------
 
     def on_call(self, call: ToolCall) -> None:
-        """Handle the end of a run of messages, of which `call` was the last."""
+        """Handle the end of a run of messages; `call` was the last to change."""
         self.observer.on_stream()
 
     # -- decisions --------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def title(text: str) -> str:
 
 
 async def _read(turn: Turn, argument: str, thought: str) -> tuple[Path, str] | None:
-    """Return path and text of the file of a prompt. If there is none, tell the user why."""
+    """Return the path and text of a prompt's file. If there is none, tell the user why."""
     path = turn.file(argument)
     if path is None:
         await turn.say(words.NO_FILE)

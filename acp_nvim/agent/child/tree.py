@@ -179,7 +179,7 @@ def _is_alive(pid: int, birth: int) -> bool:
 
 
 class ProcessTree:
-    """Processes under one leader, including it, and those with its mark.
+    """A leader, the processes under it, and all others with its mark.
 
     Descendants that left the group (strays) are remembered once they have been seen. A reused
     process id is recognized by its birth time.

@@ -123,7 +123,7 @@ def of(
     *,
     starts_servers: bool,
 ) -> SessionParams:
-    """Return the parameters of a session in `cwd` for an agent with those capabilities.
+    """Return the parameters of a session in `cwd` for an agent with these capabilities.
 
     `offer_own` returns the editor's server, which comes first. It is not called if the user has
     configured a server of the same name. `starts_servers` says whether the agent accepts servers

@@ -36,7 +36,7 @@ AFTER_TURN_S: Final = 5.0
 
 
 class Conversation:
-    """Actions of the user in one session."""
+    """The user's actions in one session."""
 
     def __init__(
         self,

@@ -50,7 +50,7 @@ class SentPrompt:
 
 
 class PromptSender:
-    """Sender of the prompts of one session: one running prompt, and those added to its turn."""
+    """Sender of one session's prompts: one that runs, and others that were added to its turn."""
 
     def __init__(
         self,

@@ -119,7 +119,7 @@ def _words_like_paths(case: Case, session: Session) -> list[str]:
 
 
 def _targets_of_words(words: Sequence[str], session: Session) -> Iterator[str]:
-    """Yield the targets of the words that lead through links."""
+    """Yield the targets of these paths if they lead through links."""
     for path in dict.fromkeys(words):
         if _real(path) != normpath(path):
             yield from _spellings(path, session.roots)

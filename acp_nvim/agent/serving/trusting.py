@@ -58,7 +58,7 @@ def _covers(trust: str, call: ToolCall, session: Session, settings: Settings) ->
 def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
     """Return whether a call names no guarded file and only plain commands.
 
-    Guarded files are secrets, files that other programs run, and those outside of the session.
+    Guarded files are secrets, files that other programs run, and files outside of the session.
     """
     commands = requests.commands(call) or tuple(_lines_to_run(call))
     if is_too_large(named_paths(call, session.cwd), commands):

@@ -95,7 +95,7 @@ class StdioTransport:
     """Agent as a child process that leads its own session (`AgentTransport`).
 
     When it ends, by itself or by `stop`, all its descendants are ended too: the process group, and
-    those outside of it as far as they can be found (`tree.ProcessTree`).
+    any outside of it that can be found (`tree.ProcessTree`).
     """
 
     def __init__(

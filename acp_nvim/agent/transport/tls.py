@@ -11,8 +11,8 @@ import certifi
 def context() -> ssl.SSLContext:
     """Return an SSL context that verifies certificates and host names.
 
-    It trusts the system's authorities and Mozilla's, or only those in `SSL_CERT_FILE` or
-    `SSL_CERT_DIR` if set.
+    It trusts the system's authorities and Mozilla's. If `SSL_CERT_FILE` or `SSL_CERT_DIR` is set,
+    it trusts only the authorities there.
     """
     made = ssl.create_default_context()
     if not (os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")):

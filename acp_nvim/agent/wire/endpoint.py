@@ -144,7 +144,7 @@ class Endpoint:
                 self._end("the client ended the connection")
 
     def close(self, reason: str) -> None:
-        """End the connection: refuse the peer's open requests and fail those of the client."""
+        """End the connection: refuse the peer's open requests and fail the client's."""
         if self.closed is None:
             self._answer_all(reason)
             self._end(reason)

@@ -330,7 +330,7 @@ def _is_secret_of(option: Any, item: Any) -> bool:
 
 
 def redact_all(value: Any) -> Any:
-    """Replace every string and number in a value, but no names of variables and headers."""
+    """Replace every string and number in a value, except names of variables and headers."""
     if isinstance(value, dict):
         return {
             k: v if k in ("name", "key") and isinstance(v, str) else redact_all(v)

@@ -73,7 +73,7 @@ _MAX_LENGTH: Final = 100
 
 
 def is_container(name: str) -> bool:
-    """Return whether a member maps names to values, all secret except those of harmless names."""
+    """Return whether a member maps names to values that are secret unless the name is harmless."""
     plain = snake(name)
     return plain in _CONTAINERS or plain.endswith("_headers")
 
@@ -91,10 +91,7 @@ def strength(name: str) -> Strength:
     words = [word.rstrip("0123456789") or word for word in snake(name).split("_") if word]
     if not words or (words[-1] in _DESCRIPTIVE and words[-2:] != ["key", "id"]):
         return None
-    if words[-2:] == [
-        "key",
-        "id",
-    ]:  # the id of an access key is secret; that of a private key is a name
+    if words[-2:] == ["key", "id"]:  # secret for an access key, but a mere name for a private key
         return "strong" if words[-3:-2] == ["access"] else None
     if words[-2:] in (["connection", "string"], ["connection", "str"], ["conn", "str"]):
         return "strong"

@@ -37,7 +37,7 @@ NOTES = "refs/notes/acp"
 async def blame(host: Host, args: Args) -> None:
     """Send the authors of the lines of a file, by its real path, to its buffer."""
     path = str(args["path"])
-    await host.workspace.persistence.adopt_writes()  # also those of killed processes
+    await host.workspace.persistence.adopt_writes()  # also of killed processes
     live = await host.workspace.files.buffers.read(Place(path, path))
     if not isinstance(live, BufferText):
         return

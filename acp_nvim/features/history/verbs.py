@@ -180,7 +180,7 @@ def _age_text(seconds: float, then: float) -> str:
 
 
 def _items(sessions: Sequence[StoredSession], cwd: str) -> list[dict[str, Any]]:
-    """Return sessions for Lua."""
+    """Return sessions in the form that Lua expects."""
     return [
         _item(stored, label)
         for stored, label in zip(sessions, unique_labels(sessions, cwd), strict=True)

@@ -1,4 +1,4 @@
-"""Report: the host's part of a report about a bug."""
+"""Report: the host's part of a bug report."""
 
 from __future__ import annotations
 

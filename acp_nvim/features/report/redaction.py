@@ -41,7 +41,7 @@ def known_secrets(agents: Iterable[AgentSettings], env: Mapping[str, str]) -> li
 
 
 def redact(lines: Iterable[str], redactor: Redactor) -> list[str]:
-    """Return single lines without secrets, with `~` for the home directory."""
+    """Return lines without secrets, with `~` for the home directory, split at any newlines."""
     flat = (part for line in lines for part in line.split("\n"))
     redacted = [redactor.line(line, STREAM) for line in flat]
     home = os.fspath(Path.home())

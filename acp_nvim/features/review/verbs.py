@@ -222,8 +222,8 @@ async def edits(host: Host, args: Args) -> None:
 async def review(host: Host, args: Args) -> None:
     """Open the review of pending edits, with the requested file first.
 
-    With `permission`, show the edits that it proposes instead. If nothing is pending, show those of
-    the oldest permission.
+    With `permission`, show the edits that this permission request proposes instead. If nothing is
+    pending, show the proposals of the oldest request.
     """
     if args.get("permission") is not None:
         host.run("propose", {"id": args["permission"]})
@@ -246,8 +246,8 @@ async def review(host: Host, args: Args) -> None:
 
 
 async def _synchronized_edits(host: Host) -> list[Pending]:
-    """Return all pending edits, synchronized with files and buffers: first of the user's files,
-    then of the worktrees of sessions.
+    """Return all pending edits, synchronized with files and buffers: the user's files first, then
+    the worktrees of sessions.
     """
     await host.workspace.catch_up()
     await host.workspace.sync_all()

@@ -1,4 +1,4 @@
-"""List of the editor's tools. Only this module imports them, after the agent was started."""
+"""List of the editor's tools. Only this module imports them, once an agent has started."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ async def compare(host: Host, args: Args) -> None:
 async def take(host: Host, args: Args) -> None:
     """Merge hunks of a file in a worktree into the user's file, as pending edits.
 
-    The hunks are those in the lines `first` to `last` (1-based) of the worktree's file.
+    The hunks are in the lines `first` to `last` (1-based) of the worktree's file.
     """
     worktrees = parts(host)[0]
     worktree = worktrees.records.of(str(args["other"]))

@@ -225,7 +225,7 @@ def is_utf8(path: str) -> bool:
 
 
 def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
-    """Compare the files of a worktree, including untracked ones, with those that have landed.
+    """Compare the files of a worktree, including untracked ones, with the landed state.
 
     Before anything has landed, they are compared with the common ancestor of both HEADs. Therefore
     commits on the branch count like other changes. Ignored files are left out.

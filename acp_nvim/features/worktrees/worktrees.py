@@ -177,7 +177,7 @@ class Worktrees:
             on_answer(known)
 
     async def _exclude_changes(self, session: Session, worktree: Worktree) -> None:
-        """Exclude the changes that the setup made from the result."""
+        """Exclude changes by the setup from the result."""
 
         def record() -> None:
             result = worktree_git.result(worktree, self.env)

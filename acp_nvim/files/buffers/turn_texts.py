@@ -32,7 +32,7 @@ class UnreadFiles:
         self._snapshots = snapshots
 
     async def wait_ready(self, path: str) -> None:
-        """Wait for the first scans of those turns in which the user has saved this file."""
+        """Wait for the first scans of all turns in which the user has saved this file."""
         for turn in self._turns:
             if path in turn.user_saves:
                 await turn.ready.wait()

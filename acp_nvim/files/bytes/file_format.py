@@ -263,7 +263,7 @@ class FormatChange(msgspec.Struct, frozen=True):
     def applied_to(self, buffer: Format | None) -> tuple[Format | None, Format | None]:
         """Return the formats with which to decode the old and the new bytes.
 
-        They are those of the buffer, if there is one, with the line ends and the BOM that the agent
+        If there is a buffer, they are its format with the line ends and the BOM that the agent
         changed.
         """
         if not self.is_change:

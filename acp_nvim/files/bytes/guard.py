@@ -134,7 +134,7 @@ def _names(wanted: os.stat_result, roots: Sequence[str]) -> list[str]:
 
 
 def _files(roots: Sequence[str]) -> Iterator[os.DirEntry[str]]:
-    """Yield the files below these directories, except generated ones and those that git stores."""
+    """Yield the files below these directories, except generated files and git's own."""
     waiting = deque(os.path.realpath(root) for root in roots)
     left = MAX_ENTRIES
     while waiting:

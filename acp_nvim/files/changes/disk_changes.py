@@ -191,7 +191,7 @@ class DiskChanges:
             await self._apply_old_texts(given)
 
     async def _apply_old_texts(self, given: Sequence[tuple[str, str | None, str]]) -> None:
-        """Use the old texts in diffs of whole files that no store has.
+        """Use the old texts in whole-file diffs, for files that no store has.
 
         A tool call may name such files only after it has changed them.
         """

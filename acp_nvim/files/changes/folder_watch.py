@@ -86,7 +86,7 @@ class FolderWatch:
                 self._forget(root)
 
     async def begin_known(self, roots: Iterable[str]) -> None:
-        """Call `begin` for those roots that are watched."""
+        """Call `begin` for each of these roots that is watched."""
         await self.begin([root for root in roots if root in self._watched])
 
     def has_no_changes(self, roots: Iterable[str]) -> bool:
@@ -111,7 +111,7 @@ class FolderWatch:
     async def _watch(self, root: str) -> bool:
         """Watch each directory below a root; return False if that is not possible.
 
-        List the directories again after that, to find those created meanwhile.
+        List the directories again after that, to find any created meanwhile.
         """
         self._to_list.discard(root)
         for _ in range(ATTEMPTS):

@@ -395,8 +395,8 @@ class Attribution:
     def _turns_at_work(self, path: str, at: int) -> list[Turn]:
         """Return the turns that had a prompt at a time and may change a file.
 
-        For a file in the directory of another session, return those with a command that may have
-        changed it; for a file outside of all sessions, return those that are `ready`.
+        If there are none, return all `ready` turns for a file outside of all sessions, or else the
+        ones with a command that may have changed it.
         """
         self._starting = [turn for turn in self._starting if not turn.ready.is_set()]
         ready = [turn for turn in self._turns.ready_turns() if turn.had_prompt(at)]

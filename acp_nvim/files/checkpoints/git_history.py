@@ -86,9 +86,9 @@ class GitHistory:
     def committed(self, paths: Sequence[str], since: str, to: str = "") -> dict[str, bytes | None]:
         """Return the contents of the `paths` that differ between two commits.
 
-        The contents are those in the commit `to` ("": HEAD), None for files that it lacks.
-        `since` is the other commit ("": before the first one). For a file with a filter, only the
-        content on disk is known, and only if git considers it committed.
+        The contents are from the commit `to` ("": HEAD), None for files that it lacks. `since` is
+        the other commit ("": before the first one). For a file with a filter, only the content on
+        disk is known, and only if git considers it committed.
         """
         from tempfile import TemporaryDirectory
 

@@ -314,7 +314,7 @@ class GitStore:
         return [(meta.split(b" ", 2)[1], os.fsdecode(name)) for meta, name in entries]
 
     def _choose_files(self, others: Iterable[str]) -> list[str]:
-        """Return `others`, the files that may have changed, and those left out so far."""
+        """Return `others`, the files that may have changed, and the files left out so far."""
         return sorted({*map(self._path, (*self._changed_files(), *others)), *self._out})
 
     def _update_index(self, room: Room) -> None:
@@ -387,7 +387,7 @@ class GitStore:
         return sorted(name for name in names if not name.endswith("/"))
 
     def _differing_and_new(self) -> tuple[list[str], list[str]]:
-        """Return the files that differ from the index, and those that it lacks."""
+        """Return the files that differ from the index, and the files that it lacks."""
         differ = ["diff-files", "--name-only", "-z", "--no-renames", "--ignore-submodules=all"]
         new = ["ls-files", "--others", "--exclude-standard", "-z"]
         if not self._index.exists():

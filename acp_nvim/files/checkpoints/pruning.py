@@ -32,7 +32,7 @@ Those unused for the longest time are removed first.
 MAX_STORE_BYTES: Final = 512 * 1024 * 1024
 """Maximum size of one store, in bytes.
 
-The contents of a larger store are moved to `OLDER`, and replace those there.
+The contents of a larger store are moved to `OLDER`, and replace the old ones there.
 """
 LOCK: Final = "lock"
 MAX_TRIES: Final = 300
@@ -88,7 +88,7 @@ def _take_shared_lock(home: Path) -> int | None:
 
 
 def prune(home: Path) -> list[str]:
-    """Remove old and excess stores in this directory, except those in use; return their names."""
+    """Remove old and excess stores in this directory unless they are in use; return their names."""
     times = {path: _time_of_last_use(path) for path in home.glob("*")}
     removed: list[str] = []
     total = 0

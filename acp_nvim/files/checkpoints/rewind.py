@@ -218,7 +218,7 @@ class Rewind:
 def _files_not_asked_about(
     choice: Choice, excluded: AbstractSet[str], confirmed: Mapping[str, Content]
 ) -> list[str]:
-    """Return files that user and agent changed, without those already asked about as they are."""
+    """Return files that both sides changed, unless the user was asked about the present content."""
     return [
         path
         for path in choice.shared

@@ -341,8 +341,8 @@ class SharedState:
 def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
     """Merge pending edits that another process and an agent of this process have changed.
 
-    `before` are the edits before the agent's writes, `mine` those after them. `theirs` are
-    the other process's edits; None if all earlier ones were decided.
+    `before` are the edits before the agent's writes, `mine` the edits after them. `theirs` are the
+    other process's edits; None if all earlier ones were decided.
     """
     writers = mine.writers | theirs.writers if theirs is not None else mine.writers
     if mine.base is None and before.live is None:

@@ -252,7 +252,7 @@ class Review:
     # ---- pending state
 
     def in_scope(self, n: int | None) -> list[Pending]:
-        """Return the entries in scope of `all`: those of session `n` and of ended sessions."""
+        """Return the entries in scope of `all`: from session `n` and from ended sessions."""
         over = {session.n for session in self._files.sessions() if session.is_over}
         live = {session.n for session in self._files.sessions()} - over
         return [

@@ -126,7 +126,7 @@ def _encode_lines(lines: Sequence[str]) -> list[bytes]:
 
 
 class WriteNotes:
-    """Notes of this process on one workspace. All methods block and may raise OSError."""
+    """This process's notes on one workspace. All methods block and may raise OSError."""
 
     def __init__(self, folder: Path, owner: str) -> None:
         self.owner = owner

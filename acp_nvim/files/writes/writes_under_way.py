@@ -164,7 +164,7 @@ class WritesUnderWay:
                 replica.own[kind, owner] = number
 
     async def adopt(self, path: str) -> None:
-        """Enter those interrupted writes of a file that its text contains."""
+        """Enter the interrupted writes of a file that its text contains."""
         if path in self.unrecorded:
             try:
                 await self._adopt(path, self.unrecorded[path])

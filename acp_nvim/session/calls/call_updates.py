@@ -111,10 +111,9 @@ def append_content(session: Session, update: updates.CallContent) -> None:
 
 
 def _renew_covering(session: Session, last: ToolCall) -> None:
-    """Renew the questions whose allowed calls may have changed. `last` is the call that changed
-    last.
+    """Renew the questions that cover other open calls, now that the call `last` has changed.
 
-    A call that exists only because of its question is not among those calls.
+    A call that exists only because of its own question is covered by no other.
     """
     if not len(session.root.decisions):
         return

@@ -47,7 +47,7 @@ class Question(Struct, frozen=True, rename="camel"):
 
 
 class AnsweredResponse(schema.RequestPermissionResponse, frozen=True):
-    """Response with the answers, by the number of the question from 0."""
+    """Response with the answers, keyed by the number of the question (from 0)."""
 
     answers: dict[str, str]
 

@@ -84,7 +84,7 @@ def _parse(line: str) -> Line | None:
 
 
 def is_program(word: str) -> bool:
-    """Return whether a word names a program in a plain line, in every shell."""
+    """Return whether every shell takes this word of a plain line as the name of a program."""
     return word not in RESERVED and _PROGRAM.fullmatch(word) is not None
 
 

@@ -136,7 +136,7 @@ def worst(effects: Sequence[Effect]) -> int:
 
 
 def marks(effect: Effect, base: Text | None, text: Text) -> list[Mark]:
-    """Return the marks of the added diagnostics in the review of a proposal."""
+    """Return the review's marks for the diagnostics that a proposal adds."""
     hunks = diff(keys(base), keys(text))
     spans = [(hunk.new_start, hunk.new_start + max(len(hunk.lines), 1) - 1) for hunk in hunks]
     last = max(len(text.lines) - 1, 0)

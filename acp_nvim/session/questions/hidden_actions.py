@@ -90,7 +90,7 @@ _RUNTIMES: Final = frozenset({"bun", "deno", "node", "nodejs", "perl", "php", "r
 _OTHER_INTERPRETERS: Final = frozenset(
     {"elixir", "groovy", "ipython", "julia", "pypy", "raku", "R", "Rscript", "ts-node"}
 )
-"""Interpreters in addition to those of `programs`."""
+"""Interpreters that `programs` does not list."""
 _RUN: Final = programs.SHELLS | programs.INTERPRETERS | _RUNTIMES | _OTHER_INTERPRETERS | {"xargs"}
 """Programs that are searched for in the words of runners."""
 _MAX_RUN: Final = 3

@@ -29,7 +29,7 @@ def patches(raw_input: Any) -> Iterator[Patch | Edit]:
             part for item in raw_input["changes"].items() for part in tool_input.change_parts(item)
         )
         raw_input = {key: value for key, value in raw_input.items() if key != "changes"}
-        yield from filter(_is_patch, parts)  # includes those that a card leaves out
+        yield from filter(_is_patch, parts)  # includes patches that a card leaves out
     yield from filter(_is_patch, tool_input.parts(raw_input))
 
 

@@ -90,8 +90,8 @@ class Command(msgspec.Struct, frozen=True):
 
     `line` is the command as one text, for display and for a shell. `argv` has its words if no shell
     reads them, and is None if `line` is for a shell. A call of a shell (`["bash", "-lc", line]`) is
-    that line. `found` is its place (`rawInput.command`), for people. `cwd` and `env` are those
-    in the same map. `is_name` means that the editor's tools run it, without a shell:
+    that line. `found` is its place (`rawInput.command`), for people. `cwd` and `env` come from the
+    same map. `is_name` means that the editor's tools run it, without a shell:
     `lsp:gopls:gopls.tidy`.
     """
 

@@ -21,7 +21,7 @@ from acp_nvim.session.transcript.entries import (
 
 
 class Transcript:
-    """Entries in wire order, and those that changed since they were last drawn."""
+    """Entries in wire order, and the ones that changed since they were last drawn."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []

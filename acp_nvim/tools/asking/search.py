@@ -149,7 +149,7 @@ def _last_lines(args: SearchArguments, shown: int, more: int, complete: bool) ->
 
 
 def _roots(session: Session) -> list[str]:
-    """Return the directories of a session, without those inside another."""
+    """Return the directories of a session, except any inside another."""
     real = sorted({os.path.realpath(root) for root in session.roots})
     return [root for root in real if not any(is_below(root, other) for other in real)]
 

@@ -41,7 +41,7 @@ class Job(TypedDict):
 
 
 def walk_files(root: str) -> Iterator[str]:
-    """Yield all files below a directory except those of `.git`."""
+    """Yield all files below a directory, except in `.git`."""
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if name != ".git")
         yield from (os.path.join(folder, name) for name in sorted(names))  # noqa: PTH118

@@ -31,7 +31,7 @@ def row_of(name: str, text: Text, line: int) -> int:
 
 
 class Changes:
-    """File changes of tools, which are made after the user agrees."""
+    """File changes by tools, made once the user agrees."""
 
     def __init__(
         self,

@@ -61,7 +61,7 @@ class McpServer:
             await self._idle.wait()
 
     def receive(self, data: bytes) -> None:
-        """Handle bytes of the client: answer or start the requests in complete lines."""
+        """Handle bytes from the client: answer or start the requests in complete lines."""
         for event in self._peer.receive(data):
             if isinstance(event, Request):
                 self._on_request(event)

@@ -86,7 +86,7 @@ class Toolbox:
             self._tools = {**late, **self._tools}
 
     def offered(self, enabled: Enabled) -> Offered:
-        """Return the names of the tools for a session with that option, without loading them."""
+        """Return the names of the tools for a session with this option, without loading them."""
         late = () if self._is_loaded else self._late
         writes = {name: value for tools in late for name, value in tools.writes.items()}
         writes |= {tool.name: tool.writes for tool in self._tools.values()}
