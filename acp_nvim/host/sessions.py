@@ -99,15 +99,17 @@ class Sessions:
 
     def prepare(self) -> Preparation:
         """Announce a session that becomes current. New prompts wait until its `finish`."""
-        self._preparations = [one for one in self._preparations if not one.is_over]
+        self._preparations = [
+            preparation for preparation in self._preparations if not preparation.is_over
+        ]
         self._preparations.append(Preparation())
         return self._preparations[-1]
 
     @property
     def preparation(self) -> Preparation | None:
         """Return the last announced session that is still being prepared."""
-        waiting = (one for one in reversed(self._preparations) if not one.is_over)
-        return next(waiting, None)
+        latest = reversed(self._preparations)
+        return next((preparation for preparation in latest if not preparation.is_over), None)
 
     def new(
         self,

@@ -11,6 +11,7 @@ from acp_nvim.agent.notify import notify
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.features.sessions import words
+from acp_nvim.host.current_session import is_settled
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import options
@@ -85,7 +86,9 @@ async def _await_change(
 
 
 def _open_conversation(host: Host, args: Args) -> Conversation | None:
-    """Return the session if it is open at its agent. Otherwise tell the user why it is not."""
+    """Return the session if it is certain and open at its agent. Otherwise tell the user why."""
+    if not is_settled(host, args):
+        return None
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None or not conversation.session.id:
         host.echo("warn", wording.NO_SESSION)

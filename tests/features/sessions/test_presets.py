@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker, pick, picker_questions
+from tests.support.git import repository
 from tests.support.killed_host import kill_host
 from tests.support.lua import lua_chunk
 from tests.support.rpc import EditorError
@@ -147,6 +148,27 @@ def test_a_running_session_takes_model_mode_options_and_rules(editor: Editor) ->
     editor.wait_message("Preset: plain")
     editor.wait("require('acp').state().sessions[1].preset == 'plain'")
     assert editor.session()["modes"]["current"] == "code"
+    editor.write("a.txt", "one\n")
+    repository(editor.work)
+    settings = ("trust all", "preset work", "mode ask", "model small", "option fast false")
+    commands = [f"Acp {command}" for command in ("new!", *settings)]
+    editor.lua("for _, command in ipairs(...) do vim.cmd(command) end", commands)
+    editor.wait("(require('acp').state().sessions[2] or {}).worktree")
+    assert "A new session is being prepared. Try again when its" in editor.messages()
+    hold = (
+        "vim.ui.select = function(items, _, done) _G.choose = function(i) done(items[i], i) end end"
+    )
+    editor.lua(hold)
+    editor.cmd("Acp trust")
+    editor.cmd("Acp new")
+    editor.wait("require('acp').state().current == 3")
+    editor.lua("_G.choose(3)")
+    editor.wait_message("Not set: session 3 became the current one meanwhile")
+    sessions = editor.state()["sessions"]
+    assert not any("trust" in session for session in sessions)
+    assert (editor.session(1)["preset"], editor.session(1)["modes"]["current"]) == ("plain", "code")
+    assert "preset" not in editor.session(2)
+    assert set_values(traffic) == {"model": "large", "fast": True}
 
 
 def test_without_a_session_a_preset_starts_one(editor: Editor) -> None:

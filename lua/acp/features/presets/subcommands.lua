@@ -1,7 +1,9 @@
 --- The subcommand `:Acp preset`.
 local subcommand = require('acp.ui.subcommand')
 
-local function apply(name)
+---@param name string
+---@param shown? integer session that was current when the presets were shown
+local function apply(name, shown)
   local presets, messages = require('acp.base.valid_names').presets(), require('acp.base.messages')
   if not vim.tbl_contains(presets, name) then
     local where = messages.see_subcommand:format('preset')
@@ -10,7 +12,8 @@ local function apply(name)
   end
   local cwd = require('acp.base.places').cwd_or_error()
   local instead = require('acp.ui.current').here()
-  if cwd then subcommand.notify('preset', { name = name, cwd = cwd, instead = instead }) end
+  if not cwd then return end
+  subcommand.notify('preset', { name = name, cwd = cwd, instead = instead, shown = shown })
 end
 
 --- Return a summary of a preset: agent, model, mode, and the numbers of options and rules.
@@ -31,7 +34,8 @@ end
 
 local function choose()
   local choices, presets = require('acp.ui.choices'), require('acp.config').get().presets
-  local session = require('acp.base.valid_names').session()
+  local valid_names = require('acp.base.valid_names')
+  local session, shown = valid_names.session(), valid_names.session_number()
   local list = vim.tbl_map(
     function(name)
       return {
@@ -40,12 +44,12 @@ local function choose()
         current = session ~= nil and session.preset == name,
       }
     end,
-    require('acp.base.valid_names').presets()
+    valid_names.presets()
   )
   if #list == 0 then
     require('acp.base.notify').show('info', 'no_presets')
   else
-    choices.choose('Preset', 'preset', list, apply)
+    choices.choose('Preset', 'preset', list, function(name) apply(name, shown) end)
   end
 end
 

@@ -4,10 +4,11 @@ local M = {}
 
 local choices = require('acp.ui.choices')
 local notify = require('acp.ui.subcommand').notify
+local valid_names = require('acp.base.valid_names')
 
 --- Choose the mode of the current session.
 function M.mode()
-  local session = require('acp.base.valid_names').session()
+  local session, shown = valid_names.session(), valid_names.session_number()
   local modes = session and session.modes or { available = {} }
   local list = vim.tbl_map(
     function(mode)
@@ -19,7 +20,7 @@ function M.mode()
     end,
     modes.available
   )
-  choices.choose('Mode', 'mode', list, function(id) notify('mode', { id = id }) end)
+  choices.choose('Mode', 'mode', list, function(id) notify('mode', { id = id, shown = shown }) end)
 end
 
 --- Return the values of a config option as choices. A value in a group is prefixed with the group's
@@ -49,8 +50,8 @@ end
 --- Choose the value of a config option of the current session.
 ---@param id string
 function M.value(id)
-  local option = require('acp.base.valid_names').config_option(id) or {}
-  local function set(value) notify('option', { id = id, value = value }) end
+  local option, shown = valid_names.config_option(id) or {}, valid_names.session_number()
+  local function set(value) notify('option', { id = id, value = value, shown = shown }) end
   choices.choose(option.name or id, id, values(option), set)
 end
 
@@ -60,8 +61,8 @@ function M.option()
     local now = vim.tbl_filter(function(choice) return choice.current end, values(option))[1]
     local label = choices.label(option.name or option.id, now and now.label)
     return { label = label, value = option.id }
-  end, require('acp.base.valid_names').config_options())
-  local all = require('acp.base.valid_names').options_and_provider()
+  end, valid_names.config_options())
+  local all = valid_names.options_and_provider()
   local has_provider = #all > #list
   if has_provider then list[#list + 1] = { label = 'provider', value = 'provider' } end
   choices.choose('Option', 'option', list, function(id)

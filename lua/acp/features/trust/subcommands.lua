@@ -9,11 +9,13 @@ local WORDS = {
 }
 
 ---@param level 'off'|'edits'|'all'
-local function set(level) subcommand.notify('trust', { level = level }) end
+---@param shown? integer session that was current when the levels were shown
+local function set(level, shown) subcommand.notify('trust', { level = level, shown = shown }) end
 
 --- Choose the trust in the current session.
 local function choose()
-  local choices, session = require('acp.ui.choices'), require('acp.base.valid_names').session()
+  local choices, valid_names = require('acp.ui.choices'), require('acp.base.valid_names')
+  local session, shown = valid_names.session(), valid_names.session_number()
   local current = session and session.trust or 'off'
   local list = vim.tbl_map(
     function(level)
@@ -25,7 +27,7 @@ local function choose()
     end,
     LEVELS
   )
-  choices.choose('Trust', 'trust', list, set)
+  choices.choose('Trust', 'trust', list, function(level) set(level, shown) end)
 end
 
 ---@type table<string, acp.Subcommand>
