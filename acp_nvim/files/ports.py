@@ -271,6 +271,11 @@ class AgentSession(Protocol):
         ...
 
     @property
+    def worktree(self) -> Mapping[str, str] | None:
+        """Return path and branch of its own git worktree, if it has one."""
+        ...
+
+    @property
     def is_running(self) -> bool:
         """Return whether a turn runs, or is being cancelled."""
         ...

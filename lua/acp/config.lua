@@ -210,6 +210,17 @@ M.defaults = {
       ['q'] = 'close',
       ['g?'] = 'help',
     },
+    -- The racers' files in `:Acp race`.
+    race = {
+      ['dp'] = { 'take', mode = { 'n', 'x' } },
+      ['<localleader>A'] = 'take_file',
+      [']r'] = 'next_racers',
+      ['[r'] = 'previous_racers',
+      [']f'] = 'next_file',
+      ['[f'] = 'previous_file',
+      ['q'] = 'close',
+      ['g?'] = 'help',
+    },
     -- A form from an agent.
     form = {
       ['<CR>'] = 'choose',

@@ -52,7 +52,7 @@ class Session:
 
     n, key, cwd, roots, is_running, is_over = 1, "1", "/", ("/",), True, False
     id, agent, title, directories = "s1", "agent", None, ()
-    is_cancelling, cancels = False, 0
+    is_cancelling, cancels, worktree = False, 0, None
 
 
 LATE = PostponedChange(Session(), 7)

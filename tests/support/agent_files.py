@@ -36,7 +36,7 @@ from tests.support.file_requests import Recorder, Requests
 class Session:
     """Session as files need it."""
 
-    is_cancelling, cancels = False, 0
+    is_cancelling, cancels, worktree = False, 0, None
 
     def __init__(self, *roots: str, session_id: str = "s1") -> None:
         self.n, self.id, self.key = 1, session_id, session_id

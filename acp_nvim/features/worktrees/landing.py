@@ -106,8 +106,10 @@ class Landing:
         planned = steps.steps(result.changes, worktree.tree, host.options.files())
         is_unchanged = not planned and bool(self._worktrees.sessions(worktree))
         if is_unchanged and not await to_thread.run_sync(worktree_git.landed, worktree, env):
-            host.echo("info", words.NO_CHANGES_YET)
-            return False
+            is_merged = await to_thread.run_sync(worktree_git.is_merged, worktree, env)
+            line = words.MERGED.format(branch=worktree.branch)
+            host.echo("info", line if is_merged else words.NO_CHANGES_YET)
+            return is_merged
         allowed = await self._ask(session, planned)
         done: list[Change] = []
         landed: list[str] = []

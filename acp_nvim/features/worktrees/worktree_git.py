@@ -364,6 +364,15 @@ def landed(worktree: Worktree, env: Mapping[str, str]) -> str:
     return call(ask, worktree.path, own, exit_codes=(0, 1)).decode().strip()
 
 
+def is_merged(worktree: Worktree, env: Mapping[str, str]) -> bool:
+    """Return whether the worktree has new commits and the user's HEAD contains them all."""
+    repository = _repository(worktree, env)
+    users = private_git.head(private_git.find(worktree.tree, env), env)
+    commit = private_git.head(repository, env)
+    with _private(repository, env) as git:
+        return commit not in ("", worktree.base) and _contains(git, users, commit)
+
+
 def _ancestor(
     worktree: Worktree, repository: Repository, git: PrivateGit, env: Mapping[str, str]
 ) -> str:

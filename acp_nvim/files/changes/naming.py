@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from anyio import to_thread
 
 from acp_nvim import wording
 from acp_nvim.edits.pending import Pending
+from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.turns import Turn
 from acp_nvim.files.checkpoints.store import list_names
 from acp_nvim.files.files import Files
+from acp_nvim.files.ports import AgentSession
 
 
 class Naming:
@@ -23,6 +25,7 @@ class Naming:
         """Mark the files that a turn has changed. `entered` has their earlier pending edits."""
         lacking = turn.mentions.unnamed
         named = await to_thread.run_sync(turn.mentions.named_among, entered)
+        named |= _own_files(turn.session, entered)
         for path, was in entered.items():
             was_named = was is None or was.is_named or path in lacking
             self._mark(path, path in named and was_named, path in named)
@@ -55,3 +58,9 @@ class Naming:
         """Set whether the pending `edit` of a file and its last `change` are named."""
         self._files.ledger.set_named(path, edit)
         self._files.checkpoints.set_named(path, change)
+
+
+def _own_files(session: AgentSession, paths: Iterable[str]) -> set[str]:
+    """Return the files in the session's own git worktree, in which only its agent works."""
+    worktree = session.worktree
+    return {path for path in paths if worktree and is_below(path, worktree["path"])}

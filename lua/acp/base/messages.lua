@@ -40,8 +40,8 @@ return {
   progress_ended = 'The turn has ended',
 
   -- Worktrees
+  part_land = ':Acp land takes all',
   race_needs = 'Name agents and a prompt: :Acp race claude codex -- {prompt}',
-  part_compared = 'dp takes · ]f next file · q closes · :Acp land takes all',
 
   -- The queue
   queue_empty = 'The queue is empty',

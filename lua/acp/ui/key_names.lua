@@ -4,8 +4,8 @@ local M = {}
 --- Actions in the order of importance. All others follow, sorted by their descriptions.
 local ORDER = [[
   send apply finish complete act choose compose allow_once allow_always reject_once
-  refuse reject_always review open changes restore restore_all undo obtain put accept_hunk
-  reject_hunk next_hunk previous_hunk accept_file reject_file next_file previous_file
+  refuse reject_always review open changes restore restore_all undo obtain put take take_file
+  accept_hunk reject_hunk next_hunk previous_hunk accept_file reject_file next_file previous_file
   next_turn previous_turn earlier later cancel
 ]]
 local LAST = { close = 2000, help = 3000 } ---@type table<string, integer>

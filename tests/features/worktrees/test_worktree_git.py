@@ -141,6 +141,9 @@ def test_changes_are_compared_with_the_common_ancestor(tree: Path) -> None:
     git(there, "commit", "-qam", "change")
     git(there, "merge", "-q", "-m", "merge", "main")
     assert changed(worktree).keys() == {"a.txt"}
+    assert not worktree_git.is_merged(worktree, ENV)
+    git(tree, "merge", "-q", worktree.branch)
+    assert worktree_git.is_merged(worktree, ENV)
 
 
 def test_a_removed_worktree_leaves_neither_files_nor_branch(tree: Path) -> None:

@@ -216,6 +216,16 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     editor.wait_message("No changes to land yet. :Acp land! removes the worktree")
     pick(editor, "Acp sessions close", "session 2")
     gone(editor, empty)
+    editor.cmd("Acp new!")
+    merged = worktree(editor, 3)
+    (merged / "new.txt").write_text("new\n")
+    git(merged, "add", "-A")
+    git(merged, "commit", "-q", "-m", "by hand")
+    git(editor.work, "merge", "-q", editor.session(3)["worktree"]["branch"])
+    editor.cmd("Acp land")
+    editor.wait_message("are merged already")
+    gone(editor, merged)
+    assert (editor.work / "new.txt").exists()
 
 
 def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
@@ -247,10 +257,25 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     (paths[2] / "link").symlink_to(editor.work / ".git/pipe")  # reading it would block
     unnamed = "#vim.tbl_filter(function(b) return b.name == '' end, vim.fn.getbufinfo())"
     before = editor.lua(f"return {unnamed}")
+    editor.rpc.request("nvim_ui_try_resize", 80, 24)
     editor.cmd("Acp race")
-    editor.wait("vim.fn.tabpagenr('$') == 2 and vim.fn.winnr('$') == 4")
+    editor.wait("vim.fn.tabpagenr('$') == 2 and vim.fn.winnr('$') == 2")
     assert editor.lua("return vim.wo.diff")
-    assert editor.lua(f"return {unnamed}") == before + 3, "only the files of the racers"
+    assert editor.lua(f"return {unnamed}") == before, "the racers' files are named"
+    shown = "vim.fn.bufname():match('^acp://race/(.-)/a.txt$')"
+    racers = []
+    for _ in names:
+        racers.append(editor.lua(f"return {shown}"))
+        editor.keys("]r")
+    assert racers == ["one", "two", "three"]
+    editor.keys("[r")
+    assert editor.lua(f"return {shown}") == "three"
+    editor.keys("]rg?")
+    editor.wait_screen("take the hunk, or those of the selection (n, x)")
+    editor.keys("q")
+    editor.rpc.request("nvim_ui_try_resize", 160, 24)
+    editor.keys("]f]r")  # there is no other file
+    editor.wait("vim.fn.winnr('$') == 4")
     editor.keys("ggdp")
     editor.cmd("wincmd l")
     editor.keys("2Gdp")
@@ -258,10 +283,10 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     file = editor.work / "a.txt"
     editor.wait("vim.deep_equal(vim.fn.readfile((...)), select(2, ...))", str(file), taken)
     editor.cmd("wincmd l")
-    editor.keys("ggdp")
-    taken[0] = "uno"
+    editor.keys(r"\A")  # the whole file, in place of lines that both changed
+    taken = third.read_text().splitlines()
     editor.wait("vim.deep_equal(vim.fn.readfile((...)), select(2, ...))", str(file), taken)
-    assert editor.lines(str(file)) == taken
+    assert editor.lines(str(file)) == taken == ["uno", "two", "THREE", "four", "five"]
     editor.cmd("wincmd h")
     (asked,) = pick(editor, "Acp land!", "Remove")
     assert editor.session(2)["worktree"]["branch"] in asked["prompt"], "that of the column"
@@ -275,7 +300,7 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
         editor.keys(keys)
         editor.wait_message("This worktree has been removed")
     editor.cmd("Acp accept all")
-    editor.wait_message("Accepted 1 hunk in a.txt")
+    editor.wait_message("Accepted 2 hunks in a.txt")
     assert (editor.work / "a.txt").read_text().splitlines() == taken
 
 
@@ -295,6 +320,8 @@ def test_a_race_survives_a_crash_of_an_agent_and_of_neovim(edit: Edit, tmp_path:
     first.wait_message("The prompt of session 2 is back in its composer. See :Acp overview")
     first.wait("require('acp').state().sessions[1].status == 'idle'")
     until((paths[2] / "three.txt").exists, what="a file of the third")
+    first.wait("require('acp').state().sessions[1].edits[1]")
+    assert first.session(1)["edits"][0]["named"], "only its agent works in a worktree"
     kill_both(first)
     second = edit(env=env, work=first.work)
     install_picker(second)

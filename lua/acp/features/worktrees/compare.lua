@@ -2,7 +2,6 @@
 local M = {}
 
 local api = vim.api
-local messages = require('acp.base.messages')
 
 ---@class acp.ComparedFile
 ---@field path string of the user's file
@@ -13,17 +12,37 @@ local messages = require('acp.base.messages')
 ---@field branch string
 ---@field path string
 
---- Create a buffer with the text of a file; it is empty if there is no such regular file.
+---@class acp.Comparison
+---@field files acp.ComparedFile[]
+---@field at integer the shown file
+---@field first integer the first shown racer
+---@field count integer number of shown racers
+
+local comparisons = {} ---@type table<integer, acp.Comparison> by tab page
+
+local MIN_WIDTH = 40 -- columns of a window
+
+--- Return a buffer with the text of a file; it is empty if there is no such regular file.
 ---@param path string
+---@param name string of the buffer
 ---@return integer
-local function copy(path)
-  local bufnr = api.nvim_create_buf(false, true)
+local function copy(path, name)
+  local scratch = require('acp.ui.scratch')
+  local bufnr = scratch.claim(name)
   local info = vim.uv.fs_lstat(path) -- a pipe or a device would block, even behind a link
   local is_file = info and info.type == 'file'
   local text = is_file and require('acp.base.read_file')(path) or ''
   api.nvim_buf_set_lines(bufnr, 0, -1, false, vim.split((text:gsub('\n$', '')), '\n'))
-  vim.bo[bufnr].filetype = vim.filetype.match({ filename = path, buf = bufnr }) or ''
-  vim.bo[bufnr].bufhidden, vim.bo[bufnr].modifiable = 'wipe', false
+  scratch.set_options(bufnr, {
+    bufhidden = 'wipe',
+    modifiable = false,
+    modified = false,
+    swapfile = false,
+    modeline = false,
+  })
+  scratch.set_filetype(bufnr, vim.filetype.match({ filename = path, buf = bufnr }) or '')
+  require('acp.ui.keymaps').attach('race', bufnr)
+  vim.b[bufnr].acp_compared = path
   return bufnr
 end
 
@@ -59,39 +78,39 @@ local function names(others)
   return listed
 end
 
+--- Return the hints at keys, the most important first.
+---@param has_more boolean whether some racers are not shown
+---@return string[]
+local function hints(has_more)
+  local listed, words = {}, require('acp.ui.keymaps').words
+  for _, labels in ipairs({
+    { help = 'keys' },
+    { take = 'takes' },
+    has_more and { next_racers = 'others' } or {},
+    { next_file = 'next file' },
+    { close = 'closes' },
+  }) do
+    local text = words('race', labels)
+    if text ~= '' then listed[#listed + 1] = text end
+  end
+  listed[#listed + 1] = require('acp.base.messages').part_land
+  return listed
+end
+
 --- Go to the first difference in the current window.
 local function go_to_difference()
   vim.fn.cursor(1, 1)
   if vim.fn.diff_hlID(1, 1) == 0 then vim.cmd('silent! normal! ]c') end
 end
 
-local show ---@type fun(tab: integer, files: acp.ComparedFile[], at: integer)
+--- Return the number of racers that fit beside the user's file.
+local function room() return math.max(math.floor(vim.o.columns / MIN_WIDTH) - 1, 1) end
 
---- Map the keys in the copy of a file.
----@param bufnr integer
----@param path string of the user's file
----@param other string path of the same file in a worktree
----@param go fun(step: integer)
-local function map(bufnr, path, other, go)
-  local function take(first, last)
-    local args = { path = path, other = other, first = first, last = last }
-    require('acp.base.host').notify('race_take', args)
-  end
-  local function key(mode, lhs, rhs, desc)
-    vim.keymap.set(mode, lhs, rhs, { buffer = bufnr, desc = 'acp: ' .. desc, nowait = true })
-  end
-  key('n', 'dp', function() take(vim.fn.line('.'), vim.fn.line('.')) end, 'take the hunk')
-  key('x', 'dp', function()
-    local first, last = vim.fn.line('v'), vim.fn.line('.')
-    take(math.min(first, last), math.max(first, last))
-  end, 'take the hunks')
-  key('n', ']f', function() go(1) end, 'next file')
-  key('n', '[f', function() go(-1) end, 'previous file')
-  key('n', 'q', function() vim.cmd.tabclose() end, 'close')
-end
-
-function show(tab, files, at)
-  local file = files[at]
+--- Show the present file and racers of a comparison.
+---@param tab integer
+---@param shown acp.Comparison
+local function show(tab, shown)
+  local file = shown.files[shown.at]
   local wins = api.nvim_tabpage_list_wins(tab)
   for i = 2, #wins do
     api.nvim_win_close(wins[i], true)
@@ -99,42 +118,93 @@ function show(tab, files, at)
   api.nvim_set_current_win(wins[1])
   vim.cmd.diffoff()
   vim.cmd.edit({ vim.fn.fnameescape(file.path), mods = { silent = true } })
-  local count = ('%d/%d '):format(at, #files)
-  local title = count .. require('acp.base.paths').display(file.path)
-  local function go(step)
-    local to = (at - 1 + step) % #files + 1
-    if to ~= at then show(tab, files, to) end
-  end
-  local first ---@type integer|nil
-  local columns, named = {}, names(file.others)
-  for i, other in ipairs(file.others) do
-    local bufnr = copy(other.path)
-    local last = api.nvim_tabpage_list_wins(tab)
-    local win = api.nvim_open_win(bufnr, false, { split = 'right', win = last[#last] })
-    first = first or win
-    columns[i] = win
-    vim.b[bufnr].acp_compared = other.path
-    map(bufnr, file.path, other.path, go)
-    enable_diff(win)
+  local named, total = names(file.others), #file.others
+  local count = math.min(room(), total)
+  shown.count, shown.first = count, math.min(shown.first, total - count + 1)
+  local wins_of = {} ---@type table<integer, integer> by racer
+  for i = shown.first, shown.first + count - 1 do
+    local name = ('acp://race/%s/%s'):format(named[i], vim.fn.fnamemodify(file.path, ':.'))
+    local bufnr, last = copy(file.others[i].path, name), api.nvim_tabpage_list_wins(tab)
+    wins_of[i] = api.nvim_open_win(bufnr, false, { split = 'right', win = last[#last] })
+    enable_diff(wins_of[i])
   end
   enable_diff(wins[1])
   vim.cmd.wincmd('=')
-  set_title(wins[1], { title })
-  local hints = vim.split(messages.part_compared, ' · ', { plain = true })
-  for i, win in ipairs(columns) do
-    local parts = vim.list_extend({ named[i] }, hints)
+  local at = ('%d/%d '):format(shown.at, #shown.files)
+  set_title(wins[1], { at .. require('acp.base.paths').display(file.path) })
+  for i, win in pairs(wins_of) do
+    local title = total > count and ('%d/%d %s'):format(i, total, named[i]) or named[i]
+    local parts = vim.list_extend({ title }, hints(total > count))
     set_title(win, vim.list_extend(parts, { file.others[i].branch }))
   end
-  if first then api.nvim_set_current_win(first) end
+  api.nvim_set_current_win(wins_of[shown.first])
   go_to_difference()
 end
+
+--- Return the comparison in the current tab page.
+---@return acp.Comparison|nil
+---@return integer tab
+local function current()
+  local tab = api.nvim_get_current_tabpage()
+  return comparisons[tab], tab
+end
+
+--- Show another file. The last one is followed by the first.
+---@param steps integer
+function M.go_to_file(steps)
+  local shown, tab = current()
+  local to = shown and (shown.at - 1 + steps) % #shown.files + 1
+  if not shown or to == shown.at then return end
+  shown.at = to
+  show(tab, shown)
+end
+
+--- Show other racers of the same file. The last ones are followed by the first.
+---@param steps integer
+function M.go_to_racers(steps)
+  local shown, tab = current()
+  local total, count = shown and #shown.files[shown.at].others or 0, room()
+  if not shown or shown.count == total and count >= total then return end
+  local last = math.max(total - count + 1, 1)
+  local to = shown.first + steps * count
+  if to > last then to = shown.first == last and 1 or last end
+  if to < 1 then to = shown.first == 1 and last or 1 end
+  shown.first = to
+  show(tab, shown)
+end
+
+---@param bufnr integer copy of a racer's file
+---@param first integer 1-based
+---@param last integer
+local function take(bufnr, first, last)
+  local shown = current()
+  if not shown then return end
+  local path, other = shown.files[shown.at].path, vim.b[bufnr].acp_compared
+  local args = { path = path, other = other, first = first, last = last }
+  require('acp.base.host').notify('race_take', args)
+end
+
+--- Take the hunk under the cursor, or the hunks of the selected lines.
+---@param bufnr integer
+function M.take(bufnr)
+  local first, last = vim.fn.line('v'), vim.fn.line('.')
+  take(bufnr, math.min(first, last), math.max(first, last))
+end
+
+--- Take all hunks of the file.
+---@param bufnr integer
+function M.take_file(bufnr) take(bufnr, 1, api.nvim_buf_line_count(bufnr)) end
 
 --- Frame operation: show these files in a new tab page.
 ---@param files acp.ComparedFile[]
 function M.open(files)
+  for tab in pairs(comparisons) do
+    if not api.nvim_tabpage_is_valid(tab) then comparisons[tab] = nil end
+  end
   vim.cmd.tabnew()
-  local empty = api.nvim_get_current_buf()
-  show(api.nvim_get_current_tabpage(), files, 1)
+  local empty, tab = api.nvim_get_current_buf(), api.nvim_get_current_tabpage()
+  comparisons[tab] = { files = files, at = 1, first = 1, count = 0 }
+  show(tab, comparisons[tab])
   if #vim.fn.win_findbuf(empty) == 0 then api.nvim_buf_delete(empty, {}) end
 end
 

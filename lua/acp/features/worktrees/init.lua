@@ -5,6 +5,7 @@ return {
     land = { "a worktree's result", 'Review', 8 },
     race = { 'one prompt, several agents', 'Talk', 9 },
   },
+  windows = { 'race' },
   frame = {
     worktree_gone = { 'buffers', 'forget' },
     worktrees_compare = { 'compare', 'open' },
