@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from acp_nvim import wording
 from acp_nvim.agent.prompts.conversation import Conversation
@@ -15,6 +16,9 @@ from acp_nvim.session import queue as waiting
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
 from acp_nvim.verbs import Args, verb
+
+if TYPE_CHECKING:
+    from acp_nvim.features.prompts.untyped_mentions import UntypedAttachments
 
 MAX_PROMPTS = 500
 """Maximum number of earlier prompts that a composer gets."""
@@ -81,19 +85,26 @@ async def _ask_about_waiting(
 ) -> None:
     """Ask about untyped attachments of the first `count` waiting prompts, then call `then`.
 
-    A prompt that the user does not want to send goes back into the composer.
+    Prompts that the user does not want to send go back into the composer after the last question.
+    Each is put in front of its text, so the last one is first.
     """
     from acp_nvim.features.prompts import untyped_mentions
 
+    refused: list[tuple[Prompt, UntypedAttachments, Sequence[str]]] = []
     for prompt in [prompt for prompt in session.queue[:count] if prompt.untyped is not None]:
         untyped = untyped_mentions.untyped_of(prompt.untyped)
         answer, answered = await untyped_mentions.ask(host, untyped, session.cwd, session.roots)
         if prompt.untyped is None or prompt not in session.queue:
             continue  # meanwhile answered elsewhere, or removed from the queue
-        untyped_mentions.apply(answer, answered, prompt)
         if answer == "not":
+            refused.append((prompt, answered, untyped.files))
+        else:
+            untyped_mentions.apply(answer, answered, prompt)
+    for prompt, answered, files in reversed(refused):
+        if prompt in session.queue:
+            untyped_mentions.apply("not", answered, prompt)
             waiting.replace(session, [other for other in session.queue if other is not prompt])
-            _return_to_composer(host, session.n, prompt, untyped.files)
+            _return_to_composer(host, session.n, prompt, files)
     then()
 
 

@@ -239,6 +239,7 @@ def test_a_prompt_that_returns_to_the_queue_needs_a_confirmation(
     if answer == "not":
         second.wait("vim.fn.bufnr('acp://composer/1') > 0")
         second.wait("#vim.fn.getbufline('acp://composer/1', 1, '$') >= ...", count)
+        assert second.lines("acp://composer/1") == WAITS[:count], "in their order"
         assert len(agent.prompts()) == before
         return
     second.wait_event("AcpTurnEnd", before + count)
