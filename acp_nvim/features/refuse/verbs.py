@@ -85,13 +85,16 @@ def _send(host: Host, conversation: Conversation, prompt: Prompt) -> None:
         conversation.add(prompt)
     elif conversation.session.in_turn and connection is not None and connection.agent.can_steer:
         queue.add_at_agent(conversation.session, prompt)
-        host.verbs.spawn("refuse", _steer(conversation, prompt))
+        host.verbs.spawn("refuse", steer(conversation, prompt))
     else:
         conversation.send_reason(prompt)
 
 
-async def _steer(conversation: Conversation, prompt: Prompt) -> None:
-    """Insert a reason into the running turn. Send it as the next prompt if that fails."""
+async def steer(conversation: Conversation, prompt: Prompt) -> None:
+    """Insert a reason into the running turn. Send it as the next prompt if that fails.
+
+    If the connection is lost before the answer, the reason may have arrived: it is on hold.
+    """
     session, connection = conversation.session, conversation.connection
     assert connection is not None
     try:
@@ -100,6 +103,9 @@ async def _steer(conversation: Conversation, prompt: Prompt) -> None:
         is_inserted = False
     except ConnectionClosed:
         await connection.wait_ended()  # the end returns the reason, unless the agent reconnects
-        is_inserted = False
+        if queue.remove_at_agent(session, prompt):
+            queue.hold_first(session, [prompt])
+            session.notice("info", wording.ONE_UNSURE)
+        return
     if queue.remove_at_agent(session, prompt) and not is_inserted:
         conversation.send_reason(prompt)

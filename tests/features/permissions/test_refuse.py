@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
+from acp_nvim.agent.wire.endpoint import ConnectionClosed
+from acp_nvim.features.refuse.verbs import steer
+from acp_nvim.session import queue as waiting
+from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
 from tests.support.asking_agent import Asking
 from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker, pick, picker_questions
@@ -342,3 +348,14 @@ def test_the_reason_comes_back_if_the_session_ends(editor: Editor, end: str) -> 
     lines = composer(editor)
     until(lambda: "say why" in composer(editor), what=str(lines))
     assert queue(editor) == []
+
+
+async def test_a_reason_that_may_have_arrived_is_on_hold() -> None:
+    session, reason = Session(1, "agent", "/work"), Prompt("why", is_reason=True)
+    waiting.add_at_agent(session, reason)
+    conversation = Mock(session=session)
+    conversation.connection.agent.steer = AsyncMock(side_effect=ConnectionClosed)
+    conversation.connection.wait_ended = AsyncMock()
+    await steer(conversation, reason)
+    assert (session.queue, session.at_agent, session.held) == ([reason], [], True)
+    conversation.send_reason.assert_not_called()
