@@ -14,8 +14,8 @@ from typing import Final
 
 # Sessions
 NO_SESSION: Final = "No session yet. :AcpPrompt starts one"
-SESSION_PREPARED: Final = "A new session is being prepared. Try again when its chat opens"
-SESSION_CHANGED: Final = "Not set: session {session} became the current one meanwhile"
+SESSION_PREPARED: Final = "Not set: :Acp new! is still preparing its session. Try again in a moment"
+SESSION_CHANGED: Final = "Not set: session {session} became the current one. See :Acp sessions"
 SESSION_RESUMED: Final = "Resumed. The agent remembers the conversation"
 SESSION_FORKED: Final = "Forked. The agent remembers the conversation{hidden}"
 PART_NOT_SHOWN: Final = ", which is not shown here"

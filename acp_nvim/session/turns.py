@@ -97,8 +97,8 @@ def _show_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
     rest = [words[len(text) :] if part is words else part for part in parts]
     rest = [part for part in rest if part]
     if session.transcript.last is not message:
-        shown = [part for part in rest if not isinstance(part, str) or part.strip()]
-        return _add_user_message(session, shown) if shown else message
+        is_blank = all(isinstance(part, str) and not part.strip() for part in rest)
+        return message if is_blank else _add_user_message(session, rest)
     for part in rest:
         session.transcript.stream("user", part, None)
     return message

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.session import turns
 from acp_nvim.session.prompts import MAX_LINE, Prompt, Variable, text_for_chat
+from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import Message
 
 
 @pytest.mark.parametrize(
@@ -32,3 +35,15 @@ def test_an_attachment_begins_on_its_own_line(text: str, first: str) -> None:
     assert Prompt(text).build(capabilities) == [schema.TextContent(text)]
     command = Prompt("/fix", [Variable("unsaved", "@@")]).build(capabilities)
     assert command[-1] == schema.TextContent("/fix")
+
+
+def test_blank_parts_of_a_prompt_are_shown_between_others() -> None:
+    session, prompt = Session(1, "agent", "/work"), Prompt("go")
+    session.queue[:] = [prompt]
+    turns.announce(session, prompt)
+    session.notice("info", "The agent was slow")
+    prompt.blocks = [schema.TextContent(text) for text in ("go", "one", "\n\n", "two")]
+    turns.insert(session, prompt)
+    message = session.transcript.last
+    assert isinstance(message, Message)
+    assert message.parts == ["one", "\n\n", "two"]

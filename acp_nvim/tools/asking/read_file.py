@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from acp_nvim.files.writes.agent_files import AgentFiles
 from acp_nvim.session.session import Session
+from acp_nvim.tools.server import fields
 from acp_nvim.tools.server.tool import Call, Tool, ToolResult
 
 DESCRIPTION: Final = (
@@ -22,9 +23,7 @@ DESCRIPTION: Final = (
 class ReadArguments(Struct, frozen=True):
     """Arguments of `nvim_read`."""
 
-    path: Annotated[
-        str, Meta(min_length=1, description="Absolute, or relative to the session's directory")
-    ]
+    path: fields.Path
     line: Annotated[int, Meta(ge=1, description="First line, 1-based (default: 1)")] | None = None
     limit: Annotated[int, Meta(ge=1, description="Most lines (default: all)")] | None = None
 

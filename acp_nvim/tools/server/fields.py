@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
-Path = Annotated[
-    str, Meta(min_length=1, description="File: absolute, or relative to the session's directory")
-]
+PATH_FORMS: Final = "absolute, `~/...`, a `file:` URI, or relative to the session's directory"
+Path = Annotated[str, Meta(min_length=1, description=f"File: {PATH_FORMS}")]
 Line = Annotated[int, Meta(ge=1, description="Line, from 1")]
 Symbol = Annotated[
     str | None,

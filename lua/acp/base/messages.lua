@@ -220,6 +220,7 @@ return {
   with_way_out = '%s. %s (%s)',
   venv_way_out = '%s. %s',
   run_install = 'Run :Acp install',
+  await_install = 'Wait for the end of :Acp install',
   fix_option = 'Fix or remove the `python` option',
 
   -- Installing

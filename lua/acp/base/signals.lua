@@ -13,6 +13,7 @@
 ---   past (past)                              state of earlier hosts; listeners add their own
 ---   verb_goes ()                             a verb that reports no buffer change is being sent
 ---   host_exited (message)                    the host has exited
+---   is_installing ()                         return whether `:Acp install` is running
 --- Chats and composers
 ---   chat_wanted (n)                          show chat n and go there
 ---   chat_missing ()                          there is no chat; return whether another was offered

@@ -32,6 +32,19 @@ function M.text_columns(win)
   return info.width - info.textoff
 end
 
+--- Return the free cells after the text of a row in the narrowest window of a buffer.
+---@param row integer 0-based
+---@return number cells
+function M.room_beside(bufnr, row)
+  local line = api.nvim_buf_get_lines(bufnr, row, row + 1, false)[1] or ''
+  local used, least = require('acp.base.text.width')(line), math.huge
+  for _, win in ipairs(vim.fn.win_findbuf(bufnr)) do
+    local columns = math.max(M.text_columns(win), 1)
+    least = math.min(least, columns - used % columns)
+  end
+  return least
+end
+
 --- Return the windows of a tab page that are not floats.
 ---@param tab integer
 ---@return integer[]

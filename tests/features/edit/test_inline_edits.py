@@ -147,7 +147,16 @@ def test_two_edits_in_one_buffer_with_interleaved_writes(editor: Editor, path: P
     assert editor.lua("return #vim.api.nvim_list_wins()") == 1
     assert "Edit" not in editor.messages()
     editor.cmd("Acp review")
+    editor.wait("#vim.api.nvim_list_tabpages() == 2")
     editor.wait_screen("six   name it")
+    editor.cmd("tabclose")
+    editor.rpc.request("nvim_ui_try_resize", 40, 20)
+    editor.keys(":9Acp edit explain all the names in it now, please<CR>")
+    orders.traffic.wait("session/prompt", 3)
+    wait_marks(editor, (9, 9, "Scripted: explain all the…"))
+    orders.give("s3", "replace", str(path), "line 9", "nine")
+    orders.give("s3", "end")
+    editor.wait_screen("nine   explain all the names in it…")
 
 
 def test_the_agent_gets_the_lines_the_file_and_the_instruction(editor: Editor, path: Path) -> None:

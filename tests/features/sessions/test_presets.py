@@ -154,7 +154,7 @@ def test_a_running_session_takes_model_mode_options_and_rules(editor: Editor) ->
     commands = [f"Acp {command}" for command in ("new!", *settings)]
     editor.lua("for _, command in ipairs(...) do vim.cmd(command) end", commands)
     editor.wait("(require('acp').state().sessions[2] or {}).worktree")
-    assert "A new session is being prepared. Try again when its" in editor.messages()
+    assert "Not set: :Acp new! is still preparing its session" in editor.messages()
     hold = (
         "vim.ui.select = function(items, _, done) _G.choose = function(i) done(items[i], i) end end"
     )
@@ -163,7 +163,7 @@ def test_a_running_session_takes_model_mode_options_and_rules(editor: Editor) ->
     editor.cmd("Acp new")
     editor.wait("require('acp').state().current == 3")
     editor.lua("_G.choose(3)")
-    editor.wait_message("Not set: session 3 became the current one meanwhile")
+    editor.wait_message("Not set: session 3 became the current one")
     sessions = editor.state()["sessions"]
     assert not any("trust" in session for session in sessions)
     assert (editor.session(1)["preset"], editor.session(1)["modes"]["current"]) == ("plain", "code")

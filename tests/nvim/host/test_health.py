@@ -282,6 +282,12 @@ def test_install_rebuilds_a_broken_environment_and_keeps_a_working_one(
         editor.cmd("Acp install")
         editor.wait_message(f"Install failed: {reason} (")
         editor.cmd("messages clear")
+    os.mkfifo(editor.home / "end")
+    program(editor.home / "uv", f"cat {editor.home}/end; exit 2")
+    editor.cmd("Acp install")
+    assert "The .venv is broken. Wait for the end of :Acp install" in failure(editor)
+    (editor.home / "end").write_text("")
+    editor.wait_message("Install failed: ")
 
 
 READ_ONLY = lua_chunk(__file__, "refuse_write_access")

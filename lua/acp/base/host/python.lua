@@ -77,13 +77,20 @@ function M.is_broken()
   return stat(M.venv()) ~= nil and stat(M.in_venv()) == nil
 end
 
+--- Return advice for a missing or broken `.venv`.
+---@return string
+function M.venv_advice()
+  local messages = require('acp.base.messages')
+  local is_installing = require('acp.base.signals').emit('is_installing')
+  return is_installing and messages.await_install or messages.run_install
+end
+
 --- Return advice for an unusable interpreter. `:Acp install` does not help if the option is set,
 --- because the option takes precedence over the `.venv`.
 ---@return string
 function M.advice()
   local _, source = M.find()
-  local messages = require('acp.base.messages')
-  return source == 'option' and messages.fix_option or messages.run_install
+  return source == 'option' and require('acp.base.messages').fix_option or M.venv_advice()
 end
 
 --- Return why the interpreter cannot be started, in one line, or nil if it can. The path comes last

@@ -130,10 +130,7 @@ local function python()
   local path, source = interpreter.find()
   local advice = { interpreter.advice() }
   if interpreter.is_broken() then
-    health.warn(
-      'The .venv is broken: its interpreter is gone',
-      { require('acp.base.messages').run_install }
-    )
+    health.warn('The .venv is broken: its interpreter is gone', { interpreter.venv_advice() })
   end
   if vim.fn.executable(path) == 0 then
     health.error(('%s cannot be run (from %s)'):format(path, interpreter.name(source)), advice)

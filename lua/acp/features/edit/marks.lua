@@ -8,7 +8,7 @@ local ns = api.nvim_create_namespace('acp.edit')
 
 local SIGN = '┃'
 local PRIORITY = 210 -- above the signs of pending hunks
-local WIDTH = 60 -- cells of the instruction
+local WIDTH, MIN_WIDTH = 60, 10 -- cells of the instruction
 
 ---@class acp.InlineEdit
 ---@field bufnr integer
@@ -41,14 +41,16 @@ end
 
 --- Return the text of a mark.
 ---@param edit acp.InlineEdit
+---@param room number cells
 ---@return string
-local function label(edit)
-  local notify = require('acp.base.notify')
+local function label(edit, room)
+  local notify, text_width = require('acp.base.notify'), require('acp.base.text.width')
   local name = session_of(edit).agent or require('acp.base.valid_names').agent()
-  local words = notify.cut(notify.one_line(edit.instruction), WIDTH)
-  local state = state_of(edit)
-  local text = ('%s: %s…'):format(require('acp.ui.activity').agent(name), words)
-  return state and ('%s · %s'):format(text, state) or text
+  local before, state = require('acp.ui.activity').agent(name) .. ': ', state_of(edit)
+  local after = state and '… · ' .. state or '…'
+  local width = math.min(room - text_width(before .. after), WIDTH)
+  local words = notify.cut(notify.one_line(edit.instruction), math.max(width, MIN_WIDTH))
+  return before .. words:gsub('…$', '') .. after
 end
 
 --- Draw a mark at its present lines, if anything has changed.
@@ -59,7 +61,7 @@ local function draw(edit)
   local count = api.nvim_buf_line_count(edit.bufnr)
   first = math.min(first, count - 1)
   local end_row = math.max(math.min(last, count) - 1, first)
-  local text = label(edit)
+  local text = label(edit, require('acp.ui.win').room_beside(edit.bufnr, first) - 2)
   if vim.deep_equal(edit.drawn, { first, end_row, text }) then return end
   edit.drawn = { first, end_row, text }
   edit.mark = api.nvim_buf_set_extmark(edit.bufnr, ns, first, 0, {

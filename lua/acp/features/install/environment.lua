@@ -14,6 +14,9 @@ local messages = dofile(base .. '/messages.lua')
 
 local is_running = false
 
+--- Return whether `:Acp install` is running.
+function M.is_running() return is_running end
+
 --- Return whether an interpreter works and is recent enough.
 local function is_usable(path)
   local code = 'import sys; sys.exit(sys.version_info < (3, 11))'

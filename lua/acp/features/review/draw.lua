@@ -18,7 +18,7 @@ local LINE, WORD = 90, 95
 --- the signs of git plugins, because a pending hunk is more urgent than a difference from git.
 local SIGN = 200
 
-local TITLE = 60 -- cells
+local TITLE, MIN_TITLE = 60, 10 -- cells
 
 ---@class acp.Hunk rows are 0-based and half-open, in the buffer's text
 ---@field first integer
@@ -77,23 +77,26 @@ end
 
 --- Return the title of a hunk as one short line.
 ---@param hunk acp.Hunk
-local function title_of(hunk)
+---@param width integer cells
+local function title_of(hunk, width)
   local notify = require('acp.base.notify')
-  return notify.cut(notify.one_line(hunk.title --[[@as string]]), TITLE)
+  return notify.cut(notify.one_line(hunk.title --[[@as string]]), width)
 end
 
 --- Return the extmark's options without the removed lines.
 ---@param entry acp.Entry
 ---@param place integer[] `{row, end_row}`, inclusive
 ---@return vim.api.keyset.set_extmark
-local function options(entry, place)
+local function options(bufnr, entry, place)
   local opts = { id = entry.id, priority = SIGN }
   if place[2] > place[1] then
     opts.end_row, opts.end_col = place[2], 0
   end
   local review = require('acp.config').get().review
   if entry.hunk.title and review.inline then -- also in diff mode
-    opts.virt_text = { { '  ' .. title_of(entry.hunk), 'AcpMuted' } }
+    local room = require('acp.ui.win').room_beside(bufnr, place[1])
+    room = math.max(math.min(room - 2, TITLE), MIN_TITLE)
+    opts.virt_text = { { '  ' .. title_of(entry.hunk, room), 'AcpMuted' } }
     opts.hl_mode = 'combine'
   end
   if not entry.hidden then
@@ -109,7 +112,7 @@ end
 ---@param entry acp.Entry
 ---@param virtual acp.Chunk[][] removed lines
 local function set_extmark(bufnr, entry, virtual, place)
-  local opts = options(entry, place)
+  local opts = options(bufnr, entry, place)
   if #virtual > 0 and not entry.hidden then
     opts.virt_lines = virtual
     opts.virt_lines_above = not entry.below
