@@ -362,6 +362,11 @@ def test_a_new_prompt_passes_them_and_its_session_has_them(shared: SharedWorkspa
 
 def test_they_outlive_one_neovim_after_the_other(shared: SharedWorkspace) -> None:
     busy(shared).kill()
+    first = shared.start()
+    first.lua("vim.uv.fs_unlink = function() return true end")  # it is killed before this ends
+    assert composer(first) == ["a draft"]
+    until(lambda: shared.queued() == ["say one", "say two"] * 2)
+    first.kill()
     for _ in range(2):
         editor = shared.start()
         assert composer(editor) == ["a draft"]

@@ -11,6 +11,7 @@ M.VERSION = 1
 
 local PRIVATE_DIRECTORY, PRIVATE_FILE = 448, 384 -- 0700, 0600
 local FULL_NAME = '^(%x+)%.(%d+%.%d+%.[%w_-]+)%.?%d*%.json$'
+local CLAIMED_NAME = '^%x+%.%d+%.%d+%.[%w_-]+%.%d+%.json$'
 --- Lists of sent prompts (`.sent`), unfinished writes (`.new`) and damaged files (`.damaged`).
 local OTHER_NAME = '^(%x-)%.?(%d+%.%d+%.[%w_-]+)%.?%d*%.?j?s?o?n?%.%l+$'
 local DAY_S = 24 * 3600
@@ -246,6 +247,7 @@ end
 
 ---@class acp.StoredDrafts drafts of one Neovim for one workspace
 ---@field cwd string
+---@field replaces? string[] names of claimed files whose texts this Neovim has written
 ---@field current? integer
 ---@field drafts acp.StoredPrompt[]
 ---@field queue acp.StoredPrompt[]
@@ -280,6 +282,14 @@ local function read(path)
   return stored
 end
 
+--- Return the names of the files that a draft file replaces.
+---@return string[]
+local function replaced_names(path)
+  local ok, stored = pcall(vim.json.decode, read_file(path) or '')
+  local names = ok and type(stored) == 'table' and stored.replaces
+  return type(names) == 'table' and names or {}
+end
+
 --- Return whether a file must be left alone.
 ---@return boolean other it belongs to another directory with the same hash
 ---@return boolean newer a newer version of the plugin wrote it
@@ -289,6 +299,24 @@ local function is_foreign(path, cwd)
   local is_other = type(stored.cwd) == 'string' and stored.cwd ~= cwd
   local is_newer = type(stored.version) == 'number' and stored.version > M.VERSION
   return is_other, is_newer and not is_other
+end
+
+--- Remove claimed files whose texts their Neovim had written to its own files before it was killed.
+---@param files acp.DraftName[]
+---@return acp.DraftName[] files that are left
+local function remove_replaced(files)
+  local claimed = vim.iter(files):any(function(file) return file.name:match(CLAIMED_NAME) end)
+  if not claimed then return files end
+  local replaced = {}
+  for _, file in ipairs(files) do
+    for _, name in ipairs(replaced_names(M.directory() .. '/' .. file.name)) do
+      replaced[name] = true
+    end
+  end
+  return vim.tbl_filter(function(file)
+    if replaced[file.name] then uv.fs_unlink(M.directory() .. '/' .. file.name) end
+    return not replaced[file.name]
+  end, files)
 end
 
 local claims = 0
@@ -314,6 +342,7 @@ end
 function M.claim_and_read(cwd)
   local drafts, paths, problems, newer = {}, {}, {}, nil
   local files, others = list_directory()
+  files = remove_replaced(files)
   local hash = workspace(cwd)
   local function take(file)
     local path, problem = claim(file)

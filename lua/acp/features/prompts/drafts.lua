@@ -74,23 +74,34 @@ local function collect()
   return by_directory
 end
 
----@return table<string, string> path -> text
-local function texts()
-  local encoded = {}
-  for cwd, kept in pairs(collect()) do
-    kept.version, kept.sent = draft_file.VERSION, vim.fs.basename(draft_file.sent_path())
-    kept.current = require('acp.base.state').current()
-    encoded[draft_file.path(cwd)] = vim.json.encode(kept)
+--- Return what each file of this Neovim should contain.
+---@return table<string, acp.StoredDrafts> path -> drafts
+local function contents()
+  local by_path = {}
+  for cwd, stored in pairs(collect()) do
+    stored.version, stored.sent = draft_file.VERSION, vim.fs.basename(draft_file.sent_path())
+    stored.current = require('acp.base.state').current()
+    by_path[draft_file.path(cwd)] = stored
   end
-  return encoded
+  return by_path
 end
 
---- Return the files to write and to delete.
+--- Return the files to write, then those to delete. The last file written names the files of
+--- earlier Neovims, since all their texts are on disk then.
+---@param earlier_files string[]
 ---@return acp.FileJob[]
-local function jobs()
-  local wanted, list = texts(), {}
-  for path, text in pairs(wanted) do
-    if on_disk[path] ~= text then list[#list + 1] = { path = path, text = text } end
+local function jobs(earlier_files)
+  local wanted, list, last = contents(), {}, nil
+  for path, stored in pairs(wanted) do
+    local text = vim.json.encode(stored)
+    if on_disk[path] ~= text then
+      list[#list + 1] = { path = path, text = text }
+      last = stored
+    end
+  end
+  if last and #earlier_files > 0 then
+    last.replaces = vim.tbl_map(vim.fs.basename, earlier_files)
+    list[#list].text = vim.json.encode(last)
   end
   for path in pairs(on_disk) do
     if not wanted[path] then list[#list + 1] = { path = path } end
@@ -113,11 +124,10 @@ local function record_results(done)
 end
 
 --- Return the jobs that delete the files of earlier Neovims.
+---@param earlier_files string[]
 ---@return acp.FileJob[]
-local function leftover_jobs()
-  local list = vim.tbl_map(function(path) return { path = path } end, leftover)
-  leftover = {}
-  return list
+local function removals(earlier_files)
+  return vim.tbl_map(function(path) return { path = path } end, earlier_files)
 end
 
 local flush
@@ -132,6 +142,14 @@ local function retry()
   retry_ms = math.min(2 * retry_ms, LAST_RETRY_MS)
 end
 
+local function end_writing()
+  is_writing = false
+  if is_due then
+    is_due = false
+    flush()
+  end
+end
+
 function flush()
   if is_exiting then
     return
@@ -139,25 +157,23 @@ function flush()
     is_due = true
     return
   end
-  local list = jobs()
-  if #list == 0 and #leftover == 0 then return end
-  is_writing = true
+  local earlier_files = leftover
+  local list = jobs(earlier_files)
+  if #list == 0 and #earlier_files == 0 then return end
+  is_writing, leftover = true, {}
   if next(on_disk) == nil then draft_file.prepare() end
-  draft_file.start(
-    list,
-    vim.schedule_wrap(function(done)
-      record_results(done)
-      is_writing = false
-      if last_problem then retry() end
-      if not last_problem and #leftover > 0 then
-        draft_file.start(leftover_jobs(), vim.schedule_wrap(record_results))
-      end
-      if is_due then
-        is_due = false
-        flush()
-      end
-    end)
-  )
+  local on_removed = vim.schedule_wrap(function(removed)
+    record_results(removed)
+    end_writing()
+  end)
+  local on_written = vim.schedule_wrap(function(written)
+    record_results(written)
+    if not last_problem then return draft_file.start(removals(earlier_files), on_removed) end
+    leftover = vim.list_extend(earlier_files, leftover)
+    retry()
+    end_writing()
+  end)
+  draft_file.start(list, on_written)
 end
 
 --- Write all texts before Neovim exits.
@@ -165,10 +181,10 @@ function M.write_on_exit()
   is_exiting = true
   vim.wait(1000, function() return not is_writing end, 5)
   earlier = {} -- this Neovim has shown them in its history
-  local list = jobs()
+  local list = jobs(leftover)
   if #list > 0 and next(on_disk) == nil then draft_file.prepare() end
   record_results(draft_file.run(list))
-  if not last_problem then draft_file.run(leftover_jobs()) end
+  if not last_problem then draft_file.run(removals(leftover)) end
   if next(on_disk) == nil then
     vim.uv.fs_unlink(draft_file.sent_path())
     local directory = draft_file.directory()
