@@ -32,33 +32,42 @@ MAX_NESTING: Final = 100
 Recursive functions later search values, and encode them again for Neovim and the history. The JSON
 decoder's own limit depends on the Python version: about 1,000 levels in 3.11, and 20,000 in 3.14.
 """
-_LONG: Final = 100_000
-_UNBRACKETED: Final = bytes(set(range(256)) - set(b'[]{}"'))
+_LONG: Final = 2_000
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NO_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
 
 
 def is_nested_too_deep(line: bytes) -> bool:
     """Return whether a line nests objects and arrays deeper than `MAX_NESTING`."""
     if len(line) <= 2 * MAX_NESTING or not _has_more_openings(line, MAX_NESTING):
         return False
-    unescaped = line.replace(b"\\\\", b"").replace(b'\\"', b"")
-    outside_strings = b"".join(unescaped.translate(None, _UNBRACKETED).split(b'"')[::2])
-    return max(accumulate(map(_STEPS.__getitem__, outside_strings)), default=0) > MAX_NESTING
+    outside_strings = _outside_strings(line)
+    if not _has_more_openings(outside_strings, MAX_NESTING):
+        return False
+    brackets = outside_strings.translate(None, _NO_BRACKETS)
+    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_NESTING
 
 
-def _has_more_openings(line: bytes, limit: int) -> bool:
-    """Return whether a line has more than `limit` opening brackets, including any in strings.
+def _has_more_openings(text: bytes, limit: int) -> bool:
+    """Return whether a text has more than `limit` opening brackets.
 
-    `count` is faster for short lines, `find` much faster for long texts.
+    `count` is faster for short texts, `find` for long ones.
     """
-    if len(line) < _LONG:
-        return line.count(b"[") + line.count(b"{") > limit
+    if len(text) < _LONG:
+        return text.count(b"[") + text.count(b"{") > limit
     for bracket in (b"[", b"{"):
-        at = line.find(bracket)
+        at = text.find(bracket)
         while at >= 0 and limit >= 0:
             limit -= 1
-            at = line.find(bracket, at + 1)
+            at = text.find(bracket, at + 1)
     return limit < 0
+
+
+def _outside_strings(line: bytes) -> bytes:
+    """Return what is outside the strings of a line of JSON."""
+    if b'\\"' in line:
+        line = line.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b"".join(line.split(b'"')[::2])
 
 
 class Envelope(Struct, frozen=True, gc=False):
