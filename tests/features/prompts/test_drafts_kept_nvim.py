@@ -1,5 +1,5 @@
-"""Drafts on a full disk, drafts of a newer version of the plugin, and a draft behind an earlier
-prompt: none is lost.
+"""Drafts on a full disk, of a newer version of the plugin, behind an earlier prompt, and beside a
+question: none is lost.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.features.prompts.drafts_on_disk import SharedWorkspace, composer, run, write
 from tests.support.editor import Editor
+from tests.support.front_without_host import float_lines
 from tests.support.small_disk import small_disk
 
 
@@ -77,3 +78,21 @@ def test_a_draft_is_saved_behind_an_earlier_prompt(
     assert composer(third) == ["say onex"]
     third.keys("<Esc><C-p>")
     assert third.lines("acp://composer/1") == ["my draft"]
+
+
+def test_the_float_of_questions_is_not_in_the_way(
+    edit: Callable[..., Editor], tmp_path: Path
+) -> None:
+    """A draft returns while a question waits, and the focus goes to the composer as usual."""
+    shared = SharedWorkspace(edit, tmp_path)
+    first = shared.start()
+    write(first, "hello")
+    shared.wait("hello")
+    first.kill()
+    second = shared.start()
+    second.prompt("permission p1")
+    second.wait("#require('acp').state().sessions[1].permissions == 1")
+    assert float_lines(second)
+    second.wait_message("Your draft is back in the composer")
+    second.answer("Acp deny")
+    second.wait_event("AcpTurnEnd")

@@ -13,7 +13,6 @@ import pytest
 
 from tests.features.prompts.drafts_on_disk import SharedWorkspace, composer, run, write
 from tests.support.editor import Editor
-from tests.support.front_without_host import float_lines
 from tests.support.killed_host import kill_host
 from tests.support.lua import lua_call
 from tests.support.stalled_agent import stalled_agent
@@ -588,18 +587,3 @@ def test_drafts_that_are_too_old_are_removed_with_the_next_one(shared: SharedWor
     third = shared.start()
     composer(third)
     until(lambda: not sent.exists())
-
-
-def test_the_float_of_questions_is_not_in_the_way(shared: SharedWorkspace) -> None:
-    """A draft returns while a question waits, and the focus goes to the composer as usual."""
-    first = shared.start()
-    write(first, "hello")
-    shared.wait("hello")
-    first.kill()
-    second = shared.start()
-    second.prompt("permission p1")
-    second.wait("#require('acp').state().sessions[1].permissions == 1")
-    assert float_lines(second)
-    second.wait_message("Your draft is back in the composer")
-    second.answer("Acp deny")
-    second.wait_event("AcpTurnEnd")
