@@ -64,7 +64,7 @@ def _has_more_openings(text: bytes, limit: int) -> bool:
 
 
 def _outside_strings(line: bytes) -> bytes:
-    """Return what is outside the strings of a line of JSON."""
+    """Return a line of JSON without its strings."""
     if b'\\"' in line:
         line = line.replace(b"\\\\", b"").replace(b'\\"', b"")
     return b"".join(line.split(b'"')[::2])

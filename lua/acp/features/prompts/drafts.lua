@@ -74,7 +74,7 @@ local function collect()
   return by_directory
 end
 
---- Return what each file of this Neovim should contain.
+--- Return the wanted contents of each file of this Neovim.
 ---@return table<string, acp.StoredDrafts> path -> drafts
 local function contents()
   local by_path = {}
