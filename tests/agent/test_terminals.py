@@ -302,6 +302,26 @@ async def test_a_rule_asks_and_shows_the_whole_command(tmp_path: Path, answer: s
     await agent.close()
 
 
+@pytest.mark.parametrize("is_over", [False, True])
+async def test_an_allowed_command_does_not_start_after_a_cancel(
+    tmp_path: Path, is_over: bool
+) -> None:
+    agent = TerminalAgent(tmp_path, **rule("ask", kind="execute"))
+
+    async def answer() -> None:
+        assert await true_within(lambda: len(agent.session.decisions) == 1, PATIENCE_S)
+        (decision,) = agent.session.decisions
+        decision.resolve(Outcome("selected", decision.first("allow_once")))
+        agent.session.own_cancels += 1
+        agent.session.status = "idle" if is_over else "cancelling"
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(answer)
+        with pytest.raises(RequestError, match="the turn was cancelled"):
+            await agent.create("echo hi")
+    assert len(agent.session.terminals) == 0
+
+
 async def test_a_permitted_command_does_not_ask_again(tmp_path: Path) -> None:
     agent = TerminalAgent(tmp_path, **rule("ask"))
     option = schema.PermissionOption("yes", "Yes", "allow_once")

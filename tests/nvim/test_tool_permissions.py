@@ -92,6 +92,11 @@ async def test_a_refused_call_fails() -> None:
     tool.answer("reject_once")
     assert await task == "the user refused"
     assert tool.call.status == "failed"
+    task = await tool.begin()
+    tool.answer("allow_once")
+    tool.session.own_cancels += 1
+    assert await task == "the user cancelled", "before the call begins"
+    assert tool.call.status == "failed"
 
 
 async def test_a_change_that_fails_is_shown_with_its_reason() -> None:

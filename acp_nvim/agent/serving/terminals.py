@@ -118,9 +118,7 @@ class AgentTerminals:
         limit = settings.terminal.output_limit
         if isinstance(params.output_byte_limit, int):
             limit = min(limit, params.output_byte_limit)
-        if session.root.status == "cancelling":
-            reason = {"command": command.line, "reason": "denied"}
-            raise RequestError(INVALID_PARAMS, "the turn was cancelled", reason)
+        _check_cancelled(session, command, session.cancels)
         decision = self._question(session, command)
         if decision is not None:
             cancel_with(call, decision)
@@ -255,7 +253,9 @@ class AgentTerminals:
         turn: int | None,
     ) -> schema.CreateTerminalResponse:
         if decision is not None:
+            cancels = session.cancels
             await self._require_permission(session, command, decision)
+            _check_cancelled(session, command, cancels)
         terminal = session.terminals.new(ids.new("term-"), command.shown, limit, is_hosted=True)
         try:
             process = await self._start(terminal, command, self._mark(session, turn))
@@ -354,6 +354,13 @@ def _report_ended(session: Session, commands: Sequence[str]) -> None:
     names = [one_line(command, 60) for command in commands[:MAX_NAMED]]
     more = [f"{len(commands) - MAX_NAMED} more"] if len(commands) > MAX_NAMED else []
     session.notice("info", wording.ENDED_WITH_TURN.format(commands=", ".join([*names, *more])))
+
+
+def _check_cancelled(session: Session, command: Command, cancels: int) -> None:
+    """Raise RequestError if a turn is cancelled now, or more than `cancels` turns have been."""
+    if session.is_cancelling or session.cancels != cancels:
+        reason = {"command": command.line, "reason": "denied"}
+        raise RequestError(INVALID_PARAMS, "the turn was cancelled", reason)
 
 
 def _has_allowed(decision: Decision, command: Command, session: Session) -> bool:

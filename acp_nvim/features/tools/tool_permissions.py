@@ -50,6 +50,7 @@ ONCE: Final = (OPTIONS[0], OPTIONS[2])
 EDITS: Final = ""
 NOTHING: Final = "-"
 BY_RULE: Final = "a rule of the user refuses"
+CANCELLED_BY_USER: Final = "the user cancelled"
 
 
 class _Question(msgspec.Struct, frozen=True):
@@ -120,8 +121,11 @@ class ToolPermissions:
         session.ask(decision, call)
         why_not = ""
         try:
+            cancels = session.cancels
             outcome = await wait(decision)
             why_not = self._refusal_reason(session, question, decision, outcome)
+            if session.is_cancelling or session.cancels != cancels:
+                why_not = CANCELLED_BY_USER
             _update(session, call, "failed" if why_not else "in_progress")
             yield why_not
         except Exception as error:
@@ -227,7 +231,7 @@ class ToolPermissions:
         """Return the reason for a refusal, for the model, or an empty text."""
         option = outcome.option
         if option is None:
-            return "the user cancelled"
+            return CANCELLED_BY_USER
         if option.kind == "allow_always":
             self._allowed.add((session.n, question.about))
         if option.kind.startswith("allow"):
