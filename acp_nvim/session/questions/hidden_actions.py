@@ -20,16 +20,43 @@ _Words: TypeAlias = tuple[str, ...]
 # -- options of any program -----------------------------------------------------------------------
 
 _HIDING_OPTION: Final = late(
-    r"--(?:file.*-f|pathspec-f|ev|exec|to-c|use-c|checkpoint-a|rs|upload-p|receive-p"
-    r"|config-e|open-f|call|extcmd|preprocess|pre=)|-files0-from"
+    r"--(?:file.*-f|pathspec-f|ev|exec|to-c|use-c|use-a|checkpoint-a|rs|upload-p|receive-p"
+    r"|config-e|open-f|call|extcmd|preprocess|pre(?:=|$)|\w+-cmd|hostname-b|init-h|pager|post-r"
+    r"|run_under|script-s)|-files0-from"
 )
 """Options that name a command, code, or a file with further names, even if abbreviated."""
+_CONFIG: Final = late(r"--config")
+_COMPILER: Final = late(r"-wrapper|-fplugin|-specs|-B|@")
+_EVALUATION: Final = late(r"--?e(?:val|xec|xecute)?$")
 _HIDING_OPTIONS_OF: Final[Mapping[str, re.Pattern[str]]] = {
+    **dict.fromkeys(("cargo", "hg", "jj", "svn"), _CONFIG),
+    **dict.fromkeys(("cc", "c++", "g++", "clang", "clang++"), _COMPILER),
+    **dict.fromkeys(
+        ("babel-node", "erl", "ghc", "mix", "ocaml", "rake", "scala", "stack", "swift"),
+        _EVALUATION,
+    ),
+    **dict.fromkeys(("nc", "ncat", "netcat"), late(r"-[a-zA-Z]*[ec]|--(?:sh-e|lua-e)")),
+    **dict.fromkeys(("scp", "sftp"), late(r"-[a-zA-Z0-9]*[oFSbD]")),
+    **dict.fromkeys(("mysql", "mariadb"), late(r".*(?:\\!|system|source)|-[a-zA-Z]*\\.")),
+    "ansible": late(r"-[a-zA-Z]*[am]|--args|--module-n"),
+    "cmake": late(r"-[PE]"),
+    "exiftool": late(r"-if"),
+    "go": late(r"--?(?:exec|toolexec|vettool)"),
+    "man": late(r"-[a-zA-Z0-9]*[PH]|--html"),
+    "nix": late(r"-c$|--command"),
+    "nix-shell": late(r"--run|--command"),
+    "nodemon": late(r"-x|--exec"),
+    "psql": late(r".*\\[!|\w]|.*(?i:program)|-[a-zA-Z]*[fv]|--(?:file|set|variable)"),
     "rsync": late(r"-[a-zA-Z]*e"),
-    "zip": late(r"-[a-zA-Z]*@"),
+    "socat": late(r".*(?i:exec|system|shell):"),
+    "split": late(r"--f"),
+    "sqlite3": late(r"\.[a-z]|--?(?:cmd|init)"),
+    "zip": late(r"-[a-zA-Z]*@|-TT|--unzip-c"),
     "curl": late(r"-[a-zA-Z]*K|--config"),
     "wget": late(r"-[a-zA-Z]*i|--input-f|-e"),
-    "make": late(r".*[$`]|.*SHELL=|-[a-zA-Z]*E|-$|-[a-zA-Z]*f-$|--\w+file=-$"),
+    "make": late(
+        r".*[$`]|.*SHELL=|[\w.-]+\s*[:+?!]*=.*[;&|<>()]|-[a-zA-Z]*E|-$|-[a-zA-Z]*f-$|--\w+file=-$"
+    ),
     "ssh": late(r"-[a-zA-Z0-9]*[oF]"),
     "sort": late(r"--c"),
 }
@@ -37,8 +64,13 @@ _HIDING_OPTIONS_OF: Final[Mapping[str, re.Pattern[str]]] = {
 _DIRECTORY_OPTION: Final = late(r"-C|--directory\b")
 _HARMLESS: Final = frozenset({"false", "type", "wait", "which"})
 """Builtins that set and evaluate nothing if they have no options."""
-_READING_INPUT: Final = frozenset({"cpio", "pax", "ed", "ex", "vi", "vim", "nvim", "emacs"})
-"""Programs that read names or commands from their input."""
+_READING_INPUT: Final = frozenset(
+    {
+        *("cpio", "pax", "ed", "ex", "vi", "vim", "nvim", "emacs", "patch", "ghci", "jshell"),
+        *("concurrently", "crontab", "launchctl", "systemctl", "watchexec"),
+    }
+)
+"""Programs that read names or commands from their input, from files or from any argument."""
 
 
 def hides_action(words: _Words) -> bool:
@@ -52,7 +84,7 @@ def hides_action(words: _Words) -> bool:
     hiding = _HIDING_OPTIONS_OF.get(program.removeprefix("g"), _HIDING_OPTIONS_OF.get(program))
     if hiding is not None and any(hiding.match(arg) for arg in args):
         return True
-    if program in _RUNNERS and _runner_hides(args):
+    if (_runner_hides if program in _RUNNERS else _starts_code)(args):
         return True
     if program in _CHECKS:
         return _CHECKS[program](args)
@@ -117,6 +149,19 @@ def _runner_hides(args: _Words) -> bool:
     return len(places) > _MAX_RUN or any(hides_action(args[at:]) for at in places)
 
 
+def _starts_code(args: _Words) -> bool:
+    """Return whether a program that is not known may start a shell or an interpreter with code.
+
+    Its name is followed by an option then (`ccache sh -c …`).
+    """
+    places = [
+        at
+        for at, (arg, after) in enumerate(pairwise(args))
+        if after.startswith("-") and _program(arg) in _RUN
+    ]
+    return len(places) > _MAX_RUN or any(hides_action(args[at:]) for at in places)
+
+
 # -- shells and interpreters ----------------------------------------------------------------------
 
 _CODE_WORDS: Final = (("eval",), ("repl",))
@@ -170,6 +215,8 @@ _NPM_CODE: Final = late(r"-[a-zA-Z]*c")
 
 
 def _npm_hides(args: _Words) -> bool:
+    if args[:1] == ("set",) or (args[:1] in (("config",), ("c",)) and args[1:2] == ("set",)):
+        return True
     return any(_NPM_CODE.fullmatch(arg) for arg in takewhile(lambda arg: arg != "--", args))
 
 
@@ -199,14 +246,18 @@ _AWK_HIDING: Final = late(
 _GIT_OPTIONS: Final = frozenset({"-P", "--no-pager", "--no-optional-locks", "--version", "--help"})
 """Options before the subcommand that hide nothing."""
 _GIT_STARTERS: Final = frozenset(
-    {"bisect", "difftool", "filter-branch", "hook", "mergetool", "submodule"}
+    {
+        *("bisect", "difftool", "filter-branch", "hook", "mergetool", "submodule"),
+        *("am", "apply", "fast-import", "for-each-repo", "send-email"),
+    }
 )
-"""Subcommands of git that start programs or set which ones it starts."""
+"""Subcommands of git that start programs, set which ones it starts, or read names from files."""
 _GIT_HIDING: Final[Mapping[str, re.Pattern[str]]] = {
-    "clone": late(r"-[a-zA-Z]*c|--co"),
+    "clone": late(r"-[a-zA-Z]*[cu]|--(?:co|te)|ext::"),
     "grep": late(r"-[a-zA-Z]*O"),
     "rebase": late(r"-[a-zA-Z]*x"),
 }
+_GIT_INPUT: Final = late(r"--stdin|--batch|ext::")
 _GIT_CONFIG_READS: Final = late(r"--get(?:-\w+)?|--list|-l")
 """First options with which `git config` sets nothing."""
 
@@ -230,6 +281,8 @@ def _git_hides(args: _Words) -> bool:
     subcommand, rest = args[at] if at < len(args) else "", args[at + 1 :]
     if subcommand == "config":
         return not (rest and _GIT_CONFIG_READS.fullmatch(rest[0]))
+    if any(_GIT_INPUT.match(arg) for arg in rest):
+        return True
     hiding = _GIT_HIDING.get(subcommand)
     return subcommand in _GIT_STARTERS or (hiding is not None and any(map(hiding.match, rest)))
 
