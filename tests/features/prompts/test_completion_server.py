@@ -17,7 +17,7 @@ from tests.support.front_without_host import (
 )
 from tests.support.git import repository
 from tests.support.lua import lua_chunk
-from tests.support.plugins import add_plugins
+from tests.support.plugins import add_plugins, plugin
 from tests.support.waiting import until
 
 REPLY = lua_chunk(__file__, "completion_reply")
@@ -255,6 +255,42 @@ def test_blink_shows_the_candidates(front: Editor) -> None:
         front.keys(key)
     wait_first("#tidy")
     front.keys("<C-y>")
+    until(lambda: composer(front)[-1] == "Keep names.")
+
+
+CMP_MENU = """
+local cmp = require('cmp')
+if not cmp.visible() then return {} end
+return vim.tbl_map(function(entry) return entry.completion_item.label end, cmp.get_entries())
+"""
+
+
+def test_nvim_cmp_shows_the_candidates(front: Editor) -> None:
+    folders = [str(plugin(name)) for name in ("nvim-cmp", "cmp-nvim-lsp")]
+    front.lua(lua_chunk(__file__, "load_cmp_on_insert"), folders)
+    session(front, commands=[{"name": "zap", "description": "Zap"}])
+    front.write("z.py", "")
+    front.open(front.write("src/beta.py", "text beta"))
+    open_composer(front)
+
+    def wait_first(*labels: str) -> None:
+        until(lambda: front.lua(CMP_MENU)[: len(labels)] == list(labels), what=str(labels))
+
+    front.keys("/")
+    wait_first("/zap")
+    front.keys("<C-n><C-y>")
+    until(lambda: composer(front) == ["/zap"])
+    for key in " @":
+        front.keys(key)
+    wait_first("@src/beta.py")  # not in the order of nvim-cmp, by kind and length
+    front.keys("<C-n>")
+    front.wait_screen("text beta")
+    front.keys("<CR>")
+    until(lambda: composer(front) == ["/zap @src/beta.py"])
+    for key in " #ti":
+        front.keys(key)
+    wait_first("#tidy")
+    front.keys("<CR>")
     until(lambda: composer(front)[-1] == "Keep names.")
 
 

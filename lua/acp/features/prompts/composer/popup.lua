@@ -83,6 +83,32 @@ local function on_typed(n, before)
   show_for_pair()
 end
 
+--- Return the 'sortText' of an entry of nvim-cmp, if it is of the language server.
+---@return string|nil
+local function sort_text(entry)
+  local name = vim.tbl_get(entry, 'source', 'source', 'client', 'name')
+  return name == 'acp' and entry.completion_item.sortText or nil
+end
+
+--- Compare two entries of nvim-cmp: those of the server come first and in its order. The usual
+--- comparators sort by kind and length.
+---@return boolean|nil
+local function in_order(first, second)
+  local a, b = sort_text(first), sort_text(second)
+  if a and b and a ~= b then return a < b end
+  if (a == nil) ~= (b == nil) then return a ~= nil end
+end
+
+--- Let nvim-cmp find the server and keep its order, if it is loaded with its source cmp-nvim-lsp.
+--- That looks for servers only when Insert mode begins, which is too early if that loads both.
+local function join_cmp()
+  local cmp, source = package.loaded['cmp'], package.loaded['cmp_nvim_lsp']
+  if not cmp or not source then return end
+  local comparators = cmp.get_config().sorting.comparators
+  if not vim.tbl_contains(comparators, in_order) then table.insert(comparators, 1, in_order) end
+  if source._on_insert_enter then source._on_insert_enter() end
+end
+
 --- Modules of Neovim's client, which are loaded one by one.
 local CLIENT = { 'protocol', 'util', '_changetracking', 'log', 'rpc', 'client' }
 
@@ -91,12 +117,14 @@ local CLIENT = { 'protocol', 'util', '_changetracking', 'log', 'rpc', 'client' }
 local waiting = {}
 
 --- Attach the language server to a composer. If Neovim's client is not loaded, which takes 10 to 30
---- ms, load it after the window is drawn, and handle keys meanwhile. The source of nvim-cmp looks
---- for servers only when Insert mode begins.
+--- ms, load it after the window is drawn, and handle keys meanwhile.
 ---@param insert fun(name: string)
 local function attach(bufnr, insert)
-  local function now() require('acp.features.prompts.composer.server').attach(bufnr, insert) end
-  if package.loaded['vim.lsp.client'] or package.loaded['cmp_nvim_lsp'] then return now() end
+  local function now()
+    require('acp.features.prompts.composer.server').attach(bufnr, insert)
+    join_cmp()
+  end
+  if package.loaded['vim.lsp.client'] then return now() end
   if waiting[bufnr] then return end -- else it would start again a server that the user has stopped
   waiting[bufnr] = true
   local slices = require('acp.base.slices')
