@@ -139,6 +139,21 @@ def test_files_in_the_explorer_of_snacks(editor: Editor, agent: Traffic) -> None
     assert names(editor, agent) == ["b.py"]
 
 
+def test_files_in_oil(editor: Editor, agent: Traffic) -> None:
+    add_plugins(editor, "oil.nvim")
+    editor.lua("require('oil').setup({ view_options = { show_hidden = true } })")
+    (editor.work / "link.py").symlink_to("a.py")
+    editor.cmd("Oil .")
+    editor.wait_screen("b.py")
+    editor.keys("ggVG:Acp attach<CR>")  # the first line is `..`
+    editor.wait_message("With your next prompt: sub, a.py, b.py, link.py")
+    editor.cmd("call search('b.py')")
+    editor.cmd("Acp attach")
+    editor.cmd("enew")
+    found = [*dict.fromkeys(names(editor, agent))]
+    assert found == ["sub", "a.py", "b.py", "link.py"]
+
+
 @pytest.mark.parametrize("filetype", ["oil", "neo-tree", "NvimTree"])
 def test_the_lines_of_a_file_manager(editor: Editor, agent: Traffic, filetype: str) -> None:
     """The functions have the names, arguments and results of the real plugins."""

@@ -149,28 +149,38 @@ def test_hunks_of_an_agent_are_drawn_over_those_of_git(repository: Editor, name:
     editor.lua(RECIPES[name])  # other keys for hunks of agents
 
 
-@pytest.mark.parametrize("name", ["mini.pick", "telescope.nvim", "fzf-lua", "snacks.nvim"])
+PICKERS = {
+    "mini.pick": ("Pick files tool='fallback'", "Pick buffers", "<C-x>"),
+    "telescope.nvim": ("Telescope find_files", "Telescope buffers", "<Tab>"),
+    "fzf-lua": ("FzfLua files", "FzfLua buffers", "<Tab>"),
+    "snacks.nvim": ("lua Snacks.picker.files()", "lua Snacks.picker.buffers()", "<Tab>"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PICKERS))
 def test_a_picker_attaches_the_files_that_are_marked(editor: Editor, name: str) -> None:
     for file in ("a.py", "b.py", "sub/c.py"):
         editor.write(file, f"{file}\n")
     agent = editor.agent("hello")
     use(editor, name)
-    pick, mark, key = {
-        "mini.pick": ("Pick files tool='fallback'", "<C-x>", "<M-c>"),
-        "telescope.nvim": ("Telescope find_files", "<Tab>", "<M-c>"),
-        "fzf-lua": ("FzfLua files", "<Tab>", "<M-c>"),
-        "snacks.nvim": ("lua Snacks.picker.files()", "<Tab>", "<M-c>"),
-    }[name]
-    editor.rpc.notify("nvim_command", pick)
+    files, buffers, mark = PICKERS[name]
+    editor.rpc.notify("nvim_command", files)
     for text in ("a.py", "sub/c.py"):
         editor.wait_screen(text)
         editor.keys(text)
         until(lambda: not any("b.py" in row for row in editor.screen()))
         editor.keys(mark + "<BS>" * len(text))
         editor.wait_screen("b.py")  # snacks fails if it is closed before it has looked again
-    editor.keys(key)
+    editor.keys("<M-c>")
     editor.wait_message("With your next prompt")
     assert attached(editor, agent) == ["a.py", "sub/c.py"]
+
+    editor.open("b.py")
+    editor.rpc.notify("nvim_command", buffers)
+    until(lambda: sum("b.py" in row for row in editor.screen()) > 1)  # the statusline is one
+    editor.keys("<M-c>")
+    editor.wait_message("With your next prompt: b.py")
+    assert attached(editor, agent) == ["b.py"]
 
 
 def test_snacks_shows_the_preview_of_a_choice(editor: Editor) -> None:

@@ -47,7 +47,8 @@ function lists.oil(first, last)
   local folder = oil.get_current_dir(0)
   return of_lines(first, last, function(line)
     local entry = oil.get_entry_on_line(0, line)
-    return folder and entry and vim.fs.joinpath(folder, entry.name) or nil
+    local is_file = folder and entry and entry.name ~= '..'
+    return is_file and vim.fs.joinpath(folder, entry.name) or nil
   end)
 end
 
@@ -60,7 +61,12 @@ end
 
 function lists.NvimTree(first, last)
   local api = require('nvim-tree.api')
-  local function path(node) return node and node.absolute_path end
+  local function path(node)
+    while node and node.group_next do -- folders that are drawn as one
+      node = node.group_next
+    end
+    return node and node.absolute_path
+  end
   local marked = vim.tbl_map(path, api.marks.list())
   if marked[1] then return marked end
   return at_lines(first, last, function() return path(api.tree.get_node_under_cursor()) end)
@@ -92,7 +98,8 @@ function lists.snacks_picker_list(first, last)
   return vim
     .iter(items)
     :map(function(item)
-      local path, line = pickers.util.path(item), item.pos and item.pos[1]
+      local is_buffer = item.flags ~= nil -- its line is that of the cursor
+      local path, line = pickers.util.path(item), not is_buffer and item.pos and item.pos[1]
       return path and { path = path, first = line ~= 0 and line or nil }
     end)
     :totable()
