@@ -141,6 +141,10 @@ function M.attach(kind, bufnr, n, on_card, is_active)
   end
   for _, key in ipairs(M.list(kind)) do
     local function act()
+      -- nvim-cmp runs a mapping that it has replaced, even if that was removed later.
+      if not (attached[bufnr] or {})[kind] then
+        return vim.api.nvim_feedkeys(vim.keycode(key.key), 'in', false)
+      end
       if is_active and not is_active(bufnr) then return pass_on(kind, bufnr, key, is_active) end
       signals.emit('key_pressed', kind, key.action, bufnr, n)
     end
