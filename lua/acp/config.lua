@@ -79,7 +79,7 @@ M.defaults = {
       -- editors
       '.{vscode,idea,zed,helix,fleet,devcontainer,devcontainer.json}',
       '*.code-workspace',
-      '.{nvim,neoconf.json,luarc.json,luarc.jsonc}',
+      '.{nvim,neoconf.json}',
       '.{exrc,nvimrc,nvim.lua,lazy.lua,vimrc,gvimrc,lvimrc,vim,emacs,emacs.d,dir-locals.el}',
       -- shells and sessions
       '.{envrc,mise.toml,mise.local.toml,mise,rtx.toml,autoenv}',

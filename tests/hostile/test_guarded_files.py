@@ -48,6 +48,8 @@ opencode.json .vscode/tasks.json .idea/workspace.xml x.code-workspace
 .mise.toml mise.toml .bashrc .bash_profile .profile .zshrc .zshenv .zprofile .login .cshrc
 .config/fish/config.fish .config/nvim/init.lua .config/autostart/x.desktop .tmux.conf
 sitecustomize.py lib/site-packages/x.pth .npmrc .yarnrc.yml .cargo/config.toml .gdbinit
+.factory/settings.json .augment/settings.json .openhands/setup.sh .aider.conf.yml crush.json
+.copilot/mcp-config.json .amazonq/agents/x.json .nvim/init.lua .neoconf.json
 """
 WRITTEN_FREELY = """
 package.json Makefile conftest.py pyproject.toml build.rs src/main.py .gitignore .gitattributes

@@ -109,3 +109,16 @@ def test_trust_reads_a_command_that_only_the_title_or_an_unknown_key_has(
     for raw in (line.strip("`"), {"input": {"code": line.strip("`")}, "description": "It's (ok)"}):
         call = ToolCall("t", kind="execute", title="Run it", raw_input=raw)
         assert is_safe(call, session, settings) is safe
+
+
+def test_a_block_of_the_content_hides_no_file(home: Path) -> None:
+    session, settings = Session(1, "agent", str(home)), decode({})
+    for uri, is_inside in ((f"file://{home}/src/a", True), ("file:///etc/hosts", False)):
+        text, blob = schema.TextResourceContents("x", uri), schema.BlobResourceContents("eA==", uri)
+        blocks: list[Any] = [schema.ResourceLink("a", uri), schema.EmbeddedResource(text)]
+        blocks += [schema.EmbeddedResource(blob), schema.UnknownContent("file", {"path": uri})]
+        for block in blocks:
+            call = ToolCall("t", kind="read", title="Read it", content=[schema.Content(block)])
+            assert is_safe(call, session, settings) is is_inside
+            allowed = "allow" if is_inside else None
+            assert verdict(call, home, {"action": "allow", "kind": "read"}) == allowed

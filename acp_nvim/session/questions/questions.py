@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -89,9 +89,27 @@ def dotted_paths(call: ToolCall, cwd: str) -> list[str]:
 
 
 def _spelled_paths(call: ToolCall) -> list[str]:
-    """Return the files that a call names, also in the diffs of its Markdown."""
-    diffs = filter(may_hold_diff, requests.texts(call))
-    return [*requests.paths(call), *(name for text in diffs for name in named_files(text))]
+    """Return the files that a call names, also in the blocks of its content."""
+    blocks = [item.content for item in call.content if isinstance(item, schema.Content)]
+    return [*requests.paths(call), *(path for block in blocks for path in _files_of_block(block))]
+
+
+def _files_of_block(block: schema.ContentBlock) -> Iterable[str]:
+    """Return the files of a linked or embedded resource, of the diffs in Markdown, and of a block
+    of an unknown type.
+    """
+    match block:
+        case schema.TextContent(text=text):
+            return named_files(text) if may_hold_diff(text) else ()
+        case schema.ResourceLink():
+            return requests.files_of_input({"path": block.uri})
+        case schema.EmbeddedResource(
+            resource=schema.TextResourceContents(uri=uri) | schema.BlobResourceContents(uri=uri)
+        ):
+            return requests.files_of_input({"path": uri})
+        case schema.UnknownContent(raw=raw):
+            return requests.files_of_input(raw)
+    return ()
 
 
 def _absolute_paths(paths: list[str], cwd: str) -> list[str]:
