@@ -36,6 +36,10 @@ STRIDE = 64
 """Number of lines compared at once."""
 
 Pair = tuple[int, int]
+"""Row of the old text and row of the new one."""
+
+Block = tuple[int, int, int]
+"""Common lines of both texts: first old row, first new row, number of lines."""
 
 
 class Hunk(msgspec.Struct, frozen=True):
@@ -61,17 +65,17 @@ def diff(old: Sequence[str], new: Sequence[str]) -> list[Hunk]:
     """Return hunks that turn `old` into `new`, ascending, with common lines in between."""
     matcher = _Matcher(old, new)
     hunks: list[Hunk] = []
-    row = new_row = 0
-    for i, j, length in matcher.blocks():
-        if i > row or j > new_row:
+    start = new_start = 0  # rows after the last block
+    for row, new_row, count in matcher.blocks():
+        if row > start or new_row > new_start:
             if len(hunks) == MAX_HUNKS - 1:
                 break
-            hunks.append(Hunk(row, i, tuple(new[new_row:j]), new_row))
-        row, new_row = i + length, j + length
-    tail = matcher.tail(row, new_row)
+            hunks.append(Hunk(start, row, tuple(new[new_start:new_row]), new_start))
+        start, new_start = row + count, new_row + count
+    tail = matcher.count_equal_at_end(start, new_start)
     end, new_end = len(old) - tail, len(new) - tail
-    if row < end or new_row < new_end:
-        hunks.append(Hunk(row, end, tuple(new[new_row:new_end]), new_row))
+    if start < end or new_start < new_end:
+        hunks.append(Hunk(start, end, tuple(new[new_start:new_end]), new_start))
     return hunks
 
 
@@ -97,192 +101,216 @@ def invert(old: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
 
 
 class _Matcher:
-    """Finder of blocks of common lines in two texts, for one diff, whose work it counts."""
+    """Finder of blocks of common lines in two texts, for one diff, whose work it counts.
+
+    A gap is a part of both texts between two blocks: old rows [start, end) and new rows
+    [new_start, new_end). Methods yield blocks in ascending order.
+    """
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
         self.old = list(old)
         self.new = list(new)
-        self.work = MAX_WORK
-        self.rows = MAX_ROWS
+        self.work_left = MAX_WORK
+        self.rows_left = MAX_ROWS
 
-    def blocks(self) -> Iterator[tuple[int, int, int]]:
-        """Yield common lines as (old row, new row, count), in ascending order.
+    def blocks(self) -> Iterator[Block]:
+        """Yield all blocks.
 
         Small changes far apart, the usual case, are skipped one by one at the speed of list
         comparison. After a larger change, windows are searched for anchors, and then the whole
         rest.
         """
-        a = b = 0
+        end, new_end = len(self.old), len(self.new)
+        row = new_row = 0
         while True:
-            length = self._forward(a, len(self.old), b, len(self.new))
-            if length:
-                yield a, b, length
-            a, b = a + length, b + length
-            if a == len(self.old) or b == len(self.new):
+            count = self._count_equal_after(row, end, new_row, new_end)
+            if count:
+                yield row, new_row, count
+            row, new_row = row + count, new_row + count
+            if row == end or new_row == new_end:
                 return
-            near = self._near(a, b)
-            if near is not None:  # the nearest rows, so no line before them is equal
-                yield from self._inside(a, near[0], b, near[1], 0)
-            elif anchors := self._far_anchors(a, b):
-                near = anchors[-1]
-                yield from self._blocks_at(anchors[:-1], a, near[0], b, near[1], 0)
+            resumed = self._end_of_small_change(row, new_row)
+            if resumed is not None:  # the nearest rows, so no line before them is equal
+                yield from self._blocks_inside(row, resumed[0], new_row, resumed[1], 0)
+            elif anchors := self._anchors_in_window(row, new_row):
+                resumed = anchors.pop()
+                yield from self._blocks_at(anchors, row, resumed[0], new_row, resumed[1], 0)
             else:
-                yield from self._gap(a, len(self.old), b, len(self.new), 0)
+                yield from self._blocks_in_gap(row, end, new_row, new_end, 0)
                 return
-            a, b = near
+            row, new_row = resumed
 
-    def _near(self, a: int, b: int) -> Pair | None:
-        """Return the nearest rows from which `RESYNC` lines are equal again.
+    # -- equal lines -------------------------------------------------------------------------------
+
+    def _count_equal_after(self, start: int, end: int, new_start: int, new_end: int) -> int:
+        """Return the number of equal lines at the beginning of a gap."""
+        old, new = self.old, self.new
+        row, last = start, min(end, start + new_end - new_start)
+        shift = new_start - start
+        while (
+            row + STRIDE < last
+            and old[row : row + STRIDE] == new[row + shift : row + shift + STRIDE]
+        ):
+            row += STRIDE
+        while row < last and old[row] == new[row + shift]:
+            row += 1
+        return row - start
+
+    def _count_equal_before(self, start: int, end: int, new_start: int, new_end: int) -> int:
+        """Return the number of equal lines at the end of a gap."""
+        old, new = self.old, self.new
+        row, first = end, max(start, end - (new_end - new_start))
+        shift = new_end - end
+        while (
+            row - STRIDE > first
+            and old[row - STRIDE : row] == new[row - STRIDE + shift : row + shift]
+        ):
+            row -= STRIDE
+        while row > first and old[row - 1] == new[row - 1 + shift]:
+            row -= 1
+        return end - row
+
+    def count_equal_at_end(self, start: int, new_start: int) -> int:
+        """Return the number of equal lines at the end of both texts, from these rows on."""
+        return self._count_equal_before(start, len(self.old), new_start, len(self.new))
+
+    # -- places where both texts are aligned again -------------------------------------------------
+
+    def _end_of_small_change(self, start: int, new_start: int) -> Pair | None:
+        """Return the nearest rows after these from which both texts are equal again."""
+        old, new = self.old, self.new
+        for size in range(1, NEAR + 1):
+            for row in range(start, min(start + size, len(old) - 1) + 1):
+                new_row = new_start + size - (row - start)
+                if (
+                    new_row < len(new)
+                    and old[row] == new[new_row]
+                    and self._is_aligned(row, new_row)
+                ):
+                    return row, new_row
+        return None
+
+    def _is_aligned(self, row: int, new_row: int) -> bool:
+        """Return whether `RESYNC` lines are equal from these rows on.
 
         Fewer lines are enough if both texts end with them.
         """
-        old, new = self.old, self.new
-        for both in range(1, NEAR + 1):
-            for i in range(a, min(a + both, len(old)) + 1):
-                j = b + both - (i - a)
-                if j < len(new) and i < len(old) and old[i] == new[j]:
-                    lines = old[i : i + RESYNC]
-                    is_end = i + len(lines) == len(old) and j + len(lines) == len(new)
-                    if lines == new[j : j + RESYNC] and (len(lines) == RESYNC or is_end):
-                        return i, j
-        return None
+        lines = self.old[row : row + RESYNC]
+        if lines != self.new[new_row : new_row + RESYNC]:
+            return False
+        count = len(lines)
+        is_end = row + count == len(self.old) and new_row + count == len(self.new)
+        return count == RESYNC or is_end
 
-    def _far_anchors(self, a: int, b: int) -> list[Pair]:
+    def _anchors_in_window(self, start: int, new_start: int) -> list[Pair]:
         """Return the anchors of the first window of both texts that has one in its last half.
 
         Return none if a text ends before that.
         """
         for size in WINDOWS:
-            a_end, b_end = a + size, b + size
-            if a_end >= len(self.old) or b_end >= len(self.new):
+            end, new_end = start + size, new_start + size
+            if end >= len(self.old) or new_end >= len(self.new):
                 break
-            anchors = self._anchors(a, a_end, b, b_end)
-            if anchors and min(anchors[-1][0] - a, anchors[-1][1] - b) >= size // 2:
+            anchors = self._anchors(start, end, new_start, new_end)
+            if anchors and min(anchors[-1][0] - start, anchors[-1][1] - new_start) >= size // 2:
                 return anchors
         return []
 
-    def tail(self, a: int, b: int) -> int:
-        """Return the number of equal lines at the end of both texts, after rows `a` and `b`."""
-        return self._backward(a, len(self.old), b, len(self.new))
-
-    def _gap(
-        self, a: int, a_end: int, b: int, b_end: int, depth: int
-    ) -> Iterator[tuple[int, int, int]]:
-        """Yield blocks of a gap: old rows [a, a_end) and new rows [b, b_end)."""
-        head = self._forward(a, a_end, b, b_end)
-        if head:
-            yield a, b, head
-        a, b = a + head, b + head
-        tail = self._backward(a, a_end, b, b_end)
-        a_last, b_last = a_end - tail, b_end - tail
-        yield from self._inside(a, a_last, b, b_last, depth)
-        if tail:
-            yield a_last, b_last, tail
-
-    def _forward(self, a: int, a_end: int, b: int, b_end: int) -> int:
-        """Return the number of equal lines from (a, b) on."""
-        old, new = self.old, self.new
-        start = a
-        end = min(a_end, a + b_end - b)
-        offset = b - a
-        while a + STRIDE < end and old[a : a + STRIDE] == new[a + offset : a + offset + STRIDE]:
-            a += STRIDE
-        while a < end and old[a] == new[a + offset]:
-            a += 1
-        return a - start
-
-    def _backward(self, a: int, a_end: int, b: int, b_end: int) -> int:
-        """Return the number of equal lines before (a_end, b_end)."""
-        old, new = self.old, self.new
-        row = a_end
-        first = max(a, a_end - (b_end - b))
-        offset = b_end - a_end
-        while (
-            row - STRIDE > first
-            and old[row - STRIDE : row] == new[row - STRIDE + offset : row + offset]
-        ):
-            row -= STRIDE
-        while row > first and old[row - 1] == new[row - 1 + offset]:
-            row -= 1
-        return a_end - row
-
-    def _inside(
-        self, a: int, a_end: int, b: int, b_end: int, depth: int
-    ) -> Iterator[tuple[int, int, int]]:
-        """Yield blocks of a gap without equal lines at its ends."""
-        if a == a_end or b == b_end or (a_end - a == 1 and b_end - b == 1):
-            return
-        anchors = self._anchors(a, a_end, b, b_end) if depth < MAX_DEPTH else []
-        if not anchors:
-            yield from self._search(a, a_end, b, b_end)
-        else:
-            yield from self._blocks_at(anchors, a, a_end, b, b_end, depth)
-
-    def _blocks_at(
-        self, anchors: list[Pair], a: int, a_end: int, b: int, b_end: int, depth: int
-    ) -> Iterator[tuple[int, int, int]]:
-        """Yield the blocks at these anchors and in the gaps between them."""
-        for i, j in anchors:
-            if i < a:  # covered by the previous block
-                continue
-            if i > a or j > b:
-                yield from self._gap(a, i, b, j, depth + 1)
-            length = self._forward(i, a_end, j, b_end)
-            yield i, j, length
-            a, b = i + length, j + length
-        if a < a_end or b < b_end:
-            yield from self._gap(a, a_end, b, b_end, depth + 1)
-
-    def _anchors(self, a: int, a_end: int, b: int, b_end: int) -> list[Pair]:
-        """Return lines that occur once on each side as (old row, new row), in a common order.
+    def _anchors(self, start: int, end: int, new_start: int, new_end: int) -> list[Pair]:
+        """Return the rows of lines that occur once on each side of a gap, in a common order.
 
         Return none once `MAX_ROWS` rows have been searched.
         """
-        self.rows -= a_end - a + b_end - b
-        if self.rows < 0:
+        self.rows_left -= end - start + new_end - new_start
+        if self.rows_left < 0:
             return []
-        old, new = self.old[a:a_end], self.new[b:b_end]
-        new_count = Counter(new)
-        new_row = dict(zip(new, range(b, b_end), strict=True))
+        old, new = self.old[start:end], self.new[new_start:new_end]
+        new_counts = Counter(new)
+        new_rows = dict(zip(new, range(new_start, new_end), strict=True))
         once = {
-            line for line, count in Counter(old).items() if count == 1 and new_count.get(line) == 1
+            line for line, count in Counter(old).items() if count == 1 and new_counts.get(line) == 1
         }
         if not once:
             return []
         return _increasing(
-            [(row, new_row[line]) for row, line in enumerate(old, a) if line in once]
+            [(row, new_rows[line]) for row, line in enumerate(old, start) if line in once]
         )
 
-    def _search(self, a: int, a_end: int, b: int, b_end: int) -> Iterator[tuple[int, int, int]]:
-        """Yield blocks by Myers' algorithm, over the lines that occur on both sides."""
-        if self.rows < 0 or self.work <= 0:
+    # -- blocks of a gap ---------------------------------------------------------------------------
+
+    def _blocks_in_gap(
+        self, start: int, end: int, new_start: int, new_end: int, depth: int
+    ) -> Iterator[Block]:
+        """Yield the blocks of a gap, which is `depth` searches deep."""
+        head = self._count_equal_after(start, end, new_start, new_end)
+        if head:
+            yield start, new_start, head
+        start, new_start = start + head, new_start + head
+        tail = self._count_equal_before(start, end, new_start, new_end)
+        end, new_end = end - tail, new_end - tail
+        yield from self._blocks_inside(start, end, new_start, new_end, depth)
+        if tail:
+            yield end, new_end, tail
+
+    def _blocks_inside(
+        self, start: int, end: int, new_start: int, new_end: int, depth: int
+    ) -> Iterator[Block]:
+        """Yield the blocks of a gap without equal lines at its ends."""
+        if start == end or new_start == new_end or (end - start == 1 and new_end - new_start == 1):
             return
-        common = set(self.old[a:a_end]).intersection(self.new[b:b_end])
+        anchors = self._anchors(start, end, new_start, new_end) if depth < MAX_DEPTH else []
+        if not anchors:
+            yield from self._blocks_by_myers(start, end, new_start, new_end)
+        else:
+            yield from self._blocks_at(anchors, start, end, new_start, new_end, depth)
+
+    def _blocks_at(
+        self, anchors: list[Pair], start: int, end: int, new_start: int, new_end: int, depth: int
+    ) -> Iterator[Block]:
+        """Yield the blocks at these anchors of a gap and in the gaps between them."""
+        for row, new_row in anchors:
+            if row < start:  # covered by the previous block
+                continue
+            if row > start or new_row > new_start:
+                yield from self._blocks_in_gap(start, row, new_start, new_row, depth + 1)
+            count = self._count_equal_after(row, end, new_row, new_end)
+            yield row, new_row, count
+            start, new_start = row + count, new_row + count
+        if start < end or new_start < new_end:
+            yield from self._blocks_in_gap(start, end, new_start, new_end, depth + 1)
+
+    def _blocks_by_myers(
+        self, start: int, end: int, new_start: int, new_end: int
+    ) -> Iterator[Block]:
+        """Yield blocks of one line by Myers' algorithm, over the lines that occur on both sides."""
+        if self.rows_left < 0 or self.work_left <= 0:
+            return
+        common = set(self.old[start:end]).intersection(self.new[new_start:new_end])
         if not common:
             return
-        rows = [row for row in range(a, a_end) if self.old[row] in common]
-        new_rows = [row for row in range(b, b_end) if self.new[row] in common]
+        rows = [row for row in range(start, end) if self.old[row] in common]
+        new_rows = [row for row in range(new_start, new_end) if self.new[row] in common]
         pairs, work = _myers(
-            [self.old[i] for i in rows], [self.new[j] for j in new_rows], self.work
+            [self.old[row] for row in rows], [self.new[row] for row in new_rows], self.work_left
         )
-        self.work -= work
-        for i, j in pairs:
-            yield rows[i], new_rows[j], 1
+        self.work_left -= work
+        for at, new_at in pairs:
+            yield rows[at], new_rows[new_at], 1
 
 
 def _increasing(pairs: list[Pair]) -> list[Pair]:
-    """Return a longest selection of pairs, sorted by the first number, with rising second ones."""
-    seconds = [second for _, second in pairs]
-    if seconds == sorted(seconds):
+    """Return a longest selection of pairs, sorted by old row, whose new rows rise too."""
+    new_rows = [new_row for _, new_row in pairs]
+    if new_rows == sorted(new_rows):
         return pairs
-    tails: list[int] = []  # smallest second number that ends a selection of each length
+    smallest: list[int] = []  # smallest new row that ends a selection of each length
     last: list[int] = []  # index of that pair
-    before: list[int] = []
-    for at, second in enumerate(seconds):
-        place = bisect_left(tails, second)
-        before.append(last[place - 1] if place else -1)
-        tails[place : place + 1] = [second]
-        last[place : place + 1] = [at]
+    before: list[int] = []  # index of the pair before each pair in its selection, or -1
+    for at, new_row in enumerate(new_rows):
+        length = bisect_left(smallest, new_row)
+        before.append(last[length - 1] if length else -1)
+        smallest[length : length + 1] = [new_row]
+        last[length : length + 1] = [at]
     chosen = []
     at = last[-1]
     while at >= 0:
@@ -292,41 +320,49 @@ def _increasing(pairs: list[Pair]) -> list[Pair]:
 
 
 def _myers(old: list[str], new: list[str], limit: int) -> tuple[list[Pair], int]:
-    """Return rows of a longest common subsequence (none beyond `limit` steps), and the steps."""
-    n, m = len(old), len(new)
-    reached = {1: 0}  # furthest x by diagonal k = x - y
+    """Return rows of a longest common subsequence (none beyond `limit` steps), and the steps.
+
+    A diagonal is the set of all pairs with the same difference of old row and new row. Round
+    `edits` extends, on each diagonal, the longest path with that number of edits.
+    """
+    old_count, new_count = len(old), len(new)
+    reached = {1: 0}  # furthest old row by diagonal
     rounds: list[dict[int, int]] = []
     work = 0
-    for d in range(n + m + 1):
+    for edits in range(old_count + new_count + 1):
         rounds.append(reached.copy())
-        for k in range(-d, d + 1, 2):
-            if k == -d or (k != d and reached[k - 1] < reached[k + 1]):
-                x = reached[k + 1]
+        for diagonal in range(-edits, edits + 1, 2):
+            if diagonal == -edits or (
+                diagonal != edits and reached[diagonal - 1] < reached[diagonal + 1]
+            ):
+                row = reached[diagonal + 1]  # insert a new row
             else:
-                x = reached[k - 1] + 1
-            y = x - k
+                row = reached[diagonal - 1] + 1  # remove an old row
+            new_row = row - diagonal
             work += 2
-            while x < n and y < m and old[x] == new[y]:
-                x, y, work = x + 1, y + 1, work + 1
-            reached[k] = x
-            if x >= n and y >= m:
-                return _matched_rows(rounds, n, m), work
+            while row < old_count and new_row < new_count and old[row] == new[new_row]:
+                row, new_row, work = row + 1, new_row + 1, work + 1
+            reached[diagonal] = row
+            if row >= old_count and new_row >= new_count:
+                return _matched_rows(rounds, old_count, new_count), work
             if work > limit:
                 return [], work
-    raise AssertionError("n + m edits always suffice")
+    raise AssertionError("as many edits as rows always suffice")
 
 
-def _matched_rows(rounds: list[dict[int, int]], x: int, y: int) -> list[Pair]:
-    """Return the matched rows of the path to (x, y), given the state before each round."""
+def _matched_rows(rounds: list[dict[int, int]], row: int, new_row: int) -> list[Pair]:
+    """Return the matched rows of the path to a pair of rows, given the state before each round."""
     pairs: list[Pair] = []
-    for d in range(len(rounds) - 1, -1, -1):
-        reached, k = rounds[d], x - y
-        down = k == -d or (k != d and reached[k - 1] < reached[k + 1])
-        k += 1 if down else -1
-        from_x = reached[k] if d else 0
-        from_y = from_x - k if d else 0
-        while x > from_x and y > from_y:
-            x, y = x - 1, y - 1
-            pairs.append((x, y))
-        x, y = from_x, from_y
+    for edits in range(len(rounds) - 1, -1, -1):
+        reached, diagonal = rounds[edits], row - new_row
+        is_insertion = diagonal == -edits or (
+            diagonal != edits and reached[diagonal - 1] < reached[diagonal + 1]
+        )
+        diagonal += 1 if is_insertion else -1
+        start = reached[diagonal] if edits else 0
+        new_start = start - diagonal if edits else 0
+        while row > start and new_row > new_start:
+            row, new_row = row - 1, new_row - 1
+            pairs.append((row, new_row))
+        row, new_row = start, new_start
     return pairs[::-1]
