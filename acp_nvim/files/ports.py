@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -14,6 +14,8 @@ from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes.file_format import FILEENCODINGS, FILEFORMATS, Format
 from acp_nvim.files.bytes.nofollow import Rights
 from acp_nvim.files.bytes.paths import Place
+
+S_contra = TypeVar("S_contra", contravariant=True)
 
 Save = Literal["auto", "always", "never"]
 Unsaved = Literal["attach", "save", "ask", "ignore"]
@@ -293,6 +295,26 @@ class AgentSession(Protocol):
     @property
     def is_over(self) -> bool:
         """Return whether it is closed, or has failed."""
+        ...
+
+
+class Amendments(Protocol[S_contra]):
+    """The user's changes to proposed edits, applied to the agent's writes."""
+
+    def apply(self, session: S_contra, real: str, text: Text) -> Text:
+        """Return the text to write instead of `text`. A write may call this more than once."""
+        ...
+
+    def on_written(self, session: S_contra, real: str) -> None:
+        """Record that the write is done and its edits are pending."""
+        ...
+
+    def agent_text(self, session: S_contra, real: str) -> Text | None:
+        """Return the agent's own text while an amended one is written, otherwise None."""
+        ...
+
+    async def on_turn_end(self, session: S_contra, scan: Callable[[str], Awaitable[None]]) -> None:
+        """End the session's turn; `scan` reads the latest changes of a file by agents."""
         ...
 
 

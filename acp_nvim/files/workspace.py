@@ -28,13 +28,10 @@ from acp_nvim.files.checkpoints.prompt_checkpoints import PromptCheckpoints
 from acp_nvim.files.checkpoints.pruning import prune
 from acp_nvim.files.files import Files
 from acp_nvim.files.journal.persistence import Persistence
-from acp_nvim.files.ports import (
-    AgentSession,
-    OtherSessions,
-)
+from acp_nvim.files.ports import AgentSession, Amendments, OtherSessions
 from acp_nvim.files.review.commits import Commits
 from acp_nvim.files.review.live_texts import LiveTexts
-from acp_nvim.files.writes.agent_files import AgentFiles, Amendments, OnLocation
+from acp_nvim.files.writes.agent_files import AgentFiles, OnLocation
 from acp_nvim.tasks import Tasks
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from acp_nvim.edits.merge import Merged, merge
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import ContentKnown
 from acp_nvim.files.bytes.file_format import Format
-from acp_nvim.files.changes.entered_change import both_texts
+from acp_nvim.files.changes.entered_change import decode_change
 from acp_nvim.files.checkpoints.snapshots import FileChange
 from acp_nvim.files.ports import BufferText
 from tests.support.fake_workspace import fake_workspace
@@ -34,7 +34,7 @@ async def test_a_temporary_line_end_in_a_buffer_is_not_a_conflict(
         files, path = workspace.core.files, str(workspace.work / "a.txt")
         files.tracked[path].apply(ContentKnown(shown, DOS))
         buffer = BufferText(1, 2, live, live, is_modified=True, format=DOS)
-        old, new, _ = both_texts(files, FileChange(path, before, after), after, buffer)
+        old, new, _ = decode_change(files, FileChange(path, before, after), after, buffer)
     assert old is not None
     assert new is not None
     merged = merge(old, live, new)

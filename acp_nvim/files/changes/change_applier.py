@@ -29,7 +29,12 @@ from acp_nvim.files.bytes import nofollow
 from acp_nvim.files.bytes.disk import read_dated
 from acp_nvim.files.bytes.file_format import BinaryError, Format, FormatChange
 from acp_nvim.files.bytes.paths import Place, below, matches
-from acp_nvim.files.changes.entered_change import EnteredChange, apply_change, both_texts, kind_of
+from acp_nvim.files.changes.entered_change import (
+    EnteredChange,
+    apply_change,
+    decode_change,
+    kind_of,
+)
 from acp_nvim.files.changes.naming import Naming
 from acp_nvim.files.changes.turn_start import TurnStarts
 from acp_nvim.files.changes.turns import Attribution, Turn
@@ -224,18 +229,26 @@ class ChangeApplier:
             buffer, known = await self._files.buffers.glance(path)
             live = buffer if isinstance(buffer, BufferText) else None
             self._record_formatted_save(path, live, known)
-            before, after, reformat = both_texts(self._files, change, data, live)
+            decoded = decode_change(self._files, change, data, live)
         except OSError:
             return None
         except BinaryError:
             self._announce_binary(session, change, data)
             return None
-        sides = before, after, live, data, signature, reformat
-        is_read = known == signature and not self._tracked.state(path).is_unseen_change(
-            after, signature
+        is_unseen = self._tracked.state(path).is_unseen_change(decoded.after, signature)
+        entered = EnteredChange(
+            session,
+            path,
+            before=decoded.before,
+            after=decoded.after,
+            live=live,
+            data=data,
+            signature=signature,
+            format_change=decoded.format_change,
+            is_read=known == signature and not is_unseen,
+            link=change.link,
         )
-        link = change.link
-        return EnteredChange(session, path, *sides, is_read=is_read, link=link), at
+        return entered, at
 
     async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
         """Return the session that changed a file last (else `session`), and the time."""

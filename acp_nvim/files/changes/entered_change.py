@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from anyio import to_thread
@@ -26,6 +26,7 @@ from acp_nvim.files.buffers.tracked_file import (
 )
 from acp_nvim.files.bytes.disk import changed_at, signature_of
 from acp_nvim.files.bytes.file_format import (
+    Decoded,
     Format,
     FormatChange,
     decode_as,
@@ -100,41 +101,57 @@ def kind_of(before: object, after: object) -> str:
 # -- both sides of the change ---------------------------------------------------------------------
 
 
-def both_texts(
-    files: Files, change: FileChange, after: bytes | None, live: BufferText | None
-) -> tuple[Text | None, Text | None, FormatChange | None]:
-    """Return the texts before and after, and the change of format.
+class DecodedChange(NamedTuple):
+    """Texts of a file before and after a change, and the change of its format, if known."""
 
-    The texts are decoded as in the buffer, or as Neovim would read them. `after` are the present
-    bytes. Raise BinaryError.
+    before: Text | None
+    after: Text | None
+    format_change: FormatChange | None
+
+
+def decode_change(
+    files: Files, change: FileChange, data: bytes | None, live: BufferText | None
+) -> DecodedChange:
+    """Decode a change as the buffer or, if none is loaded, as Neovim would.
+
+    Also record the user's format of a file without pending edits. `data` are the present bytes.
+    Raise BinaryError.
     """
-    path, state = change.path, files.tracked.state(change.path)
-    known = None if isinstance(state.disk, UnsetType) else state.disk
+    state, entry = files.tracked.state(change.path), files.ledger.tracked_entry(change.path)
     is_known = state.disk is not UNSET
-    text_before = None if isinstance(change.before, Unstored) else change.before
+    known = None if isinstance(state.disk, UnsetType) else state.disk
+    old_data = None if isinstance(change.before, Unstored) else change.before
     has_format = not is_known or state.disk_format is not None
-    reformat = format_change(state.disk_format, text_before if has_format else after, after)
-    entry = files.ledger.tracked_entry(path)
+    reformat = format_change(state.disk_format, old_data if has_format else data, data)
     shown = known or (entry.live if entry else None)
     buffer = _buffer_format(live, reformat, shown) if live else None
-    if live is not None and live.is_void and after is not None and reformat is not None:
-        buffer = with_ends(fitting(live.format, after), reformat.new)
+    if live is not None and live.is_void and data is not None and reformat is not None:
+        buffer = with_ends(fitting(live.format, data), reformat.new)
         reformat = reformat.in_encoding(buffer.encoding)
     old_format, new_format = reformat.applied_to(buffer) if reformat else (buffer, buffer)
-    new = text_of(after, new_format)
-    old = None if text_before is None else decode_as(text_before, old_format)
-    if files.ledger.get(path) is None:
-        user_format = state.disk_format
-        if live is not None and (live.is_modified or user_format is None):
-            # A clean buffer may have another format: Neovim may have read the file while empty.
-            user_format = live.format
-        if not is_known and old is not None:
-            user_format = old.format
-        files.tracked[path].apply(UserFormat(user_format))
+    after = text_of(data, new_format)
+    old = None if old_data is None else decode_as(old_data, old_format)
+    _record_user_format(files, change.path, live, old)
     before = known if is_known or old is None else old.text
     if before is not None and old_format is not None and old_format.dos and live is not None:
         before = _with_ends_as(live.text, before)
-    return before, new, reformat
+    return DecodedChange(before, after, reformat)
+
+
+def _record_user_format(
+    files: Files, path: str, live: BufferText | None, old: Decoded | None
+) -> None:
+    """Record the format of a file (`old`: its earlier content) before it has pending edits."""
+    if files.ledger.get(path) is not None:
+        return
+    state = files.tracked.state(path)
+    user_format = state.disk_format
+    if live is not None and (live.is_modified or user_format is None):
+        # A clean buffer may have another format: Neovim may have read the file while empty.
+        user_format = live.format
+    if state.disk is UNSET and old is not None:
+        user_format = old.format
+    files.tracked[path].apply(UserFormat(user_format))
 
 
 def _with_ends_as(live: Text, before: Text) -> Text:

@@ -136,37 +136,45 @@ class DecisionWriter:
             return step.before
 
     async def _apply(self, step: Restoration, entry: Pending | None) -> None:
-        now = self._ledger.get(step.path)
-        is_format_changed = now is not None and now.format_change != ""
+        """Write or delete the file of a step. Raise Refused or Refusal.
+
+        `entry` are the pending edits of the file before the decision.
+        """
         self._keep_unsaved_edits(step, entry)
-        if step.before == step.after and not (
-            is_format_changed or (entry is not None and entry.format_change)
-        ):
+        now = self._ledger.get(step.path)
+        is_reformatted = _has_format_change(entry) or _has_format_change(now)
+        if step.before == step.after and not is_reformatted:
             return
-        is_removed = (entry is not None and entry.live is None) or _replaces_link(step, now)
-        present = await self._live.text(step.path, is_deleted=is_removed)
-        if present != step.before:
+        is_deleted = (entry is not None and entry.live is None) or _replaces_link(step, now)
+        if await self._live.text(step.path, is_deleted=is_deleted) != step.before:
             raise Refused(wording.WHY_CHANGED)
         live = self._files.buffers.get(step.path)
-        if live and step.after and entry and entry.is_conflict and step.after == entry.theirs:
-            await self._take_agents_text(step.path, live, step.after)
-        elif step.after is None:
+        if step.after is None:
             await self._writer.remove(step.path)
+        elif live is not None and entry is not None and _takes_theirs(step, entry):
+            await self._take_agents_text(step.path, live, step.after)
         else:
-            is_whole = entry is not None and entry.base == step.after and not is_format_changed
-            agents = (
-                self._files.tracked.state(step.path).agent_format
-                if is_format_changed and entry is None
-                else None
-            )
-            if is_removed:
+            if is_deleted:
                 await self._remove_obstacle(step)
-            try:
-                await self._writer.write(step.path, step.before, step.after, is_whole, agents)
-            except (Refused, Refusal):
-                await to_thread.run_sync(obstacles.restore, self._files.tracked[step.path])
-                raise
-            self._files.tracked[step.path].apply(Removed(None))
+            await self._write(step, step.after, entry, now)
+
+    async def _write(
+        self, step: Restoration, text: Text, entry: Pending | None, now: Pending | None
+    ) -> None:
+        """Write a text in the user's format, or in the agent's if a reject of it is undone.
+
+        `entry` and `now` are the pending edits before and after the decision.
+        """
+        tracked, agents_format = self._files.tracked, None
+        is_whole = entry is not None and entry.base == text and not _has_format_change(now)
+        if entry is None and _has_format_change(now):
+            agents_format = tracked.state(step.path).agent_format
+        try:
+            await self._writer.write(step.path, step.before, text, is_whole, agents_format)
+        except (Refused, Refusal):
+            await to_thread.run_sync(obstacles.restore, tracked[step.path])
+            raise
+        tracked[step.path].apply(Removed(None))
 
     def _keep_unsaved_edits(self, step: Restoration, entry: Pending | None) -> None:
         """Keep the edits on disk of a file whose buffer has unsaved changes, until it is saved.
@@ -181,7 +189,7 @@ class DecisionWriter:
             or path in self._ledger.disk_entries
         ):
             return
-        if entry.is_conflict and step.after == entry.theirs:
+        if _takes_theirs(step, entry):
             return
         common = self._files.tracked.state(path).conflict_base
         on_disk = disk_entry(entry, common if isinstance(common, Text) else None)
@@ -227,7 +235,16 @@ class DecisionWriter:
 def _replaces_link(step: Restoration, now: Pending | None) -> bool:
     """Return whether undoing a reject replaces the link that the reject had restored."""
     is_new = step.before is None and now is not None and now.base is None
-    return is_new and now is not None and now.format_change != ""
+    return is_new and _has_format_change(now)
+
+
+def _has_format_change(entry: Pending | None) -> bool:
+    return entry is not None and entry.format_change != ""
+
+
+def _takes_theirs(step: Restoration, entry: Pending) -> bool:
+    """Return whether a conflict is decided for the agent's side."""
+    return entry.is_conflict and step.after == entry.theirs
 
 
 def _has_more(left: Pending, now: Pending | None) -> bool:
@@ -235,7 +252,7 @@ def _has_more(left: Pending, now: Pending | None) -> bool:
 
     Changes are compared by the lines that they replace, since the user may have edited new lines.
     """
-    is_format_left = left.format_change != "" and (now is None or not now.format_change)
+    is_format_left = _has_format_change(left) and not _has_format_change(now)
     return is_format_left or bool(_replaced_lines(left) - _replaced_lines(now))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from anyio import to_thread
 
@@ -18,12 +19,22 @@ from acp_nvim.files.bytes.obstacles import pending_inside, users_file_inside
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.files import Files
-from acp_nvim.files.ports import BufferText, BusyError, Claim
+from acp_nvim.files.ports import BufferText, BusyError, Claim, EarlierEdits
 from acp_nvim.files.review.decision_writer import DecisionWriter
 from acp_nvim.files.review.live_texts import LiveTexts
 from acp_nvim.files.writes.file_writer import read_or_none
 
 Verdict = Literal["accept", "reject"]
+
+
+class _SeenFile(NamedTuple):
+    """A file as the user saw it."""
+
+    entry: Pending | None
+    agent_change_count: int
+
+
+_SeenFiles = dict[str, _SeenFile]
 
 
 class Review:
@@ -94,18 +105,13 @@ class Review:
 
     async def _decide_synced(self, verdict: Verdict, path: str, row: int) -> list[str]:
         """Enter the latest edits into the ledger, then decide a hunk."""
-        live, ledger, tracked = self._live, self._ledger, self._files.tracked
-        async with live.hold(path):
-            await live.sync_typed(path)
-            seen, count = ledger.get(path), tracked.state(path).agent_change_count
-        if verdict == "reject" and seen is not None and pending_inside(ledger, [seen]):
-            return await self._decide_files(verdict, [seen], {})
-        await self._disk.before_use(path)
-        async with live.hold(path):
-            await live.sync(path)
-            if tracked.state(path).agent_change_count == count:
-                seen = ledger.get(path)
-            return await self._decide(verdict, path, row, seen)
+        seen = await self._sync_typed([path], [path])
+        entry = seen[path].entry
+        if verdict == "reject" and entry is not None and pending_inside(self._ledger, [entry]):
+            return await self._decide_files(verdict, [entry], {})
+        async with self._hold_synced([path], [path], seen) as changed:
+            entry = changed.get(path, self._ledger.get(path))
+            return await self._decide(verdict, path, row, entry)
 
     async def _decide(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None
@@ -141,33 +147,53 @@ class Review:
         self, verdict: Verdict, entries: Sequence[Pending], others: Mapping[str, Pending | None]
     ) -> list[str]:
         """Decide files. `others` are edits as seen before another Neovim changed them."""
-        live, ledger, state = self._live, self._ledger, self._files.tracked.state
-        if len(entries) == 1 and others and ledger.get(entries[0].path) is None:
+        if len(entries) == 1 and others and self._ledger.get(entries[0].path) is None:
             return [wording.DECIDED_ELSEWHERE.format(file=Path(entries[0].path).name)]
         scope = {entry.path for entry in entries}
         if verdict == "reject":
-            entries = [*entries, *pending_inside(ledger, entries)]
-        paths = [path for entry in entries for path in (entry.path, entry.origin) if path]
-        seen: list[tuple[str, Pending | None, int]] = []
-        async with live.hold(*paths):
-            for path in (entry.path for entry in entries):
-                await live.sync_typed(path)
-                seen.append((path, ledger.get(path), state(path).agent_change_count))
-        for path in paths:
-            await self._disk.before_use(path)
-        async with live.hold(*paths):
-            for entry in entries:
-                await live.sync(entry.path)
-            changed = {
-                path: others.get(path, then)
-                for path, then, count in seen
-                if state(path).agent_change_count != count or path in others
-            }
-            paths = [entry.path for entry in entries]
+            entries = [*entries, *pending_inside(self._ledger, entries)]
+        if not entries:
+            return []
+        paths = [entry.path for entry in entries]
+        held = [path for entry in entries for path in (entry.path, entry.origin) if path]
+        seen = await self._sync_typed(paths, held)
+        async with self._hold_synced(paths, held, seen) as changed:
             if verdict == "accept":
-                return await self._accept(paths, changed) if paths else []
+                return await self._accept(paths, {**changed, **others})
             free, notes = self._rejectable(paths, scope)
             return [*notes, *(await self._reject(free) if free else ())]
+
+    async def _sync_typed(self, paths: Sequence[str], held: Sequence[str]) -> _SeenFiles:
+        """Enter the user's changes of these files. Return the edits that the user now sees.
+
+        `held` are the files to hold: these, and the earlier paths of moved ones.
+        """
+        seen: _SeenFiles = {}
+        async with self._live.hold(*held):
+            for path in paths:
+                await self._live.sync_typed(path)
+                count = self._files.tracked.state(path).agent_change_count
+                seen[path] = _SeenFile(self._ledger.get(path), count)
+        return seen
+
+    @asynccontextmanager
+    async def _hold_synced(
+        self, paths: Sequence[str], held: Sequence[str], seen: _SeenFiles
+    ) -> AsyncIterator[EarlierEdits]:
+        """Enter all latest changes of these files, and hold the files.
+
+        Yield the edits that the user saw (`seen`) of those files that an agent has changed since.
+        """
+        for path in held:
+            await self._disk.before_use(path)
+        async with self._live.hold(*held):
+            for path in paths:
+                await self._live.sync(path)
+            yield {
+                path: file.entry
+                for path, file in seen.items()
+                if file.agent_change_count != self._files.tracked.state(path).agent_change_count
+            }
 
     def _rejectable(
         self, paths: Sequence[str], scope: AbstractSet[str]

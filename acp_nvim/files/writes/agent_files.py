@@ -7,9 +7,8 @@ the user's typing.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from functools import partial
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -25,40 +24,20 @@ from acp_nvim.files.bytes.text_fit import excerpt
 from acp_nvim.files.changes.disk_changes import DiskChanges
 from acp_nvim.files.files import Files
 from acp_nvim.files.journal.persistence import Persistence
-from acp_nvim.files.ports import AgentSession, BufferText, NotLoaded
+from acp_nvim.files.ports import AgentSession, Amendments, BufferText, NotLoaded
 from acp_nvim.files.writes.agent_write import (
     AgentWrite,
     AllowedChange,
     CheckCancelled,
     CompletedWrite,
+    WriteRequest,
     cancel_check,
 )
 
 S = TypeVar("S", bound=AgentSession)
-S_contra = TypeVar("S_contra", contravariant=True)
 
 OnLocation = Callable[[S, str, int | None], None]
 """Function called with each file that an agent uses, and the 1-based line, if any."""
-
-
-class Amendments(Protocol[S_contra]):
-    """The user's changes to proposed edits, applied to the agent's writes."""
-
-    def apply(self, session: S_contra, real: str, text: Text) -> Text:
-        """Return the text to write instead of `text`. A write may call this more than once."""
-        ...
-
-    def on_written(self, session: S_contra, real: str) -> None:
-        """Record that the write is done and its edits are pending."""
-        ...
-
-    def agent_text(self, session: S_contra, real: str) -> Text | None:
-        """Return the agent's own text while an amended one is written, otherwise None."""
-        ...
-
-    async def on_turn_end(self, session: S_contra, scan: Callable[[str], Awaitable[None]]) -> None:
-        """End the session's turn; `scan` reads the latest changes of a file by agents."""
-        ...
 
 
 class WrittenFile(msgspec.Struct, frozen=True):
@@ -144,7 +123,7 @@ class AgentFiles(Generic[S]):
             raise Refusal("directory", where.path, "names a directory")
         if why != "secret" and self._options().secret and await self._overwrites_key(where):
             await self.guard.question(session, "write", where, "secret")
-        await self._write(session, where, parse(content), check_cancelled, answer=answer)
+        await self._write(WriteRequest(session, where, parse(content), check_cancelled), answer)
 
     async def merge_change(
         self,
@@ -163,35 +142,20 @@ class AgentFiles(Generic[S]):
         """
         seen = self._bases.last_seen(session.key, where.real)
         allowed = AllowedChange(base, seen, is_known)
-        return await self._write(session, where, text, check_cancelled, allowed)
+        return await self._write(WriteRequest(session, where, text, check_cancelled, allowed))
 
     async def _write(
-        self,
-        session: S,
-        where: Place,
-        content: Text,
-        check_cancelled: CheckCancelled,
-        allowed: AllowedChange | None = None,
-        answer: Callable[[], None] = lambda: None,
+        self, request: WriteRequest[S], answer: Callable[[], None] = lambda: None
     ) -> WrittenFile | None:
+        session, where, unread = request.session, request.where, self._disk_changes.unread
         file = self._files.tracked[where.real]
-        unread = self._disk_changes.unread
         with self._persistence.note_write(session, where.real) as on_write:
             async with file.writers:  # the last request wins
                 await unread.wait_ready(where.real)
                 await self._disk_changes.before_write(where.real)
+                write = AgentWrite(self._files, request, self._amendments, unread, on_write)
                 async with file.lock:
-                    completed = await AgentWrite(
-                        self._files,
-                        session.key,
-                        where,
-                        content,
-                        partial(self._amendments.apply, session),
-                        on_write,
-                        partial(unread.base, session),
-                        check_cancelled,
-                        allowed,
-                    ).run(answer)
+                    completed = await write.run(answer)
             written = None if completed is None else self._record(session, file, completed)
             self._amendments.on_written(session, where.real)
             if completed is not None and completed.failure:

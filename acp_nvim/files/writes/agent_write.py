@@ -7,8 +7,8 @@ does not contain the saved text afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Generic, TypeVar
 
 import anyio
 import msgspec
@@ -18,6 +18,7 @@ from acp_nvim.edits.agent_bases import ChangeKind, Stale
 from acp_nvim.edits.hunks import Hunk, diff
 from acp_nvim.edits.merge import Conflict, Merged, merge, overlay
 from acp_nvim.edits.text import EMPTY, Text, rows
+from acp_nvim.files.buffers.turn_texts import UnreadFiles
 from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.file_format import Decoded, Format, encode
 from acp_nvim.files.bytes.paths import Place
@@ -26,25 +27,19 @@ from acp_nvim.files.bytes.text_fit import fit_text, restore_raw, unencodable, wi
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import (
     AgentSession,
+    Amendments,
     BufferChange,
     BufferText,
     NotLoaded,
     WriteResult,
 )
 
+S = TypeVar("S", bound=AgentSession)
+
 PATIENCE_S: Final = 10.0
 """Time to retry a write while the buffer keeps changing or allows no edit, in seconds."""
 PAUSE_S: Final = 0.05
 """Pause before the next attempt when Neovim allows no edit, in seconds."""
-
-ApplyAmendment = Callable[[str, Text], Text]
-"""Function that returns the text to write to a file (by real path) instead of the given one."""
-
-Unread = Callable[[str, Format], Awaitable[Text | Stale | None]]
-"""Function that returns the base for a file (by real path) that the agent has not read.
-
-It returns None if the saved text is the base.
-"""
 
 OnWrite = Callable[[Text | None, Text, Sequence[Hunk]], None]
 """Function called right before an agent's write, with the text before (None: no such file), the
@@ -77,22 +72,6 @@ def cancel_check(session: AgentSession) -> CheckCancelled:
     return check
 
 
-class CompletedWrite(msgspec.Struct, frozen=True):
-    """Texts before and after a write, and its result on disk."""
-
-    before: Text | None
-    """Text before; None if there was no such file."""
-    after: Text
-    line: int
-    """First line that changed, 1-based."""
-    requested: Text
-    """The requested text. `after` differs if an autocommand changed it."""
-    is_saved: bool = True
-    """Whether the file has the text. Option `files.save` may leave saving to the user."""
-    failure: str = ""
-    """Reason why the file does not contain the text although it was saved."""
-
-
 class AllowedChange(msgspec.Struct, frozen=True):
     """Change that the user has allowed, with its own base."""
 
@@ -104,40 +83,76 @@ class AllowedChange(msgspec.Struct, frozen=True):
     """Whether the agent counts as knowing the change. Otherwise the change counts as the user's."""
 
 
-class AgentWrite:
+class WriteRequest(msgspec.Struct, Generic[S], frozen=True):
+    """Text that an agent writes to a file."""
+
+    session: S
+    where: Place
+    content: Text
+    check_cancelled: CheckCancelled
+    """Called right before each attempt."""
+    allowed: AllowedChange | None = None
+    """The change that the user has allowed, if the write needed a permission."""
+
+
+class AgentMerge(msgspec.Struct, frozen=True):
+    """The agent's change, merged into the live text."""
+
+    base: Text
+    """Text from which the agent's change starts."""
+    agents_text: Text
+    """Text that the agent writes, without the user's changes."""
+    live: Text
+    text: Text
+    """Text to write."""
+    hunks: list[Hunk]
+    """Hunks between `live` and `text`."""
+
+
+class CompletedWrite(msgspec.Struct, frozen=True):
+    """Texts before and after a write, and its result on disk."""
+
+    before: Text | None
+    """Text before; None if there was no such file."""
+    after: Text
+    requested: Text
+    """The requested text. `after` differs if an autocommand changed it."""
+    base: Text
+    agents_text: Text
+    """Text before and after the write, as the agent knows it."""
+    line: int = 1
+    """First line that changed, 1-based."""
+    is_change: bool = True
+    """False if there was nothing to write."""
+    is_saved: bool = True
+    """Whether the file has the text. Option `files.save` may leave saving to the user."""
+    failure: str = ""
+    """Reason why the file does not contain the text although it was saved."""
+
+
+class AgentWrite(Generic[S]):
     """One write. Call `run` once."""
 
     def __init__(
         self,
         files: Files,
-        session: str,
-        where: Place,
-        content: Text,
-        amend: ApplyAmendment,
+        request: WriteRequest[S],
+        amendments: Amendments[S],
+        unread: UnreadFiles,
         on_write: OnWrite,
-        unread: Unread,
-        check_cancelled: CheckCancelled,
-        allowed: AllowedChange | None = None,
     ) -> None:
-        """`check_cancelled` is called right before each attempt.
-
-        `allowed` is the change that the user has allowed, if the write needed a permission.
-        """
         self._buffers = files.buffers
         self._bases = files.bases
         self._options = files.options()
-        self._session = session
-        self._where = where
-        self._content = content
-        self._amend = amend
-        self._on_write = on_write
+        self._request = request
+        self._where = request.where
+        self._amendments = amendments
         self._unread = unread
-        self._check_cancelled = check_cancelled
-        self._allowed = allowed
-        self._base = self._agents_text = self._present = content
-        """Text before and after the write as the agent knows it, and the text in the file."""
+        self._on_write = on_write
         self._is_new = False
+        """Whether the write creates the file."""
         self._is_fresh = False
+        """Whether the write has loaded the buffer, so that it has no edits by the user."""
 
     async def run(self, answer: Callable[[], None]) -> CompletedWrite | None:
         """Make the change, and record it as known to the agent.
@@ -146,21 +161,25 @@ class AgentWrite:
         text, before the change is recorded, since the agent waits for it.
         """
         completed = await self._merge_and_write()
-        if completed is None or not completed.failure:
+        if not completed.failure:
             answer()
-        path, allowed, agents = self._where.real, self._allowed, self._agents_text
-        if allowed is None:
-            self._bases.record_write(self._session, path, self._base, agents, self._present)
-        elif allowed.is_known and (allowed.seen is not None or allowed.base is None):
-            earlier = EMPTY if allowed.seen is None else allowed.seen
-            after = agents if allowed.base is None else overlay(allowed.base, earlier, agents)
-            self._bases.record_write(self._session, path, earlier, after, self._present)
-        else:
-            before = completed.before if completed else self._present
-            self._bases.record_change(path, self._present, ChangeKind.TYPED, before)
-        return completed
+        self._record_known(completed)
+        return completed if completed.is_change else None
 
-    async def _merge_and_write(self) -> CompletedWrite | None:
+    def _record_known(self, completed: CompletedWrite) -> None:
+        """Record the agent's knowledge of the file."""
+        allowed, agents, after = self._request.allowed, completed.agents_text, completed.after
+        key, path = self._request.session.key, self._where.real
+        if allowed is None:
+            self._bases.record_write(key, path, completed.base, agents, after)
+        elif allowed.is_known and (allowed.seen is not None or allowed.base is None):
+            seen = EMPTY if allowed.seen is None else allowed.seen
+            known = agents if allowed.base is None else overlay(allowed.base, seen, agents)
+            self._bases.record_write(key, path, seen, known, after)
+        else:
+            self._bases.record_change(path, after, ChangeKind.TYPED, completed.before)
+
+    async def _merge_and_write(self) -> CompletedWrite:
         live = await self._read()
         if isinstance(live, BufferText):
             self._is_new = live.is_absent
@@ -177,8 +196,9 @@ class AgentWrite:
             self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
         else:
             self._bases.record_present(self._where.real, iter((stored.text,)), ChangeKind.REPLACED)
-            if not await self._is_change(stored):
-                return None
+            merged = await self._merge_into_stored(stored)
+            if merged.text == stored.text:
+                return _unchanged(merged)
         live = await self._buffers.load(self._where, stored.format if stored else None)
         if isinstance(live, BufferText):
             self._is_fresh = True
@@ -204,11 +224,12 @@ class AgentWrite:
 
     def _check_allowed(self) -> None:
         """Raise Refusal to create a file that exists, or to change a file that does not."""
-        if self._allowed is None:
+        allowed = self._request.allowed
+        if allowed is None:
             return
-        if self._allowed.base is None and not self._is_new:
+        if allowed.base is None and not self._is_new:
             raise self._refuse("conflict", "there is such a file already")
-        if self._allowed.base is not None and self._is_new:
+        if allowed.base is not None and self._is_new:
             raise self._refuse("conflict", "the file is gone")
 
     @property
@@ -218,47 +239,71 @@ class AgentWrite:
     def _refuse(self, reason: Reason, why: str) -> Refusal:
         return Refusal(reason, self._where.path, why)
 
-    def _merge(self, base: Text, live: Text, file_format: Format) -> Merged:
+    def _merge(self, base: Text, live: Text, file_format: Format) -> AgentMerge:
         """Merge the agent's change to the base into the live text.
 
         Also apply the user's amendment of the proposal, which the agent does not know. The agent's
-        next write is merged as a change to `_agents_text`, so that the amendment stays.
+        next write is merged as a change to its own text, so that the amendment stays.
         """
-        content = self._content
+        content = self._request.content
         if file_format.binary:
             base, content = with_returns(base, live), with_returns(content, live)
-        self._base, self._present = base, live
-        self._agents_text = fit_text(content, base, file_format.dos, file_format.bomb)
-        merged = merge(base, live, self._agents_text)
+        agents_text = fit_text(content, base, file_format.dos, file_format.bomb)
+        merged = merge(base, live, agents_text)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")
-        if _lacks_all_lines_of(merged.text, self._agents_text):
+        if _lacks_all_lines_of(merged.text, agents_text):
             raise self._refuse("conflict", GONE)
-        text = self._amend(self._where.real, merged.text)
-        is_same = text == merged.text
-        return merged if is_same else Merged(diff(live.lines, text.lines), text)
+        text = self._amendments.apply(self._request.session, self._where.real, merged.text)
+        hunks = merged.hunks if text == merged.text else diff(live.lines, text.lines)
+        return AgentMerge(base, agents_text, live, text, hunks)
 
-    async def _is_change(self, stored: Decoded) -> bool:
-        """Return whether the write changes the stored file."""
-        base = await self._known_base([stored.text], stored.format) or stored.text
-        merged = self._merge(base, stored.text, stored.format)
-        return merged.text != stored.text
+    async def _merge_into_stored(self, stored: Decoded) -> AgentMerge:
+        """Merge the agent's change into the text of a file that Neovim has not loaded."""
+        base = None
+        if not self._is_new:
+            base = await self._known_base([stored.text], stored.format)
+        return self._merge(base or stored.text, stored.text, stored.format)
+
+    def _complete(
+        self,
+        merged: AgentMerge,
+        after: Text,
+        requested: Text | None = None,
+        *,
+        is_saved: bool = True,
+        failure: str = "",
+    ) -> CompletedWrite:
+        """Return the result. Edits by autocommands count as known to the agent."""
+        agents_text = merged.agents_text
+        if after != merged.text:
+            known = merge(merged.text, after, agents_text)
+            agents_text = known.text if isinstance(known, Merged) else agents_text
+        return CompletedWrite(
+            before=None if self._is_new else merged.live,
+            after=after,
+            requested=requested or after,
+            base=EMPTY if self._is_new else merged.base,
+            agents_text=agents_text,
+            line=merged.hunks[0].new_start + 1 if merged.hunks else 1,
+            is_saved=is_saved,
+            failure=failure,
+        )
 
     # ---- through the buffer
 
-    async def _write_to_buffer(self, live: BufferText) -> CompletedWrite | None:
+    async def _write_to_buffer(self, live: BufferText) -> CompletedWrite:
         deadline = anyio.current_time() + PATIENCE_S
         while True:
             merged = self._merge(await self._base_for(live), live.text, live.format)
             if merged.text == live.text and not (self._is_new or self._must_save(live)):
-                return None
+                return _unchanged(merged)
             written = await self._attempt(live, merged)
             if written.outcome == "done" and written.live is not None:
-                before = None if self._is_new else live.text
-                completed = self._complete(before, written.live.text, merged)
-                return msgspec.structs.replace(
-                    completed,
-                    requested=written.requested or completed.after,
+                return self._complete(
+                    merged,
+                    written.live.text,
+                    written.requested,
                     is_saved=written.is_saved or written.requested is None,
                     failure="" if written.is_verified else UNVERIFIED,
                 )
@@ -292,16 +337,17 @@ class AgentWrite:
         If the agent has not read the file and the user has saved it during the turn, return the
         text at the start of the turn.
         """
-        if self._allowed is not None:
-            return self._allowed.base
-        base = self._bases.base_of(self._session, self._where.real, present)
+        session, allowed = self._request.session, self._request.allowed
+        if allowed is not None:
+            return allowed.base
+        base = self._bases.base_of(session.key, self._where.real, present)
         if base is None:
-            base = await self._unread(self._where.real, file_format)
+            base = await self._unread.base(session, self._where.real, file_format)
         if isinstance(base, Stale):
             raise self._refuse("conflict", f"{base.reason}; read it again")
         return base
 
-    async def _attempt(self, live: BufferText, merged: Merged) -> WriteResult:
+    async def _attempt(self, live: BufferText, merged: AgentMerge) -> WriteResult:
         """Try once. Raise Refusal for any failure that a further attempt cannot mend."""
         hunks = _hunks(live, merged)
         lacking = unencodable(hunks, live.format.encoding)
@@ -321,7 +367,7 @@ class AgentWrite:
             is_cancellable=True,
             verify=self._where,
         )
-        self._check_cancelled(self._where.path)
+        self._request.check_cancelled(self._where.path)
         self._on_write(None if self._is_new else live.text, merged.text, merged.hunks)
         written = await self._buffers.write(self._where, live, change)
         if written.outcome not in {"done", "moved", "busy"}:
@@ -347,31 +393,23 @@ class AgentWrite:
         """Write the file without Neovim, which cannot load it."""
         if not_loaded.is_name_taken:
             raise self._refuse("failed", not_loaded.reason)
-        known = None
-        if not self._is_new:
-            known = await self._known_base([stored.text], stored.format)
-        base = known or stored.text
-        merged = self._merge(base, stored.text, stored.format)
+        merged = await self._merge_into_stored(stored)
         try:
             data = encode(merged.text, stored.format)
         except UnicodeEncodeError as error:
             raise self._refuse("failed", f"cannot be written: {error.reason}") from error
-        self._check_cancelled(self._where.path)
+        self._request.check_cancelled(self._where.path)
         self._on_write(None if self._is_new else stored.text, merged.text, merged.hunks)
         await to_thread.run_sync(disk.write, self._where, data)
         if disk.read(self._where, None) != data:
             raise self._refuse("failed", "the file does not hold what was written")
-        return self._complete(None if self._is_new else stored.text, merged.text, merged)
+        return self._complete(merged, merged.text)
 
-    def _complete(self, before: Text | None, after: Text, merged: Merged) -> CompletedWrite:
-        """Return the result. Edits by autocommands count as known to the agent."""
-        if after != merged.text:
-            known = merge(merged.text, after, self._agents_text)
-            self._agents_text = known.text if isinstance(known, Merged) else self._agents_text
-        self._present = after
-        self._base = EMPTY if self._is_new else self._base
-        line = merged.hunks[0].new_start + 1 if merged.hunks else 1
-        return CompletedWrite(before, after, line, after)
+
+def _unchanged(merged: AgentMerge) -> CompletedWrite:
+    """Return the result of a merge that leaves the live text as it is."""
+    live = merged.live
+    return CompletedWrite(live, live, live, merged.base, merged.agents_text, is_change=False)
 
 
 def _lacks_all_lines_of(text: Text, written: Text) -> bool:
@@ -382,7 +420,7 @@ def _lacks_all_lines_of(text: Text, written: Text) -> bool:
     return bool(lines) and lines.isdisjoint(rows(text))
 
 
-def _hunks(live: BufferText, merged: Merged) -> list[Hunk]:
+def _hunks(live: BufferText, merged: AgentMerge) -> list[Hunk]:
     """Convert the hunks of a merge for the raw buffer, which may have bytes that are not UTF-8."""
     if not merged.hunks and live.text == EMPTY and merged.text.eol:
         return [Hunk(0, 1, ("",), 0)]  # an empty file becomes one newline
