@@ -73,7 +73,7 @@ class Agents:
         self.variables = AgentVariables()
         self.connections: dict[str, Connection] = {}
         self._started: dict[str, AgentSettings] = {}
-        """Settings of each agent at its start, or when `is_outdated` was last true."""
+        """Settings of each agent at its start, or at its last reported change."""
 
     def secrets(self, env: Mapping[str, str]) -> list[str]:
         """Return the secret values in the environments of the user and of all agents."""
@@ -90,7 +90,7 @@ class Agents:
         connection = self.connections.get(name)
         return connection.unreached_reason if connection is not None else None
 
-    def is_outdated(self, name: str) -> bool:
+    def consume_settings_change(self, name: str) -> bool:
         """Return whether a running agent's start settings have changed, once for each change."""
         before, now = self._started.get(name), self._spec(name)
         if before is None or now is None or _start_settings(before) == _start_settings(now):

@@ -65,10 +65,11 @@ class StringVersion:
             except RequestError:
                 raise error from None
 
-    def may_be_demanded(self, words: Sequence[str]) -> bool:
-        """Return whether an agent that ended without an answer is restarted with a string.
+    def detect_in_last_words(self, words: Sequence[str]) -> bool:
+        """Detect from its last words whether an agent that did not answer wants a string.
 
-        That happens once, if its last words mention the version or there are none.
+        Return whether to restart it with a string. That happens once, if its last words mention the
+        version or there are none.
         """
         from acp_nvim.protocol.dialects.requests import mentions_version_type
 
@@ -76,8 +77,8 @@ class StringVersion:
         self._is_wanted = not text or mentions_version_type(text)
         return self._is_wanted and not before
 
-    def is_demanded(self, words: str) -> bool:
-        """Return whether the error of an agent asked for version 2 demands a string.
+    def detect_in_error(self, words: str) -> bool:
+        """Detect and return whether the error of an agent asked for version 2 demands a string.
 
         Other errors allow no other version (v2/migration).
         """
@@ -135,7 +136,7 @@ class Negotiation:
 
     def _on_refusal(self, error: RequestError) -> None:
         """Handle a refusal, which may list supported versions or demand a string."""
-        if self._version == 2 and self._strings.is_demanded(f"{error} {error.data}"):
+        if self._version == 2 and self._strings.detect_in_error(f"{error} {error.data}"):
             self.again = 1
             return
         supported = supported_versions(error)
@@ -155,12 +156,11 @@ class Negotiation:
         """Handle an agent that ended before its answer. It may want the version as a string."""
         if self.again is not None:
             return
-        strings, newer = self._strings, self._version == 2
-        if (
-            strings.is_demanded("\n".join(last_words))
-            if newer
-            else strings.may_be_demanded(last_words)
-        ):
+        if self._version == 2:
+            wants_string = self._strings.detect_in_error("\n".join(last_words))
+        else:
+            wants_string = self._strings.detect_in_last_words(last_words)
+        if wants_string:
             self.again, self._first = 1, list(last_words)
 
     def failure_reason(self, reason: str) -> str:

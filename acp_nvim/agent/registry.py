@@ -127,7 +127,7 @@ def settings(
         return None
     if channel == "preview" and entry.preview is not None:
         entry = msgspec.structs.replace(entry, distribution=entry.preview.distribution)
-    spec = of_entry(entry, which)
+    spec = settings_of(entry, which)
     return msgspec.structs.replace(spec, protocol=_protocol(Path(path).with_name(MATRIX), name))
 
 
@@ -140,7 +140,7 @@ def _protocol(matrix: Path, name: str) -> int | None:
     return next((probe.protocol_version for probe in probes if probe.id == name), None)
 
 
-def of_entry(
+def settings_of(
     entry: Entry, which: Which = shutil.which, platform_id: str | None = None
 ) -> AgentSettings:
     """Return the settings of an agent: an installed binary, else a package to fetch.

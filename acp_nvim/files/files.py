@@ -98,12 +98,17 @@ class Authors:
         return self.recorders if self._options().blame else ()
 
     def on_write(
-        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+        self,
+        session: AgentSession,
+        path: str,
+        before: Text | None,
+        agents_text: Text,
+        after: Text,
     ) -> None:
         for observer in self.on_written:
-            observer(session, path, before, agents, after)
+            observer(session, path, before, agents_text, after)
         for recorder in self._active():
-            recorder.on_write(session, path, before, agents, after)
+            recorder.on_write(session, path, before, agents_text, after)
 
     def on_move(self, session: AgentSession, old: str, new: str) -> None:
         for recorder in self._active():

@@ -361,11 +361,16 @@ class Authorship(Protocol):
     """Recorder of the authors of lines. It is called only if option `blame` is set."""
 
     def on_write(
-        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+        self,
+        session: AgentSession,
+        path: str,
+        before: Text | None,
+        agents_text: Text,
+        after: Text,
     ) -> None:
-        """Record that an agent changed `before` to `agents`.
+        """Record that an agent changed `before` to `agents_text`.
 
-        Differences between `agents` and `after` are the user's.
+        Differences between `agents_text` and `after` are the user's.
         """
         ...
 

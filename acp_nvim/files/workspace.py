@@ -236,7 +236,7 @@ class Workspace(Generic[S]):
         with anyio.move_on_after(ANNOUNCED_S):
             await self.disk.turns.announce()
         start = await self.disk.remember(turn, sent)  # earlier saves have been reported by now
-        is_scanned = self.early_scans.use(turn.session) or self.disk.can_skip_scan(turn)
+        is_scanned = self.early_scans.use(turn.session) or self.disk.reuse_last_scan(turn)
         if is_scanned:
             self._on_scanned(start, checkpoint)
             begun.set()
@@ -361,7 +361,7 @@ class Workspace(Generic[S]):
         try:
             await self.disk.end(session)
             trees = self.files.trees
-            if any(trees.moved(entry.path)[0] for entry in self.files.ledger.files()):
+            if any(trees.change(entry.path).has_moved for entry in self.files.ledger.files()):
                 await self.live.sync_all(self.disk.before_use)
             if begun is not None:
                 await begun.wait()  # the checkpoint must be complete for a restore

@@ -89,8 +89,8 @@ def test_packages(path: Path) -> None:
 
 def test_an_installed_program_is_preferred_to_a_download(path: Path) -> None:
     entry = read(path)["both"]
-    assert registry.of_entry(entry, which("npx", "both"), "linux-x86_64").command == ["both"]
-    fetched = registry.of_entry(entry, which("npx"), "linux-x86_64")
+    assert registry.settings_of(entry, which("npx", "both"), "linux-x86_64").command == ["both"]
+    fetched = registry.settings_of(entry, which("npx"), "linux-x86_64")
     assert fetched.command == ["npx", "--yes", "--package", "both", "both-acp"]
 
 
@@ -134,7 +134,7 @@ def test_the_protocol_matrix_gives_the_version_unless_the_user_does(path: Path) 
 def test_binaries_must_be_on_path(path: Path, platform: str, program: str) -> None:
     entry = read(path)["binary-agent"]
     for finder in (which(), which(program)):
-        found = registry.of_entry(entry, finder, platform)
+        found = registry.settings_of(entry, finder, platform)
         assert found.command == [program, "acp"]
         archive = f"https://example.com/{platform}.tar.gz"
         assert found.install == f"unpack {archive} and put {program} on PATH"

@@ -102,10 +102,15 @@ class FakeWorkspace:
         return session.n
 
     def on_write(
-        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+        self,
+        session: AgentSession,
+        path: str,
+        before: Text | None,
+        agents_text: Text,
+        after: Text,
     ) -> None:
         """Record that an agent has written lines."""
-        self.written.append((path, before, agents, after))
+        self.written.append((path, before, agents_text, after))
 
     def on_move(self, session: AgentSession, old: str, new: str) -> None:
         """Record that an agent has moved a file."""

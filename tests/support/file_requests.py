@@ -47,7 +47,7 @@ class Recorder:
         """Do nothing."""
 
     def on_write(
-        self, _session: Any, real: str, before: Text | None, _agents: Text, after: Text
+        self, _session: Any, real: str, before: Text | None, _agents_text: Text, after: Text
     ) -> None:
         self.written.append((real, before, after, "created" if before is None else "modified"))
 

@@ -143,7 +143,7 @@ class SessionOpener:
             return None
         self.connection = connection
         if connection.is_alive:
-            if self._agents.is_outdated(connection.name):
+            if self._agents.consume_settings_change(connection.name):
                 names = {"agent": connection.title, "name": connection.name}
                 self.session.notice("warning", wording.AGENT_OUTDATED.format(**names))
             return connection

@@ -245,7 +245,7 @@ class Client:
         decision.set_judge(partial(self._judge, session, tool_call, decision))
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
-        elif self._has_too_many_questions(session):
+        elif self._check_question_limit(session):
             decision.resolve(CANCELLED, "limit")
         elif not decision.options:  # no other answer is allowed
             decision.resolve(CANCELLED, "no options")
@@ -324,7 +324,7 @@ class Client:
             decision = self._elicitations.decision(choices.make_form(questions))
         if session.root.status == "cancelling":
             decision.resolve(CANCELLED, "cancel")
-        elif self._has_too_many_questions(session):
+        elif self._check_question_limit(session):
             decision.resolve(CANCELLED, "limit")
         cancel_with(call, decision)
         answer_by(decision, call, choices.make_responder(questions, decision, params.options))
@@ -337,7 +337,7 @@ class Client:
         session.notice("warning", text)
         session.event("AcpNotice", severity="warning", title=text)
 
-    def _has_too_many_questions(self, session: Session) -> bool:
+    def _check_question_limit(self, session: Session) -> bool:
         """Return whether the session has the maximum number of open questions; report that once."""
         if len(session.decisions) < MAX_QUESTIONS:
             return False
@@ -352,7 +352,7 @@ class Client:
         self, session: Session | None, params: schema.ElicitationRequest, call: IncomingCall
     ) -> None:
         """Show an elicitation (v1/elicitation) and answer it with the user's decision."""
-        if session is not None and self._has_too_many_questions(session):
+        if session is not None and self._check_question_limit(session):
             call.answer(response(CANCELLED))
             return
         answer_by(self._elicitations.create(session, params, call), call, response)

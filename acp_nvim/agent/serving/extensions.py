@@ -45,6 +45,7 @@ class Extensions:
         self._notify = notify
         self._numbers = itertools.count(1)
         self._open: dict[int, tuple[anyio.Event, list[Any]]] = {}
+        """Event and answer of each request whose handler has not answered yet, by number."""
 
     def has_handler(self, method: str) -> bool:
         return method.startswith("_") and method in self._names()

@@ -214,7 +214,7 @@ class AgentTerminals:
         case = Case(kind="execute", commands=[command.judged], agent=self._agent)
         action = judge(case, session, self._settings())
         if action not in ("ask", "deny") or (
-            action == "ask" and self._is_permitted(session, command)
+            action == "ask" and self._use_permission(session, command)
         ):
             return None
         decision = Decision(
@@ -230,10 +230,11 @@ class AgentTerminals:
         session.ask(decision)
         return decision
 
-    def _is_permitted(self, session: Session, command: Command) -> bool:
+    def _use_permission(self, session: Session, command: Command) -> bool:
         """Return whether the user has allowed this command for the session, or just now.
 
-        Many agents send a permission request first; each answer then counts for one command.
+        Many agents send a permission request first. Each answer counts for one command, so it is
+        used up.
         """
         if (session.n, command.judged) in self._allowed:
             return True

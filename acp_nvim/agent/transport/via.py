@@ -54,23 +54,27 @@ class Via(Struct, frozen=True):
 
         `variables` are passed on by name, if program and server permit it.
         """
-        first, *rest = self._without_tty()
+        program, *arguments = self._without_tty()
         if self.is_ssh:
             # A login may ask for a password. ssh joins the words of the command with spaces.
-            how = ["-t"] if tty else ["-T", "-o", "BatchMode=yes"]
-            how += [word for name in variables for word in ("-o", f"SendEnv={name}")]
-            return [first, *how, *rest, shlex.join(words)]
-        added = ["-t"] if tty and self.program in _CONTAINERS else []
-        if self.takes_directory and directory:
-            added += ["-w", directory]
-        if self.program in _CONTAINERS - {"kubectl"}:
-            added += [word for name in variables for word in ("-e", name)]
-        if added and "exec" in rest:
-            at = rest.index("exec") + 1
-            if rest[at : at + 1] == ["-i"]:
+            options = ["-t"] if tty else ["-T", "-o", "BatchMode=yes"]
+            options += [word for name in variables for word in ("-o", f"SendEnv={name}")]
+            return [program, *options, *arguments, shlex.join(words)]
+        if "exec" in arguments:
+            at = arguments.index("exec") + 1
+            if arguments[at : at + 1] == ["-i"]:
                 at += 1
-            rest[at:at] = added
-        return [first, *rest, *words]
+            arguments[at:at] = self._exec_options(directory, variables, tty=tty)
+        return [program, *arguments, *words]
+
+    def _exec_options(self, directory: str, variables: Iterable[str], *, tty: bool) -> list[str]:
+        """Return the options of `exec` that set terminal, directory and variables."""
+        options = ["-t"] if tty and self.program in _CONTAINERS else []
+        if self.takes_directory and directory:
+            options += ["-w", directory]
+        if self.program in _CONTAINERS - {"kubectl"}:
+            options += [word for name in variables for word in ("-e", name)]
+        return options
 
     def _without_tty(self) -> list[str]:
         kind = "ssh" if self.is_ssh else "exec" if self.program in _CONTAINERS else ""

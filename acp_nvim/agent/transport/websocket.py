@@ -122,7 +122,7 @@ class WebSocketTransport:
             while True:
                 await self._read_message()
         except ConnectionClosed as error:
-            self._lost = self._end(error)
+            self._lost = self._error_of(error)
         except Exception as error:  # internal error, here or in the library
             self._address.remark(f"{type(error).__name__}: {error}")
             self._lost = TransportError(wording.WHY_TRANSPORT_FAULT)
@@ -152,7 +152,7 @@ class WebSocketTransport:
         if self._binary_count == 1:
             self._address.remark(f"binary messages are ignored; the first has {size} bytes")
 
-    def _end(self, error: ConnectionClosed) -> TransportError:
+    def _error_of(self, error: ConnectionClosed) -> TransportError:
         if self._has_timed_out:
             return TransportError(wording.WHY_CONNECTION_SILENT)
         if error.rcvd is None:

@@ -280,11 +280,11 @@ class Endpoint:
                 self._on_insertion(event)
 
     def _on_violation(self, violation: Violation) -> None:
-        if violation.reply is not None and not self._is_noise(violation.kind):
+        if violation.reply is not None and not self._count_unreadable(violation.kind):
             self._send(violation.reply)
         self._run_guarded(self._handler.on_violation, violation)
 
-    def _is_noise(self, kind: str) -> bool:
+    def _count_unreadable(self, kind: str) -> bool:
         """Count an unreadable line. Return whether there have been too many to answer."""
         if kind not in ("json", "utf8"):
             return False

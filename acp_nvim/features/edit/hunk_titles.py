@@ -30,16 +30,22 @@ class HunkTitles:
         self._running.pop(session, None)
 
     def on_write(
-        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+        self,
+        session: AgentSession,
+        path: str,
+        before: Text | None,
+        agents_text: Text,
+        after: Text,
     ) -> None:
-        """Record a write. Differences between `agents` and `after` are the user's."""
+        """Record a write. Differences between `agents_text` and `after` are the user's."""
         title = self._running.get(session.n)
         known = self._files.get(path)
         if known is None and title is None:
             return
         lines = () if before is None else rows(before)
         known = (known or TitledText(lines)).after_change(lines)
-        self._files[path] = known.after_change(rows(agents), title or "").after_change(rows(after))
+        known = known.after_change(rows(agents_text), title or "")
+        self._files[path] = known.after_change(rows(after))
 
     def of(self, entry: Pending) -> Sequence[str]:
         """Return the titles of a file's pending hunks, or nothing if no hunk can have one."""

@@ -181,9 +181,14 @@ class InlineEdits:
             self._ended.remove(conversation)
 
     def _on_write(
-        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+        self,
+        session: AgentSession,
+        path: str,
+        before: Text | None,
+        agents_text: Text,
+        after: Text,
     ) -> None:
-        self._titles.on_write(session, path, before, agents, after)
+        self._titles.on_write(session, path, before, agents_text, after)
         for edit in self._running_edits(session.n):
             edit.on_write()
 

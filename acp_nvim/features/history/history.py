@@ -156,14 +156,20 @@ class History:
         self._timer = self._loop.call_later(PROMPT_DELAY_S, self._flush)
 
     def on_write(
-        self, session: AgentSession, path: str, before: Text | None, agents: Text, after: Text
+        self,
+        session: AgentSession,
+        path: str,
+        before: Text | None,
+        agents_text: Text,
+        after: Text,
     ) -> None:
         """Record the author of a write. Texts larger than `MAX_RECORDED_SIZE` are left out."""
         own = self._own_session(session)
         if own is not None and size(after) <= MAX_RECORDED_SIZE:
             from acp_nvim.history.recorder import file_write
 
-            self._get_recorder().on_write(file_write(own.root, path, (before, agents, after)))
+            texts = before, agents_text, after
+            self._get_recorder().on_write(file_write(own.root, path, texts))
             self.on_frame()
 
     def on_move(self, session: AgentSession, old: str, new: str) -> None:

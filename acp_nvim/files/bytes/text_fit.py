@@ -22,19 +22,19 @@ def excerpt(text: Text, line: int | None, limit: int | None) -> str:
     return content + "\n" if end < count or text.eol else content
 
 
-def fit_text(agents: Text, base: Text, dos: bool, bomb: bool) -> Text:
+def fit_text(agents_text: Text, base: Text, dos: bool, bomb: bool) -> Text:
     """Convert an agent's text to the form of the buffer: without BOM and without CRs of line ends.
 
     If some lines of the file contain a CR as text, CRs in the agent's text are text too, unless all
     of its lines end in one.
     """
-    lines = agents.lines
+    lines = agents_text.lines
     if bomb and lines[0].startswith("\ufeff"):
         lines = (lines[0][1:], *lines[1:])
     ended = sum(line.endswith("\r") for line in lines) if dos else 0
     if ended and (ended == len(lines) or not any(line.endswith("\r") for line in base.lines)):
         lines = tuple(line.removesuffix("\r") for line in lines)
-    return agents if lines is agents.lines else Text(lines, agents.eol)
+    return agents_text if lines is agents_text.lines else Text(lines, agents_text.eol)
 
 
 def with_returns(text: Text, live: Text) -> Text:

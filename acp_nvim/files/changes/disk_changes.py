@@ -227,10 +227,10 @@ class DiskChanges:
         file.apply(Scanned((turns, signature)))
         return True
 
-    def can_skip_scan(self, turn: Turn) -> bool:
-        """Return whether the last scan can serve as the one before this turn.
+    def reuse_last_scan(self, turn: Turn) -> bool:
+        """Use the last scan as the one before this turn; return whether that is possible.
 
-        True if no other turn runs and the system has reported no change since.
+        It is if no other turn runs and the system has reported no change since.
         """
         roots, known = self._snapshots.within(turn.roots), self._tracked.known()
         others = [*known, *self._snapshots.singles()]

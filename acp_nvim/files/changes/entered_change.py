@@ -263,13 +263,13 @@ async def _enter(
     return "done"
 
 
-def _merge_sides(base: Text | None, live: Text, agents: Text | None) -> Text | None:
+def _merge_sides(base: Text | None, live: Text, agents_text: Text | None) -> Text | None:
     """Merge the changes of user and agent; return None if they overlap."""
-    if live == agents:
+    if live == agents_text:
         return live
-    if base is None or agents is None:
+    if base is None or agents_text is None:
         return None
-    result = merge(base, live, agents)
+    result = merge(base, live, agents_text)
     return None if isinstance(result, Conflict) else result.text
 
 

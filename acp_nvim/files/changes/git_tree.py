@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -43,6 +43,15 @@ class HeadMove(msgspec.Struct, frozen=True):
     """Whether the command creates commits, unlike checkouts and resets."""
 
 
+class TreeChange(NamedTuple):
+    """Change of a work tree by git commands."""
+
+    has_moved: bool
+    """Whether git has moved the work tree. False without an earlier mark."""
+    branch: str
+    """Earlier branch; without an earlier mark, the present one."""
+
+
 class GitTrees:
     """Marks of all work trees with pending edits, by top directory."""
 
@@ -60,18 +69,15 @@ class GitTrees:
             self._tops[folder] = top
         return top
 
-    def moved(self, path: str) -> tuple[bool, str]:
-        """Return whether git has moved the work tree of a file, and its earlier branch.
-
-        For a tree without an earlier mark, return False and the present branch.
-        """
+    def change(self, path: str) -> TreeChange:
+        """Return the change of a file's work tree since its earlier mark."""
         top = self.top(path)
         if not top:
-            return False, ""
+            return TreeChange(False, "")
         now, before = mark(top), self.known.get(top)
         if now is None or before is None:
-            return False, now.branch if now else ""
-        return now != before, before.branch
+            return TreeChange(False, now.branch if now else "")
+        return TreeChange(now != before, before.branch)
 
     def record_mark(self, path: str) -> None:
         """Record the mark of a file's tree, unless there is an earlier one."""

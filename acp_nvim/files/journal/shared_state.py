@@ -201,17 +201,21 @@ class SharedState:
         """Return the name of this Neovim's buffer of a file."""
         return f"{self._keys.instance}:{path}"
 
-    def _value_name(self, value: Any, name: str = "") -> str:
+    def _value_name(self, value: Any) -> str:
         """Return the name of a reject or checkpoint in the journal.
 
-        The first call sets it: to `name` for a value by another process, else to a unique name.
+        A value that this process has made gets a unique name on the first call.
         """
         known = self._named.get(id(value))
-        if known is None or known[0] is not value:
-            self._count += 1
-            known = value, name or f"{self._keys.instance}.{self._began}.{self._count}"
-            self._named[id(value)] = known
-        return known[1]
+        if known is not None and known[0] is value:
+            return known[1]
+        self._count += 1
+        name = f"{self._keys.instance}.{self._began}.{self._count}"
+        self._set_value_name(value, name)
+        return name
+
+    def _set_value_name(self, value: Any, name: str) -> None:
+        self._named[id(value)] = value, name
 
     # -- from the journal -------------------------------------------------------------------------
 
@@ -265,6 +269,7 @@ class SharedState:
         return restored
 
     def _apply_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
+        """Apply another process's edits of a file (`theirs`), merged with unpublished ones."""
         ledger = self._files.ledger
         key, mine, before = (FILE, path), ledger.get(path), ledger.before_unpublished(path)
         if path in ledger.disk_entries and theirs.entry is not None:
@@ -309,7 +314,7 @@ class SharedState:
         ledger = self._files.ledger
         rejects = [reject for reject in ledger.rejects if self._value_name(reject) != name]
         if level:
-            self._value_name(level, name)
+            self._set_value_name(level, name)
             rejects.append(level)
         ledger.replace_rejects(rejects)
 
@@ -331,7 +336,7 @@ class SharedState:
         if made is None:
             checkpoints[:] = [checkpoint for checkpoint in checkpoints if checkpoint is not known]
         elif known is None:
-            self._value_name(made, checkpoint_name)
+            self._set_value_name(made, checkpoint_name)
             checkpoints.append(made)
         else:
             _merge_checkpoint(known, made, before or known)

@@ -69,7 +69,7 @@ class LiveTexts:
                 async with self.hold(path):
                     await self.sync(path)
                     await self._record_replacement(path)
-            if any(self._files.trees.moved(path)[0] for path in to_read):
+            if any(self._files.trees.change(path).has_moved for path in to_read):
                 await self.sync_all(scan)
             self._view.flush()
 
@@ -144,9 +144,9 @@ class LiveTexts:
         if self._files.turns.any_may_change(path) and await self._has_unscanned_change(path):
             self._user_edits.unsettle(path)
             return
-        moved, branch = await to_thread.run_sync(self._files.trees.moved, path)
-        if (moved or path in self.restored or is_same) and not is_typed:
-            self._enter_tree_change(path, text, branch, replaced=moved)
+        tree = await to_thread.run_sync(self._files.trees.change, path)
+        if (tree.has_moved or path in self.restored or is_same) and not is_typed:
+            self._enter_tree_change(path, text, tree.branch, replaced=tree.has_moved)
         else:
             self._ledger.record_user_edit(path, text)
             self._ledger.unpark(path, text)

@@ -104,7 +104,9 @@ class UserEdits:
         self._ledger.join_disk(path, after)
         if self._turns.any_may_change(path) and self._tracked.state(path).disk != after:
             self.unsettle(path)
-        elif path in self._ledger.parked or (self._ledger.get(path) and self._trees.moved(path)[0]):
+        elif path in self._ledger.parked or (
+            self._ledger.get(path) and self._trees.change(path).has_moved
+        ):
             self._read_soon(path)
         else:
             self._on_edited(path, after)
