@@ -340,7 +340,9 @@ async def test_a_removed_folder_of_the_journal_is_created_again(started: Neovims
 async def test_new_records_are_written_when_the_process_ends(started: Neovims) -> None:
     first = await write_two_lines(started)
     await first.write(first.work / "b.txt", TEXT)
-    await first.core.persistence.close()
+    async with anyio.create_task_group() as group:
+        group.start_soon(first.core.persistence.close)
+        group.start_soon(first.exchange)  # as by the timer, while the journal is being closed
     assert sorted(pending_by_path(await started.neovim("second", agents=0))) == ["a.txt", "b.txt"]
 
 

@@ -293,18 +293,21 @@ class Persistence:
     ) -> AsyncIterator[EarlierEdits]:
         """Hold the lock of a journal. Read changes at the start; if `publish`, write at the end.
 
-        If the journal cannot be read or written, the work continues without it.
+        If the journal cannot be read or written, or is closed, the work continues without it.
         """
         async with self._locks[replica.root]:
-            is_left = replica.root in self._state.ignored
-            is_locked = not is_left and await self._try(replica, self._lock)
+            is_locked = self._is_open(replica) and await self._try(replica, self._lock)
             try:
                 seen = await self._try(replica, self._apply_changes) if is_locked else None
                 yield seen or {}
-                if publish and is_locked and replica.root not in self._state.ignored:
+                if publish and is_locked and self._is_open(replica):
                     await self._try(replica, self._publish)
             finally:
                 replica.file.unlock()
+
+    def _is_open(self, replica: Replica) -> bool:
+        """Return whether a journal is still used. The values of a closed one are unknown here."""
+        return self._state.replicas.get(replica.root) is replica
 
     async def _lock(self, replica: Replica) -> bool:
         pause, longest = LOCK_PAUSE_S
