@@ -19,7 +19,7 @@ import msgspec
 
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.log import frame, read_records
-from acp_nvim.edits.records import from_bytes
+from acp_nvim.edits.records import from_bytes, to_bytes
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes import private_files
 from acp_nvim.files.journal.journal import NOTES_PREFIX
@@ -122,7 +122,7 @@ def make_noted_hunk(before: Text, after: Text, hunk: Hunk) -> NotedHunk:
 
 
 def _encode_lines(lines: Sequence[str]) -> list[bytes]:
-    return [line.encode("utf-8", "surrogateescape") for line in lines]
+    return [to_bytes(line) for line in lines]
 
 
 class WriteNotes:

@@ -35,7 +35,6 @@ def upsert_all(
     """
     by_id, entries = session.tool_calls.by_id, session.entries
     dirty, unsaved = session.transcript.dirty, session.transcript.unsaved
-    begins_new, turn = session.tool_calls.begins_new, session.root.turn
     changed_calls, mark = session.changes.calls, session.transcript.written
     event: list[str] | None = None  # the last event, if it has statuses and no other event followed
     plain: dict[ToolCall, None] = {}
@@ -47,11 +46,7 @@ def upsert_all(
             call = by_id.get(update.tool_call_id)
             if call is None and update.__class__ is schema.ToolCallUpdate:
                 unknown.append(update.tool_call_id)
-            if call is None or (
-                call.status in FINISHED
-                and begins_new(call, update, turn)
-                and entries[call].open_question is None
-            ):
+            if call is None or (call.status in FINISHED and _begins_new(session, call, update)):
                 entry = _add(session, update, is_question=is_question)
                 call, reported_locations = entry.call, ()
             else:
@@ -74,6 +69,12 @@ def upsert_all(
             session.on_call(last)
             _renew_covering(session, last)
     return unknown
+
+
+def _begins_new(session: Session, finished: ToolCall, update: CallUpdate) -> bool:
+    """Return whether a message with the id of a finished call is about a new one."""
+    begins_new = session.tool_calls.begins_new(finished, update, session.root.turn)
+    return begins_new and session.entries[finished].open_question is None
 
 
 def _add(session: Session, update: CallUpdate, *, is_question: bool) -> ToolEntry:
