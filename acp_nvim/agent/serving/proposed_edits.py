@@ -9,7 +9,7 @@ amendments to the agent, including those that could not be written.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Container, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -331,6 +331,11 @@ def proposal_sources(session: Session, decision: Decision) -> tuple[Any, ...]:
     """
     call = _tool_call_of(session, decision)
     return () if call is None else (call.content, call.raw_input)
+
+
+def has_other_sources(session: Session, decision: Decision, sources: Sequence[Any]) -> bool:
+    """Return whether the agent has changed the edits of a permission that had these sources."""
+    return list(map(id, proposal_sources(session, decision))) != list(map(id, sources))
 
 
 def diagnostic_marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:

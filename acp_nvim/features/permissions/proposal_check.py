@@ -8,7 +8,12 @@ from typing import Any, Final
 import anyio
 import msgspec
 
-from acp_nvim.agent.serving.proposed_edits import ProposedEdits, diagnostic_marks, proposal_sources
+from acp_nvim.agent.serving.proposed_edits import (
+    ProposedEdits,
+    diagnostic_marks,
+    has_other_sources,
+    proposal_sources,
+)
 from acp_nvim.agent.settings import Settings
 from acp_nvim.nvim.async_calls import AsyncCalls, CallError
 from acp_nvim.session.questions.decisions import Decision
@@ -68,7 +73,7 @@ class ProposalCheck:
             return
         sources = proposal_sources(session, decision)
         last = self._checks.get(decision)
-        if last is not None and list(map(id, last[0])) == list(map(id, sources)):
+        if last is not None and not has_other_sources(session, decision, last[0]):
             return
         if last is None:
             decision.waiters.append(lambda _: self._cancel_check(decision))
@@ -84,12 +89,15 @@ class ProposalCheck:
 
     async def _check(self, session: Session, decision: Decision, scope: anyio.CancelScope) -> None:
         """Compute the effects of the proposals and show them, one question at a time."""
+        sources = proposal_sources(session, decision)
         with scope:
             async with self._lock:
                 if not await self._calls.call(MODULE, "has_clients"):
                     return
                 proposals = await self._proposed.proposals(session, decision)
                 effects = [effect async for effect in self._effects(_checkable(proposals))]
+            if has_other_sources(session, decision, sources):
+                return  # the next card starts another check
             self._show(session, decision, proposals, effects)
 
     async def _effects(self, proposals: Sequence[Proposal]) -> Any:

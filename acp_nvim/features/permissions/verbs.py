@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from acp_nvim import wording
-from acp_nvim.agent.serving.proposed_edits import diagnostic_marks, has_edits, proposal_table
+from acp_nvim.agent.serving.proposed_edits import (
+    diagnostic_marks,
+    has_edits,
+    has_other_sources,
+    proposal_sources,
+    proposal_table,
+)
 from acp_nvim.app import Host
 from acp_nvim.features.permissions import words
 from acp_nvim.host.questions import find_question, pending_question, session_asking
@@ -97,8 +103,12 @@ async def propose(host: Host, args: Args) -> None:
     if decision is None or session is None:
         host.echo("warn", wording.QUESTION_OVER)
         return
+    sources = proposal_sources(session, decision)
     proposals = await host.proposed.show(session, decision)
     if decision.outcome is not None:
+        return
+    if has_other_sources(session, decision, sources):  # an edit that the card no longer shows
+        host.run("propose", args)
         return
     for proposal in proposals:
         if not proposal.whole:

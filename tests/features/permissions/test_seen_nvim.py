@@ -20,6 +20,13 @@ OVER = "acp: That question is over"
 READ = {"title": "Read README.md", "kind": "read", "locations": [{"path": "README.md"}]}
 REMOVE = {"title": "rm -rf", "rawInput": {"command": "rm -rf /"}}
 
+HELD_READ = """
+local live = require('acp.buffers.live') local read = live.read
+local function wait() live.read, _G.held = read, 1 vim.wait(30000, function() return _G.go end) end
+live.read = function(...) wait() return read(...) end
+"""
+"""Hold the next read of a file until `_G.go` is set."""
+
 
 @pytest.fixture
 def asking(editor: Editor) -> Asking:
@@ -86,9 +93,12 @@ def test_the_answer_in_a_closed_review_answers_no_other_proposal(asking: Asking)
     editor.wait_message(NEW)
     asking.answered("cancelled")
     before = asking.permission()
+    editor.lua(HELD_READ)
+    editor.cmd("Acp review")
+    editor.wait("_G.held")
     asking.update("two", content=edit("THREE\n")["content"])
     asking.changed(before)
-    editor.cmd("Acp review")
+    editor.lua("_G.go = true")
     editor.wait("#vim.api.nvim_list_tabpages() == 2")
     assert editor.lua(DIFF_WINDOWS) == [["one"], ["THREE"]], "the review shows what the card shows"
     editor.answer("Acp deny")
