@@ -74,6 +74,9 @@ def test_an_unknown_key_hides_no_file(home: Path, path: str) -> None:
             more = {"files": {"executed": [".envrc"]}}
             assert verdict(call, home, allow, **more) in (None, "ask")
             assert not is_safe(call, Session(1, "agent", str(home)), settings)
+    deny = {"action": "deny", "path": "src/b"}
+    for raw in ({"file_path": "src/a", "target": "src/b"}, {"writes": {"src/a": "", "src/b": ""}}):
+        assert verdict(ToolCall("t", kind="edit", raw_input=raw), home, deny) == "deny"
     replaced = {"file_path": "src/a", "old_string": path, "new_string": f"{path}/x"}
     for raw in (replaced, {"file_path": "src/a", "edits": [{"oldText": "a", "newText": path}]}):
         call = ToolCall("t", kind="edit", raw_input=raw)

@@ -417,8 +417,10 @@ def files_of_input(raw: Any, *, changes_files: bool = False) -> Iterator[str]:
 
 
 def _is_like_path(text: Any) -> bool:
-    """Return whether a text is like a path that leaves its folder, or a hidden file."""
-    return isinstance(text, str) and text[:1] in ("/", "~", ".") and "\n" not in text
+    """Return whether a text begins like a path, or has a slash and no blank."""
+    if not isinstance(text, str) or "\n" in text:
+        return False
+    return text[:1] in ("/", "~", ".") or ("/" in text and len(text.split()) == 1)
 
 
 def _paths_in(key: str, value: str, *, changes_files: bool) -> Iterator[str]:
