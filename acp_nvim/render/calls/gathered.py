@@ -36,19 +36,27 @@ def gathered_title(entries: Sequence[ToolEntry], cwd: str) -> str:
     """
     calls = [entry.call for entry in entries]
     verb, noun = _NOUNS[calls[0].kind]
+    counts = _edit_counts(calls)
+    if noun != "file":
+        return _title(verb, noun, len(calls), counts, _first_subjects(entries, cwd))
     subjects = list(
         dict.fromkeys(subject for entry in entries for subject in _subjects(entry, cwd))
     )
-    names_found, counts = [subject for subject in subjects if subject], _edit_counts(calls)
-    if noun != "file":
-        return _title(
-            verb, noun, len(calls), counts, [one_line(name, _MAX_NAME) for name in names_found]
-        )
-    names = _short_names(names_found, cwd)
+    names = _short_names([subject for subject in subjects if subject], cwd)
     if len(subjects) == len(names) == 1:
         return f"{verb} {names[0]}{counts} · {len(calls)} times"
     count = len(names) if len(names) == len(subjects) else len(calls)
     return _title(verb, noun, count, counts, names)
+
+
+def _first_subjects(entries: Sequence[ToolEntry], cwd: str) -> list[str]:
+    """Return the subjects of the first calls, one more than a title shows."""
+    names: dict[str, None] = {}
+    for entry in entries:
+        names.update((one_line(name, _MAX_NAME), None) for name in _subjects(entry, cwd) if name)
+        if len(names) > _MAX_NAMES:
+            break
+    return list(names)
 
 
 def _title(verb: str, noun: str, count: int, counts: str, names: Sequence[str]) -> str:

@@ -56,8 +56,10 @@ def subject(entry: ToolEntry, title: str, cwd: str) -> str:
             if remote_path(path) is not None or os.path.basename(path) not in title  # noqa: PTH119
         ]
         names = [_display(path, cwd) for path in unnamed]
-    else:
+    elif call.raw_input or entry.terminals:
         names = [text for text in _subject_texts(entry) if not _contains(title, text)]
+    else:
+        return ""
     return _join_first(names)
 
 
