@@ -114,6 +114,25 @@ def test_a_card_that_wraps_at_words_is_shown_to_its_last_line(front: Editor, opt
     front.wait_screen("2. Last")
 
 
+def test_a_small_screen_shows_the_question_and_all_answers(front: Editor) -> None:
+    """The float covers the text if a message has no room for them."""
+    title = "Tutor wants to edit till.py (+2 -2)"
+    head = [title, *(f"  line {n}" for n in range(10))]
+    lines = [*head, "  1. Yes, this once", "  2. Yes, and always in this session", "  3. No"]
+    card = {"id": 1, "title": title, "lines": lines, "spans": [], "head": len(head)}
+    front.lua(
+        "require('acp.features.permissions.float').set(1, ...)", [{**card, "options": OPTIONS}]
+    )
+    for columns, rows in ((60, 15), (40, 12), (32, 15), (24, 15), (24, 8)):
+        front.rpc.request("nvim_ui_try_resize", columns, rows)
+        for keys in ("gg", "6G", "12G"):
+            front.keys(keys)
+            front.wait_screen("Tutor wants")
+            front.wait_screen("deny")
+            if rows > 8:
+                front.wait_screen("3. No")
+
+
 @pytest.mark.parametrize("closing", ["tabclose", "quit"])
 def test_closing_a_tab_page_does_not_close_the_float(front: Editor, closing: str) -> None:
     front.cmd("tabnew")

@@ -127,7 +127,7 @@ def test_a_covered_float_that_has_the_focus_is_not_on_the_screen(front: Editor) 
 
 
 def test_if_no_card_fits_the_first_press_shows_it(edit: Start) -> None:
-    front = start(edit, screen=(40, 8))
+    front = start(edit, screen=(80, 6))
     front.lua(CHAT)
     draw_rows(front, 0, 1, *[""] * 30)
     front.keys("G")

@@ -3,6 +3,8 @@ local M = {}
 
 local text_width = require('acp.base.text.width')
 
+local MIN_TITLE = 30 -- cells of a question's title in a message
+
 local unannounced ---@type { card: acp.Card, count: integer }|nil new questions
 
 --- Show a message, unless a window shows the question. If the float is hidden, add the keys that
@@ -27,6 +29,14 @@ local function show(card, count, in_float)
     room = room - text_width(keys) - 3
   end
   notify.echo('info', notify.cut(text, math.max(room - 1, 10)) .. more)
+end
+
+--- Return whether a message has room for the keys that answer and enough of a question.
+---@param card acp.Card
+---@return boolean
+function M.fits(card)
+  local keys = require('acp.features.permissions.legend').message(card, 0)
+  return vim.v.echospace - text_width('acp:  · ' .. keys) >= MIN_TITLE
 end
 
 --- Announce new questions soon, all in one message. Nothing is announced if the first one has ended

@@ -21,9 +21,10 @@ local win ---@type integer|nil
 local is_dismissed = false
 local closed_in ---@type integer|nil tab page in which it has just been closed
 local is_forced = false -- whether it may cover text, because a question was not seen
--- Size that the cards need, and rows of the first card down to its options.
+-- Size that the cards need, rows of the first card down to its options, and those that it needs at
+-- least for its title, two rows and its options.
 ---@type table<string, integer>
-local extent = { width = 1, rows = 1, title = 1, first = 1, widest = 1 }
+local extent = { width = 1, rows = 1, title = 1, first = 1, least = 1, widest = 1 }
 local win_config ---@type vim.api.keyset.win_config|nil
 local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } of the last cut
 
@@ -73,13 +74,15 @@ local function footer(more, width)
     or legend.footer(cards.list(), more, width)
 end
 
---- Return the maximum height of the float: half of the screen, or more if the first question fits
---- then, or all of it while the cursor is in the float.
+--- Return the maximum height of the float: half of the screen, more if the first question or its
+--- options fit then, or all of it while the cursor is in the float.
 ---@return integer rows
 local function max_rows()
   if M.is_current() then return math.max(vim.o.lines, 3) end
-  local first = extent.first <= math.floor(vim.o.lines * HIGHEST) and extent.first or 0
-  return math.max(math.floor(vim.o.lines * HEIGHT), first, 3)
+  local highest = math.floor(vim.o.lines * HIGHEST)
+  local first = extent.first <= highest and extent.first or 0
+  local least = math.min(extent.least, highest)
+  return math.max(math.floor(vim.o.lines * HEIGHT), first, least, 3)
 end
 
 --- Return the maximum width of the float at its current place.
@@ -98,6 +101,10 @@ local function measure(lines)
     local first = page.cards(max_width())[1]
     local asks = (first.head or 0) + #(first.options or {}) + rows[1].first + extent.title - 1
     extent.first = wrap.min_rows(vim.list_slice(lines, 1, asks), extent.width)
+    local options = vim.list_slice(lines, asks - #(first.options or {}) + 1, asks)
+    local title = text_width(lines[1] or '') > extent.width and 2 or 1
+    local words = math.ceil(extent.width * 0.75) -- lines wrap at words, which takes more rows
+    extent.least = title + 2 + wrap.min_rows(options, words)
   end
   local width = text_width(footer(0, max_width()))
   extent.title = cards.count_sessions() > 1 and 2 or 1
@@ -121,6 +128,14 @@ local function placement()
   local here = is_visible() and win or nil
   local corner = require('acp.features.permissions.float_corner')
   local config, nowhere = corner.place(extent.width, height, here)
+  local function is_cut() return nowhere or config.height < math.min(height, extent.least) end
+  local must_show = not inside
+    and (is_forced or not require('acp.features.permissions.announcement').fits(cards.list()[1]))
+  for _, over in ipairs(must_show and { 'chats', 'all' } or {}) do
+    if is_cut() then
+      config, nowhere = corner.place(extent.width, height, here, over)
+    end
+  end
   config.border = require('acp.ui.win').border()
   config.title = page.title(max_width())
   config.footer = footer(extent.rows - config.height, config.width)

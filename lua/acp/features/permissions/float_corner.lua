@@ -39,6 +39,13 @@ local function rows()
   return bar(top) and top + 1 or top, vim.o.lines - vim.o.cmdheight - 1
 end
 
+--- Return the part of the screen that floats may use.
+---@return acp.Rect
+local function whole_screen()
+  local first, last = rows()
+  return { top = first, bottom = last, left = 1, right = vim.o.columns }
+end
+
 local NARROW, LOW = 34, 5 -- minimum columns and rows of a usable part of the screen
 
 --- Return whether a window shows questions itself: a chat or the overview.
@@ -53,15 +60,14 @@ end
 ---@param win integer|nil the float
 ---@return acp.Rect|nil
 local function largest_free_part(win)
-  local first, last = rows()
-  local whole = { top = first, bottom = last, left = 1, right = vim.o.columns }
+  local whole = whole_screen()
   if vim.api.nvim_get_current_win() == win then return whole end
   local chats ---@type acp.Rect|nil smallest rectangle around all chats
   for _, other in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     if shows_cards(other) then
       local info = vim.fn.getwininfo(other)[1]
       local right, bottom = info.wincol + info.width - 1, info.winrow + info.height - 1
-      chats = chats or { top = last, bottom = first, left = vim.o.columns, right = 1 }
+      chats = chats or { top = whole.bottom, bottom = whole.top, left = vim.o.columns, right = 1 }
       chats.top, chats.bottom = math.min(chats.top, info.winrow), math.max(chats.bottom, bottom)
       chats.left, chats.right = math.min(chats.left, info.wincol), math.max(chats.right, right)
     end
@@ -148,17 +154,19 @@ end
 ---@return integer
 function M.widest(win)
   local part = largest_free_part(win)
-  if not part then return NARROW end
+  if not part then return math.min(NARROW, vim.o.columns - 2 * BORDER) end
   return part.right - part.left + 1 - BORDER - (part.right == vim.o.columns and BORDER or 0)
 end
 
 --- Return the position of a float of this width and at most this height, less if there is no room.
 ---@param win integer|nil the float, if it is open
+---@param over? 'chats'|'all' for a small screen: it may cover chats, or also the cursor
 ---@return vim.api.keyset.win_config
 ---@return boolean nowhere whether it would cover the text around the cursor everywhere
-function M.place(width, height, win)
-  local clear, free = clear_area(win), largest_free_part(win)
-  local part = free or { top = 1, bottom = vim.o.lines, left = 1, right = vim.o.columns }
+function M.place(width, height, win, over)
+  local clear = over ~= 'all' and clear_area(win) or nil
+  local free = over and whole_screen() or largest_free_part(win)
+  local part = free or whole_screen()
   local best, most = corner, room(corner, width, clear, part)
   for _, where in ipairs(ORDER) do
     local here = room(where, width, clear, part)

@@ -124,10 +124,12 @@ local function keys_on_card(cards)
   return parts
 end
 
---- Return the mappings or commands that work in any window.
+--- Return the mappings or commands that work in any window. Those that allow and deny are one part
+--- if they do not fit side by side, because one of them alone would mislead.
 ---@param cards acp.Card[]
+---@param room integer cells
 ---@return string[]
-local function keys_elsewhere(cards)
+local function keys_elsewhere(cards, room)
   local by, parts = answers or look_up(), {}
   local escape = is_inserting() and '<Esc>' or ''
   local function label(key, word)
@@ -137,6 +139,10 @@ local function keys_elsewhere(cards)
   local is_to_fill_in = not any(cards, can_be_allowed)
   parts[1] = is_to_fill_in and ':Acp permissions' or label(by.allow, 'allow')
   if any(cards, can_be_denied) then parts[2] = label(by.deny, 'deny') end
+  if parts[2] and text_width(parts[1] .. SEPARATOR .. parts[2]) > room then
+    local are_commands = parts[1] == ':Acp allow' and parts[2] == ':Acp deny'
+    parts = { are_commands and ':Acp allow/deny' or ':Acp permissions' }
+  end
   if shows_edits(cards) and #require('acp.base.state').edits() == 0 then
     parts[#parts + 1] = ':Acp review'
   end
@@ -187,7 +193,7 @@ end
 ---@param room integer
 ---@return string
 function M.footer(cards, more, room)
-  local parts = keys_elsewhere(cards)
+  local parts = keys_elsewhere(cards, room - 2)
   if more > 0 then
     local lines = ('+%d lines'):format(more)
     local longer = lines .. ', :Acp permissions'
@@ -202,7 +208,7 @@ end
 --- Return the keys or commands for a message.
 ---@param card acp.Card
 ---@param room integer
-function M.message(card, room) return with_hint(keys_elsewhere({ card }), { card }, room) end
+function M.message(card, room) return with_hint(keys_elsewhere({ card }, room), { card }, room) end
 
 --- Return the text of the row below a card in a chat.
 ---@param id integer|string
@@ -214,7 +220,7 @@ function M.text_below_card(id, room)
   local keys = id == here and keys_on_card({ card }) or {}
   if #keys > 0 then return fitting(keys, room) end
   if oldest ~= id then return ':Acp permissions' end
-  return with_hint(keys_elsewhere({ card }), { card }, room)
+  return with_hint(keys_elsewhere({ card }, room), { card }, room)
 end
 
 --- Set the card of a chat that the cursor is on, nil for none, and record the mode.
