@@ -158,8 +158,9 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
         Changes outside of the hunks are added to the base. A formatter's change belongs to every
         hunk that it touches; a user's only if it changes lines of a hunk or inserts lines between
-        them. `restorable` are the hunks that were pending when the text was like this before:
-        restored parts of these count as the agent's again.
+        them. A change of whole hunks and of lines beside them is split. ``restorable`` are the
+        hunks that were pending when the text was like this before: restored parts of these count
+        as the agent's again.
         """
         if self.base is None or self.live is None:
             return msgspec.structs.replace(self, live=after)
@@ -306,6 +307,13 @@ def _edits_outside(
         while passed < len(pending) and pending[passed].new_end <= edit.start:
             shift -= pending[passed].growth
             passed += 1
+        end = passed
+        while end < len(pending) and pending[end].new_start < edit.end:
+            end += 1
+        within = pending[passed:end]
+        if within and not touching and _contains(edit, within):
+            moved += _parts_outside(base, within, edit, shift)
+            continue
         following = pending[passed] if passed < len(pending) else None
         before = pending[passed - 1] if passed else None
         is_inside = following is not None and following.new_start < edit.end
@@ -320,6 +328,31 @@ def _edits_outside(
             start = edit.start + shift
             moved.append(Hunk(start, edit.end + shift, lines, start))
     return moved
+
+
+def _contains(edit: Hunk, hunks: Sequence[Hunk]) -> bool:
+    """Return whether an edit of the live text replaces all lines of these hunks."""
+    return edit.start <= hunks[0].new_start and hunks[-1].new_end <= edit.end
+
+
+def _parts_outside(
+    base: Sequence[str], hunks: Sequence[Hunk], edit: Hunk, shift: int
+) -> list[Hunk]:
+    """Return the parts of an edit that change only other rows of the base than these hunks.
+
+    So lines beside a hunk, such as accepted ones, that the edit restores with it are settled.
+    """
+    first = edit.start + shift
+    end = edit.end + shift - sum(hunk.growth for hunk in hunks)
+    parts = diff(base[first:end], edit.lines)
+    moved = [Hunk(first + p.start, first + p.end, p.lines, first + p.start) for p in parts]
+
+    def is_outside(part: Hunk) -> bool:
+        if part.start == part.end:
+            return all(part.end < hunk.start or hunk.end < part.start for hunk in hunks)
+        return all(part.end <= hunk.start or hunk.end <= part.start for hunk in hunks)
+
+    return [part for part in moved if is_outside(part)]
 
 
 def _count_restored(

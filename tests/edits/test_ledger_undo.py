@@ -275,3 +275,27 @@ def test_a_line_restored_with_its_neighbour_is_not_a_removal(restored: str, base
     edits.record_user_edit("/f", text(restored))
     found = edits.get("/f")
     assert (restored if found is None else base(edits)) == base_text
+
+
+@pytest.mark.parametrize(
+    ("head", "accepted", "both"),
+    [("abcde", "aXcde", "aXYde"), ("abcde", "abXcde", "abXYcde"), ("abcde", "abYde", "aXYde")],
+)
+def test_a_text_from_before_accepted_lines_beside_a_hunk_settles_both(
+    head: str, accepted: str, both: str
+) -> None:
+    """`git checkout` of the file restores the lines of both in one change."""
+    found = ledger(head, accepted)
+    found.accept("/f")
+    found.record_agent_write("/f", text(accepted), text(both))
+    assert found.get("/f") is not None
+    found.record_user_edit("/f", text(head))
+    assert found.get("/f") is None
+    found.record_user_edit("/f", text(both))
+    assert len(hunks_of(found, "/f")) == 1
+
+
+def test_lines_that_the_user_changes_together_with_a_hunk_are_split() -> None:
+    found = ledger("abcdefg", "abcXefg")
+    found.record_user_edit("/f", text("aBcYefG"))
+    assert (base(found), pending(found)) == ("aBcdefG", [(3, 4, "Y")])
