@@ -140,7 +140,8 @@ def add(
     own = private_git.environment(env)
     branch = _new_branch(repository, commit, title, env)
     try:
-        make = ["worktree", "add", "--no-checkout", "--", path, branch]
+        # Without --force, git refuses a path whose earlier worktree the user has deleted.
+        make = ["worktree", "add", "--force", "--no-checkout", "--", path, branch]
         call([*NO_PROGRAMS, *make], repository.top, own, timeout=LONG_S, umask=USER_UMASK)
         with _private(private_git.find(path, env), env) as git:
             index = {"GIT_INDEX_FILE": git.repository.index}

@@ -86,6 +86,12 @@ def test_a_branch_is_named_after_a_title(tree: Path, title: str, branch: str) ->
     assert git(Path(worktree.path), "branch", "--show-current") == f"{branch}\n"
 
 
+def test_a_path_whose_worktree_was_deleted_can_be_used_again(tree: Path) -> None:
+    shutil.rmtree(make(tree).path)
+    again = make(tree)
+    assert (Path(again.path, "a.txt").exists(), again.branch) == (True, "acp/new-2")
+
+
 def test_another_branch_is_not_renamed(tree: Path) -> None:
     worktree = make(tree)
     git(Path(worktree.path), "checkout", "-q", "-b", "own")
