@@ -65,7 +65,7 @@ class Connection:
         around: Surroundings[Connection],
         pauses: Iterator[float] | None = None,
     ) -> None:
-        """`pauses`, in seconds, precede attempts to reconnect."""
+        """`pauses` are the seconds to wait before each attempt to reconnect."""
         self.name = name
         self.spec = spec
         self.status: Status = "starting"

@@ -96,7 +96,7 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(text, text, (*first, *(*latest, self.base)[-LATEST:]))
 
     def _follow_earlier(self, before: Text, after: Text) -> tuple[Text, ...]:
-        """Return the earlier bases with a change that the agent did not make."""
+        """Return the earlier bases after a change that the agent did not make."""
         if before == after:
             return self.earlier
         return tuple(overlay(before, text, after) for text in self.earlier)
@@ -186,7 +186,9 @@ class Belief(msgspec.Struct, frozen=True):
         return belief
 
     def _without_gone_write(self, earlier: Text, before: Text, after: Text) -> Belief:
-        """Remove lines that are as they were before one of the agent's writes."""
+        """Undo one of the agent's writes in the base, where the file is as it was before that
+        write.
+        """
         remaining = diff(rows(earlier), rows(after))
         removals = [
             Hunk(own.new_start, own.new_end, rows(earlier)[own.start : own.end], own.start)

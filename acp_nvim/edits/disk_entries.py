@@ -153,7 +153,7 @@ class DiskEntries:
 
 
 def disk_entry(buffer_entry: Pending, common: Text | None) -> Pending | None:
-    """Return the entry of a file whose buffer has unsaved changes and this entry.
+    """Return the entry on disk of a file whose buffer has unsaved changes and `buffer_entry`.
 
     `common` is the text before both sides of a conflict, if known.
     """

@@ -1,4 +1,4 @@
-"""Queued prompts of a session: their order, and those that may be sent while the rest is held.
+"""Queued prompts of a session, in order. Some may be sent while the rest is held.
 
 A cancel holds the queued prompts until the user releases them. Prompts written after that are sent
 in order and pass the held ones.

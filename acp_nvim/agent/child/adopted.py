@@ -33,7 +33,7 @@ class AdoptedChild(asyncio.SubprocessTransport):
         self._pipes: dict[int, asyncio.BaseTransport] = {}
 
     async def connect(self) -> None:
-        """Start to read, and to wait for the exit.
+        """Start reading, and waiting for the exit.
 
         Connect stdout last, because its handler needs the other streams.
         """

@@ -32,7 +32,7 @@ class EarlyAgent:
     def __init__(
         self, words: Sequence[str], cwd: str, env: Mapping[str, str], program: str
     ) -> None:
-        """Start guard and process. Raise OSError or ValueError."""
+        """Start the guard and the process. Raise OSError or ValueError."""
         self.words, self.cwd, self.env, self.program = list(words), cwd, dict(env), program
         self.host_mark = guard.new_mark()
         self.mark = guard.child_mark(self.host_mark, 0)

@@ -47,7 +47,7 @@ class ProcessStat(Struct, frozen=True):
 
 
 def process_stat(pid: int) -> ProcessStat | None:
-    """Return the process with an id, or None if there is none."""
+    """Return the process with this id, or None."""
     try:
         line = _read_stat(pid)
     except OSError:
@@ -156,7 +156,7 @@ def _command_line(pid: int) -> str:
 
 
 async def _find_marked(mark: str) -> dict[int, int]:
-    """Return the births of all processes with a mark, by their ids."""
+    """Return the birth times of all marked processes, by id."""
     found: dict[int, int] = {}
 
     def look() -> bool:
@@ -179,7 +179,7 @@ def _is_alive(pid: int, birth: int) -> bool:
 
 
 class ProcessTree:
-    """A leader, the processes under it, and all others with its mark.
+    """Processes of one tree: the leader, its descendants, and all others with its mark.
 
     Descendants that left the group (strays) are remembered once they have been seen. A reused
     process id is recognized by its birth time.

@@ -283,7 +283,7 @@ class SessionOpener:
     def await_restart(self, *, waits: bool) -> None:
         """Prepare for a restart of the agent.
 
-        `waits` is true if the session is being opened now, and so again after the restart.
+        `waits` is true if the session is being opened now. It is then opened again afterwards.
         """
         self._awaits_restart = waits
 

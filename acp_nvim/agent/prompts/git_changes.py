@@ -35,7 +35,7 @@ async def diff(cwd: str, env: Mapping[str, str]) -> str:
 
 
 async def changed_files(cwd: str, env: Mapping[str, str]) -> list[str]:
-    """Return the absolute paths of the changed files, and perhaps of some only touched."""
+    """Return the absolute paths of the changed files, perhaps with some that were only touched."""
     return await to_thread.run_sync(_ask, cwd, env, _names, abandon_on_cancel=True) or []
 
 

@@ -70,7 +70,7 @@ class KeptRules:
         self._change(cwd, lambda rules: rules if rule in rules else [*rules, rule])
 
     def forget(self, cwd: str, rule: KeptRule) -> None:
-        """Remove a rule of a project."""
+        """Remove a rule from a project."""
         self._change(cwd, lambda rules: [other for other in rules if other != rule])
 
     def _all(self) -> _Rules:

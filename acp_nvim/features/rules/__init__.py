@@ -1,4 +1,4 @@
-"""Rules: those in force, and rules that the user stores when answering questions."""
+"""Rules: list the rules in force, and store new ones from the user's answers."""
 
 from __future__ import annotations
 

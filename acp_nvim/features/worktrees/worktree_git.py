@@ -108,7 +108,7 @@ def find(directory: str, env: Mapping[str, str]) -> tuple[Repository, str]:
 
 
 def free_branch(repository: Repository, title: str, env: Mapping[str, str]) -> str:
-    """Return the unused name of a branch for a title, such as `acp/fix-the-parser-2`."""
+    """Return an unused branch name for a title, such as `acp/fix-the-parser-2`."""
     title_words = "".join(c if c.isalnum() else " " for c in title.lower()).split()
     short = title_words[:1]
     for word in title_words[1:]:

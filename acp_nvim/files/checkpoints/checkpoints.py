@@ -121,7 +121,7 @@ class RestoreStep(msgspec.Struct, frozen=True):
 
     @property
     def is_hidden(self) -> bool:
-        """Return whether the present trees do not record if the file exists."""
+        """Return whether the present trees do not show whether the file exists."""
         return self.now is not None and not self.now.is_stored and not self.now.id
 
     def marks(self) -> tuple[set[str], set[str]]:

@@ -192,7 +192,7 @@ class Snapshots:
         return all(root in self._stores and root in self._trees for root in roots)
 
     def singles(self) -> Iterable[str]:
-        """Return the files in no store that are scanned by name."""
+        """Return the files outside of all stores, which are scanned by name."""
         return self._single
 
     async def add_named(self, roots: Sequence[str], paths: Iterable[str]) -> None:
@@ -289,7 +289,7 @@ class Snapshots:
     async def committed(
         self, root: str, paths: Sequence[str], old: str, new: str
     ) -> dict[str, bytes | None]:
-        """Return the contents of these files that differ between two commits, from the new one."""
+        """Return the contents of these files in the new commit, if they differ from the old one."""
         return await to_thread.run_sync(self._stores[root].history.committed, paths, old, new)
 
     async def git_contents(

@@ -417,7 +417,7 @@ class Persistence:
     async def _apply_change(self, replica: Replica, path: str) -> None:
         """Apply the changes of other processes to this process's text of a file.
 
-        The result is not written again, unless that parked edits or caused a conflict.
+        The result is not written again, unless it parked edits or caused a conflict.
         """
         before = self._state.file_value(path)
         is_known = before == replica.own.get((FILE, path), NOTHING)

@@ -1,7 +1,7 @@
 """State of a process in a workspace as the values of its journal.
 
-The values are built from the ledger, the tracked files and the checkpoints. Values of other
-processes are taken over into these.
+The values are built from the ledger, the tracked files and the checkpoints. Values from other
+processes are applied to these.
 """
 
 from __future__ import annotations

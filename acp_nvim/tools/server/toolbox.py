@@ -94,7 +94,7 @@ class Toolbox:
         return Offered(names, {name for name in names if writes[name]})
 
     def list_tools(self, enabled: Enabled) -> list[Tool[Any]]:
-        """Return the tools for a session with that option."""
+        """Return the tools for a session with this option."""
         if not enabled:
             return []
         self.load()
