@@ -55,7 +55,7 @@ def run() -> None:
     ended: list[bool] = []
     atexit.register(_exit_if, ended)  # the first one registered is the last one called
     if sys.version_info < OLDEST:
-        sys.exit(f"acp.nvim needs Python 3.11, this is {sys.version.split()[0]}")
+        sys.exit(f"acp.nvim needs Python 3.11; this is {sys.version.split()[0]}")
     if not _is_connected():
         sys.exit("acp_nvim is started by the Neovim that it serves: see :help acp")
     gc.disable()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class StringVersion:
     """Detection of agents that want the version as a string.
 
-    They refuse the number of the client and are asked again (`protocol/dialects/requests.py`).
+    They refuse the client's number and are asked again (`protocol/dialects/requests.py`).
     """
 
     def __init__(self) -> None:

@@ -25,8 +25,8 @@ Which = Callable[[str], str | None]
 MATRIX = "protocol-matrix.json"
 """Name of the registry's protocol matrix, beside `agents_file`."""
 RUNNERS = {
-    "npx": "install Node.js, which brings npx",
-    "uvx": "install uv, which brings uvx",
+    "npx": "install Node.js, which includes npx",
+    "uvx": "install uv, which includes uvx",
 }
 
 

@@ -283,7 +283,9 @@ class AgentBases:
             return last
         known = next((text for text in present if text.digest == digest), None)
         if known is None:
-            return Stale("the file has changed since it was read, and what it held is not kept")
+            return Stale(
+                "the file has changed since it was read, and its earlier text is not known"
+            )
         return known
 
     def forget_session(self, session: str) -> None:

@@ -214,7 +214,7 @@ def _parse_unified(text: str) -> list[FilePatch]:
         except UnidiffParseError as error:
             raise PatchError(" ".join(str(error).split())) from error
     if not files:
-        raise PatchError("there is no diff in it")
+        raise PatchError("it contains no diff")
     return [_unified_file(file) for file in files]
 
 

@@ -27,17 +27,17 @@ def apply(patch: FilePatch, text: Text | None) -> Text | None:
     `text` is the file before it (for a move or copy, the origin's). Raise PatchConflict.
     """
     if patch.is_binary:
-        raise PatchConflict("the patch is of a binary file")
+        raise PatchConflict("the patch is for a binary file")
     if patch.kind == "created":
         if text is not None and text != EMPTY and not patch.may_replace:
-            raise PatchConflict("the file that the patch creates is there already")
+            raise PatchConflict("the file that the patch creates already exists")
         return _apply_hunks(EMPTY, patch.hunks)
     if text is None:
         raise PatchConflict("there is no such file")
     after = _apply_hunks(text, patch.hunks)
     if patch.kind == "deleted":
         if patch.hunks and after != EMPTY:
-            raise PatchConflict("the file that the patch deletes holds more than the patch has")
+            raise PatchConflict("the file that the patch deletes contains more than the patch")
         return None
     return after
 
@@ -131,7 +131,7 @@ class _Places:
     def _fits(self, old: Sequence[str], row: int, normalize: Callable[[str], str]) -> bool:
         self._work -= len(old)
         if self._work < 0:
-            raise PatchConflict("the patch has too many places to look at")
+            raise PatchConflict("the patch has too many possible places")
         if row < 0 or row + len(old) > len(self._lines):
             return False
         return all(
@@ -163,12 +163,12 @@ class _Places:
         if not hunk.old:
             return f"the file has {count} lines"
         if not hunk.old_eol:
-            return "the file's end is another one"
+            return "the file ends differently"
         row = None if hunk.row is None else hunk.row + drift
         for at, wanted in enumerate(hunk.old, row or 0):
             if row is not None and at >= count:
-                return f"the file has {count} lines, the patch wants line {at + 1}"
+                return f"the file has {count} lines, but the patch is for line {at + 1}"
             if row is not None and self._lines[at].strip() != wanted.strip():
                 own = quote_line(self._lines[at])
-                return f"line {at + 1} is {own}, the patch has {quote_line(wanted)}"
+                return f"line {at + 1} is {own}, but the patch has {quote_line(wanted)}"
         return f"its lines are not in the file, from {quote_line(hunk.old[0])} on"

@@ -199,7 +199,7 @@ class Peer:
 
     def _answer(self, request_id: Id, outcome: dict[str, Any]) -> bytes:
         if request_id not in self._incoming:
-            detail = f"no open request {request_id!r}: never asked, or answered already"
+            detail = f"no open request {request_id!r}: never sent, or already answered"
             raise LocalProtocolError(detail)
         line = _encode({"jsonrpc": "2.0", "id": request_id, **outcome})
         del self._incoming[request_id]
@@ -268,7 +268,7 @@ class Peer:
         if envelope.id is UNSET:
             return [Notification(envelope.method, envelope.params)]
         if envelope.id in self._incoming:
-            detail = f"request {envelope.id!r} is open already"
+            detail = f"request {envelope.id!r} is already open"
             return [_violation("duplicate", detail, rows[row], errors.INVALID_REQUEST, envelope.id)]
         self._incoming[envelope.id] = envelope.method
         return [Request(envelope.id, envelope.method, envelope.params)]
@@ -288,7 +288,7 @@ class Peer:
             )
             return [_violation("message", detail, raw, reply=errors.INVALID_REQUEST)]
         if asked not in self._outgoing:
-            detail = f"response to {asked!r}, which is no open request of ours"
+            detail = f"response to {asked!r}, which is not an open request"
             return [_violation("response", detail, raw)]
         method = self._outgoing.pop(asked)
         if envelope.error is UNSET or bytes(envelope.error) == b"null":
@@ -437,7 +437,7 @@ def _encode(message: dict[str, Any]) -> bytes:
     try:
         line = _dump(message)
     except (TypeError, ValueError, OverflowError, RecursionError) as e:
-        raise LocalProtocolError(f"not to be written as JSON: {e}") from e
+        raise LocalProtocolError(f"cannot be written as JSON: {e}") from e
     if b"\n" in line:  # possible only in a Raw with line breaks
         line = msgspec.json.format(line, indent=-1)
     return line + b"\n"

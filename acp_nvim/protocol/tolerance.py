@@ -65,7 +65,7 @@ def _read(target: Any, value: Any, where: str, notes: list[str]) -> Any:
 
 def _read_object(target: type[Any], value: Any, where: str, notes: list[str]) -> Any:
     if not isinstance(value, dict):
-        raise DecodeError(f"{where}: an object is wanted, got {_brief(value)}")
+        raise DecodeError(f"{where}: expected an object, got {_brief(value)}")
     if issubclass(target, Struct):
         return _read_struct(target, value, where, notes)
     return _read_struct(member(target, value), value, where, notes)
@@ -110,12 +110,12 @@ def _read_union(target: Any, value: Any, where: str, notes: list[str]) -> Any:
         return _read(members[0], value, where, notes)
     tags = {member.__struct_config__.tag: member for member in members if _is_tagged(member)}
     if not tags:
-        raise DecodeError(f"{where}: {_brief(value)} is of no type that fits")
+        raise DecodeError(f"{where}: {_brief(value)} does not fit any type")
     if (shaped := quirks.reshape_member(members, value)) is not value:
-        notes.append(f"{where}: {_brief(value)} is not of the right shape; wrapped")
+        notes.append(f"{where}: {_brief(value)} has the wrong shape; wrapped")
         return _read(target, shaped, where, notes)
     if not isinstance(value, dict):
-        raise DecodeError(f"{where}: an object is wanted, got {_brief(value)}")
+        raise DecodeError(f"{where}: expected an object, got {_brief(value)}")
     return _read_tagged(tags, value, where, notes)
 
 
@@ -134,9 +134,9 @@ def _read_tagged(
                 raise
             notes.append(f"{e}; the {tag} is kept as unknown")
     elif unknown is None or not isinstance(tag, str):
-        raise DecodeError(f"{where}.{tag_field}: {_brief(tag)} is none of {', '.join(tags)}")
+        raise DecodeError(f"{where}.{tag_field}: {_brief(tag)} is not one of {', '.join(tags)}")
     else:
-        notes.append(f"{where}.{tag_field}: {_brief(tag)} is unknown; kept as it came")
+        notes.append(f"{where}.{tag_field}: {_brief(tag)} is unknown; kept unchanged")
     return _read_struct(unknown, unknown_form(value, tag_field), where, notes)
 
 
@@ -145,7 +145,7 @@ def _read_list(target: Any, value: Any, where: str, notes: list[str]) -> list[An
         notes.append(f"{where}: null for a list; read as empty")
         return []
     if not isinstance(value, list):
-        raise DecodeError(f"{where}: a list is wanted, got {_brief(value)}")
+        raise DecodeError(f"{where}: expected a list, got {_brief(value)}")
     items: list[Any] = []
     for i, item in enumerate(value):
         try:
@@ -186,7 +186,7 @@ def _read_constrained(target: Any, value: Any, problem: str, notes: list[str]) -
     """Return a number within its bounds, or an unknown value of an open enum."""
     base, meta = get_args(target)
     if base is str and isinstance(value, str):
-        notes.append(f"{problem}; kept as it came")
+        notes.append(f"{problem}; kept unchanged")
         return value
     if target == schema.LineNumber and value == 0 and not isinstance(value, bool):
         return 1  # the schema allows it, so there is nothing to note

@@ -14,7 +14,7 @@ _STATES = {
     "running": ("◐", "AcpToolRunning", "running"),
     "requires_action": ("◐", "AcpPermission", "waiting for you"),
     "idle": ("✓", "AcpToolCompleted", "done"),
-    "gone": ("✗", "AcpToolFailed", "gone with its session"),
+    "gone": ("✗", "AcpToolFailed", "ended with its session"),
     "unknown": ("○", "AcpMuted", "state unknown"),
 }
 """Sign, group and words of each known state (v1/subagents)."""

@@ -52,5 +52,5 @@ def _begin_own_turn(session: Session) -> None:
 def _error_text(work: Work) -> str | None:
     """Return the error that ended the work, if any."""
     if work.stop_reason == "error":
-        return work.error or "the agent names no error"
+        return work.error or "the agent gives no reason"
     return work.error

@@ -105,7 +105,7 @@ def new_session(agent: Agent, request: Frame) -> None:
     agent.reply(request, {"sessionId": agent.session, **agent.new_session})
 
 
-EARLIER_SESSION = "This session goes on from an earlier one"
+EARLIER_SESSION = "This session continues an earlier one"
 """The first words of a text about an earlier conversation, which the client adds to a prompt."""
 
 

@@ -160,12 +160,12 @@ def test_blanks_that_a_model_lost_come_from_the_file() -> None:
         (
             "@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
             "one\ndue\n",
-            "hunk 1 of 1 does not apply: line 2 is 'due', the patch has 'two'",
+            "hunk 1 of 1 does not apply: line 2 is 'due', but the patch has 'two'",
         ),
         (
             "@@ -1,1 +1,1 @@\n-a\n+b\n@@ -9,1 +9,1 @@\n-c\n+d\n",
             "a\nb\n",
-            "hunk 2 of 2 does not apply: the file has 2 lines, the patch wants line 9",
+            "hunk 2 of 2 does not apply: the file has 2 lines, but the patch is for line 9",
         ),
         (
             "*** Begin Patch\n*** Update File: f\n@@ def g\n-a\n+b\n*** End Patch",

@@ -87,7 +87,7 @@ async def test_text_that_the_user_types_meanwhile_stays(tmp_path: Path) -> None:
     ("last", "why"),
     [
         (("c", NEW, NEW.replace("three", "3")), "c: line 3 was changed by the user"),
-        (("c", None, NEW), "c: there is such a file already"),
+        (("c", None, NEW), "c: the file already exists"),
         (("n", OLD, NEW), "n: no such file"),
         (("n", OLD, None), "n: no such file"),
         (("c", NEW, None), "c: it has changed; try again"),

@@ -92,7 +92,7 @@ def test_a_directory_that_cannot_be_listed_is_traversed(work: Path) -> None:
 def test_a_read_has_a_limit(work: Path) -> None:
     path = str(work / "d/e/x")
     assert nofollow.read(path, 4) == b"work"
-    with pytest.raises(SizeError, match="4 bytes, the limit is 3"):
+    with pytest.raises(SizeError, match="4 bytes; the limit is 3"):
         nofollow.read(path, 3)
     growing = Path(f"/proc/{os.getpid()}/stat")  # has the size 0
     assert not growing.exists() or nofollow.read(str(growing), 1 << 20)

@@ -319,7 +319,7 @@ def test_an_undecodable_request_names_the_field(method: str, fields: Any, named:
 
 @pytest.mark.parametrize("value", [[], 7, "x", True])
 def test_params_that_are_not_an_object(value: Any) -> None:
-    with pytest.raises(DecodeError, match="an object is wanted"):
+    with pytest.raises(DecodeError, match="expected an object"):
         codec.decode_params("terminal/output", raw(value), "client")
 
 

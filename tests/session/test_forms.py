@@ -27,7 +27,7 @@ def problems(property_: dict[str, Any], value: Any) -> list[str]:
     ("property_", "value", "wrong"),
     [
         ({"type": "string"}, "", ""),
-        ({"type": "string"}, 3, "a text is wanted"),
+        ({"type": "string"}, 3, "expected a text"),
         ({"type": "string", "minLength": 2}, "a", "at least 2 characters, not 1"),
         ({"type": "string", "minLength": 1}, "🙂", ""),
         ({"type": "string", "maxLength": 1}, "ab", "at most 1 character, not 2"),
@@ -52,27 +52,27 @@ def problems(property_: dict[str, Any], value: Any) -> list[str]:
         ),
         ({"type": "string", "format": "moon"}, "full", ""),
         ({"type": "string", "enum": ["a", "b"]}, "b", ""),
-        ({"type": "string", "enum": ["a", "b"]}, "c", "'c' is none of a, b"),
-        ({"type": "string", "oneOf": [{"const": "a", "title": "A"}]}, "A", "'A' is none of a"),
+        ({"type": "string", "enum": ["a", "b"]}, "c", "'c' is not one of a, b"),
+        ({"type": "string", "oneOf": [{"const": "a", "title": "A"}]}, "A", "'A' is not one of a"),
         ({"type": "integer"}, 3, ""),
         ({"type": "integer"}, 3.0, ""),
         ({"type": "integer"}, 10**400, ""),
-        ({"type": "integer"}, 3.5, "a whole number is wanted"),
-        ({"type": "integer"}, True, "a whole number is wanted"),
-        ({"type": "integer"}, float("inf"), "a whole number is wanted"),
+        ({"type": "integer"}, 3.5, "expected a whole number"),
+        ({"type": "integer"}, True, "expected a whole number"),
+        ({"type": "integer"}, float("inf"), "expected a whole number"),
         ({"type": "integer", "minimum": 1}, 0, "at least 1"),
         ({"type": "integer", "maximum": 1000000}, 1000001, "at most 1000000"),
-        ({"type": "number"}, "3", "a number is wanted"),
+        ({"type": "number"}, "3", "expected a number"),
         ({"type": "number", "minimum": 0.5}, 0.4, "at least 0.5"),
         ({"type": "number", "maximum": 2}, 2, ""),
         ({"type": "boolean"}, False, ""),
-        ({"type": "boolean"}, 1, "true or false is wanted"),
+        ({"type": "boolean"}, 1, "expected true or false"),
         ({"type": "array", "items": {"type": "string", "enum": ["a"]}}, ["a"], ""),
-        ({"type": "array", "items": {"type": "string", "enum": ["a"]}}, "a", "a list is wanted"),
+        ({"type": "array", "items": {"type": "string", "enum": ["a"]}}, "a", "expected a list"),
         (
             {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}},
             ["b"],
-            "'b' is none of a",
+            "'b' is not one of a",
         ),
         (
             {"type": "array", "items": {"type": "string", "enum": ["a"]}, "minItems": 1},
@@ -85,7 +85,7 @@ def problems(property_: dict[str, Any], value: Any) -> list[str]:
             "at most 1 of them",
         ),
         ({"type": "moon"}, "full", ""),
-        ({"type": "moon"}, {"phase": 1}, "no value that a form can hold"),
+        ({"type": "moon"}, {"phase": 1}, "not a value that a form can contain"),
     ],
 )
 def test_a_value_is_checked(property_: dict[str, Any], value: Any, wrong: str) -> None:
@@ -96,7 +96,7 @@ def test_missing_and_unknown_values_are_reported() -> None:
     form = form_of({"a": {"type": "string"}, "b": {"type": "string"}}, "a")
     assert [str(it) for it in forms.check(form, {"c": 1})] == [
         "a: is required",
-        "c: no such field; there are: a, b",
+        "c: no such field; the fields are: a, b",
     ]
 
 
@@ -146,7 +146,7 @@ def test_a_page_shows_everything_and_is_read_unchanged() -> None:
     assert "(x) green" in text
     assert "[x] Lua · lua" in text
     assert "[x] yes" in text
-    assert "of a kind that is not known here" in text
+    assert "of an unknown kind" in text
     read = form_page.parse_page(form, page)
     assert read.problems == []
     assert read.values == {
@@ -192,7 +192,7 @@ def test_any_choice_survives_the_page(many: set[str], one: str, count: int, sure
     [
         ("( ) g", "(x) g", "one: one of them, not 2"),
         ("( ) g", "", "one: its choices were changed (u undoes)"),
-        ("5", "five", "count: 'five' is no whole number"),
+        ("5", "five", "count: 'five' is not a whole number"),
         ("━━ 1. one · one of these", "gone", "one: its block is gone from the form"),
     ],
 )

@@ -43,8 +43,8 @@ def test_a_column_counts_characters_from_one() -> None:
         (3, "stone", None, "'stone' is not on that line: a.py:3 holds \"self.one"),
         (3, "stone", None, "('stone' is on line 1)"),
         (2, "one", None, "a.py:2 is empty"),
-        (9, "one", None, "a.py has 3 lines, there is no line 9"),
-        (1, None, None, "give `symbol` (text on line 1) or `column`: a.py:1 holds 'def one("),
+        (9, "one", None, "a.py has 3 lines; there is no line 9"),
+        (1, None, None, "give `symbol` (text on line 1) or `column`: a.py:1 is 'def one("),
         (1, None, 99, "column 99 is past the end"),
     ],
 )

@@ -86,7 +86,7 @@ async def test_diagnostics_are_lines_and_data(project: Project) -> None:
         "a.py:2:3 error: not\\n  good [py E1]",
         "b.py:1:3 hint: x [py E1]",
         "… 2 more",
-        "(slow has not answered for the last change yet: some may be of before)",
+        "(slow has not reported on the last change yet, so some may be out of date)",
     ]
     assert answer.structured["more"] == 2
     assert answer.structured["diagnostics"][0]["path"] == "a.py"
@@ -104,15 +104,17 @@ async def test_changes_of_the_turn_are_listed(project: Project) -> None:
         "+ a.py:2:3 error: new [py E1]",
         "… 2 more",
         "- a.py error: old [py E1]",
-        "(not open when the turn began, so all of theirs are listed: a.py)",
+        "(files not open when the turn began, so all their diagnostics are listed: a.py)",
     ]
     assert answer.summary == "3 added, 1 removed"
 
 
 async def test_no_diagnostics_are_reported_as_such(project: Project) -> None:
     answer = await diagnose(project, Diagnostics([], [], True))
-    assert (answer.text, answer.summary) == ("nothing is wrong, as far as is known", "no problems")
-    with pytest.raises(ToolError, match="no language server runs here: name the path of a file"):
+    assert (answer.text, answer.summary) == ("no known problems", "no problems")
+    with pytest.raises(
+        ToolError, match="no language server is running here: give the path of a file"
+    ):
         await diagnose(project, Diagnostics([], [], False))
 
 
@@ -123,7 +125,7 @@ async def test_no_diagnostics_are_reported_as_such(project: Project) -> None:
         ("plain", "plain"),
         ({"language": "py", "value": "def one"}, "```py\ndef one\n```"),
         (["a", {"language": "py", "value": "b"}], "a\n\n```py\nb\n```"),
-        ("", "nothing is known of what stands at a.py:1:5"),
+        ("", "nothing is known about a.py:1:5"),
     ],
 )
 async def test_a_hover_of_any_kind(project: Project, contents: Any, text: str) -> None:

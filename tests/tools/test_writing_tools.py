@@ -61,7 +61,7 @@ async def test_a_new_file_is_created(tmp_path: Path) -> None:
     ("edits", "why"),
     [
         ([replace("lime 3", "x")], "a: `old` is not in the file; the nearest is line 3: line 3"),
-        ([replace("line", "x")], "a: `old` stands in 8 places (lines 1, 2, 3, 4, 5): say more"),
+        ([replace("line", "x")], "a: `old` occurs in 8 places (lines 1, 2, 3, 4, 5): add more"),
         ([replace("line 1", "x"), replace("line 1", "y")], "a: `old` is not in the file"),
     ],
 )
@@ -135,7 +135,7 @@ def test_the_nearest_line_is_found() -> None:
     assert nearest("a\nretries = 1\nb\n", "\n  retries = 2\n") == (
         "the nearest is line 2: retries = 1"
     )
-    assert nearest("", "x") == "no line is like it"
+    assert nearest("", "x") == "no line is similar"
 
 
 # -- nvim_rename ----------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ async def test_a_dry_run_lists_the_lines(tmp_path: Path) -> None:
         asked = {"path": "a", "line": 1, "symbol": "f", "new_name": "g", "dry_run": True}
         said = await tools.result("nvim_rename", **asked)
         assert said.text == (
-            "2 lines in 2 files would change; nothing is changed yet\na:1:5 def f\nb:2:3 f, f"
+            "2 lines in 2 files would change; nothing has been changed\na:1:5 def f\nb:2:3 f, f"
         )
         assert said.structured is not None
         place = {"path": "a", "line": 1, "column": 5, "text": "def f", "new": "def g"}
@@ -207,8 +207,8 @@ async def test_a_dry_run_shows_no_lines_of_secrets(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "symbol", "why"),
     [
-        (1, "g", "'g' is not on that line: a:1 holds 'def f'"),
-        (3, "f", "a has 2 lines, there is no line 3"),
+        (1, "g", "'g' is not on that line: a:1 is 'def f'"),
+        (3, "f", "a has 2 lines; there is no line 3"),
         (2, "x", "there is nothing to rename at a"),
     ],
 )
@@ -243,7 +243,7 @@ async def test_a_rename_is_requested_again_while_the_user_types(tmp_path: Path) 
         tools.servers.answers = {"textDocument/rename": answer}
         asked = {"path": "a", "symbol": "f", "new_name": "g"}
         said = await tools.call("nvim_rename", **asked, line=1)
-        assert said == "error: 'f' is not on that line: a:1 holds 'mine' ('f' is on line 2)"
+        assert said == "error: 'f' is not on that line: a:1 is 'mine' ('f' is on line 2)"
         assert tools.text("a") == "mine\ndef f\n"
         assert "edited a" in await tools.call("nvim_rename", **asked, line=2)
 
@@ -256,7 +256,7 @@ async def test_a_document_of_another_version_is_refused(tmp_path: Path) -> None:
         change = {"textDocument": document, "edits": [edit(0, 4, 5, "g")]}
         tools.servers.answers = {"textDocument/rename": {"documentChanges": [change]}}
         said = await tools.call("nvim_rename", path="a", line=1, symbol="f", new_name="g")
-        assert said == "error: a has changed since the server looked at it; try again"
+        assert said == "error: a has changed since the server read it; try again"
 
 
 async def test_a_buffer_that_the_server_does_not_see_is_merged(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ class Reaper:
         try:
             self._guard.stdin.write(lines.encode())
         except BrokenPipeError:
-            log.warning("the guard process is gone; the next start brings a new one")
+            log.warning("the guard process is gone; the next start replaces it")
 
     def __repr__(self) -> str:
         state = "running" if self._is_running() else "not running"

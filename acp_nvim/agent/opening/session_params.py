@@ -22,7 +22,7 @@ OWN: Final = "neovim"
 ABOUT_TOOLS: Final = (
     "The user works in Neovim and may have unsaved changes that the files on disk lack: the tools "
     "nvim_read and nvim_search of the editor's MCP server see them, and nvim_diagnostics, "
-    "nvim_definition, nvim_references and nvim_rename know what the language servers know."
+    "nvim_definition, nvim_references and nvim_rename use the language servers."
 )
 """System prompt if the tools are offered and the user has not configured one."""
 _ABOUT: Final = schema.SystemPrompt("append", [schema.TextContent(ABOUT_TOOLS)])

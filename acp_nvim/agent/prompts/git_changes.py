@@ -72,7 +72,7 @@ def _describe_changes(git: PrivateGit, repository: Repository, env: Mapping[str,
     parts = [_patch(git, head)]
     if filtered:
         names = ", ".join(os.fsencode(name).decode(errors="replace") for name in filtered)
-        parts.append(f"changed, but not compared, as a filter of git's is set for them: {names}\n")
+        parts.append(f"changed, but not compared, because they have a git filter: {names}\n")
     return "".join(parts)
 
 

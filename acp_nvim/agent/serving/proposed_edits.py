@@ -277,7 +277,7 @@ KEPT = (
     "compared with what you wrote"
 )
 LOST = (
-    "I changed your edit of {} before I allowed it, but my changes could not be put into the file. "
+    "I changed your edit of {} before I allowed it, but my changes could not be written to the file. "
     "Please make them"
 )
 KEPT_SHOWN = wording.AMENDED

@@ -52,7 +52,7 @@ PATIENCE_S: Final = 5.0
 
 A longer one counts as a refusal, because a cancel may be waiting behind the message.
 """
-CANCELLED_EARLY: Final = "cancelled before the server took it"
+CANCELLED_EARLY: Final = "cancelled before the server accepted it"
 BLANKS: Final = b" " * (64 << 10)
 
 

@@ -32,7 +32,7 @@ LINE_BYTES: Final = 64 << 20
 RELAY: Final = r"""
 relay=$(mktemp -d "$ACP_NVIM_SOCKET/XXXXXX") && mkfifo "$relay/in" "$relay/out" &&
   echo "${relay##*/}" >"$ACP_NVIM_SOCKET/new" || {
-    echo "acp.nvim: no way to Neovim's tools" >&2
+    echo "acp.nvim: cannot reach Neovim's tools" >&2
     exit 1
   }
 { sleep 10; [ -d "$relay" ] && kill $$; } </dev/null >/dev/null 2>&1 &

@@ -22,9 +22,9 @@ Level = Literal["off", "error", "warn", "info", "debug", "trace"]
 MAX_SHOWN = 200
 """Number of characters of a message's content shown at level 'info'."""
 ARROWS = {"in": "<-", "out": "->", "err": "2>"}
-CUT = "(cut, its secrets can't be told)"
+CUT = "(cut, so its secrets are not known)"
 
-UNREAD = "(not readable, its secrets can't be told)"
+UNREAD = "(unreadable, so its secrets are not known)"
 
 _BEFORE_CONTENT = late(rb'"(?:params|result|error)"\s*:')
 _METHOD = late(rb'"method"\s*:\s*"([^"\\]+)"')

@@ -117,7 +117,7 @@ def _server_status(outcome: ServerOutcome) -> str:
     if outcome.left_out:
         return f"left out, {outcome.left_out}"
     filled = f", {', '.join(outcome.variables)} filled in" if outcome.variables else ""
-    missing = f", there is no program {outcome.missing} here" if outcome.missing else ""
+    missing = f", program {outcome.missing} not found" if outcome.missing else ""
     return f"passed ({outcome.transport}){filled}{missing}"
 
 

@@ -59,7 +59,7 @@ def outline(lines: Iterable[Line], redact: Callable[[str], str]) -> list[str]:
     groups = groupby(heads, key=lambda timed: timed[1])
     grouped = [(next(group)[0], head, 1 + sum(1 for _ in group)) for head, group in groups]
     dropped = len(grouped) - MAX_LINES
-    rows = [f"({dropped} lines before this are left out)"] if dropped > 0 else []
+    rows = [f"({dropped} earlier lines are left out)"] if dropped > 0 else []
     for time, head, count in grouped[-MAX_LINES:]:
         clock = datetime.fromtimestamp(time).astimezone().strftime("%H:%M:%S.%f")[:-3]
         rows.append(f"{clock} {head}" + (f" x {count}" if count > 1 else ""))
@@ -74,7 +74,7 @@ def _summary(line: Line, redact: Callable[[str], str]) -> str:
     try:
         message = _message.decode(line.data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return f"{arrow} (no message that can be read) {format_size(len(line.data))}"
+        return f"{arrow} (unreadable message) {format_size(len(line.data))}"
 
     def word(text: str) -> str:
         return one_line(redact(text), MAX_WORD)

@@ -33,7 +33,7 @@ MAX_DIFF: Final = 100_000
 
 If it is longer, only the name of the file is sent.
 """
-HEADING: Final = "Unsaved changes in the user's editor; the files on disk are without them:"
+HEADING: Final = "Unsaved changes in the user's editor; the files on disk lack them:"
 
 
 class UnsavedChanges:

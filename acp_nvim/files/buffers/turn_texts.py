@@ -21,7 +21,7 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession
 from acp_nvim.tasks import Tasks
 
-UNKNOWN = Stale("it was saved by the user in this turn, and its text before that is not kept")
+UNKNOWN = Stale("the user has saved it in this turn, and its earlier text is not known")
 
 
 class UnreadFiles:

@@ -132,7 +132,7 @@ def _overwrite(at: Spot, info: os.stat_result, data: bytes) -> None:
             if _put_back(file.fileno(), old, data):
                 raise
             cleanup.pop_all()  # keeps the backup
-            words = f"{error.strerror}; what it held is in {backup}"
+            words = f"{error.strerror}; its old content is in {backup}"
             raise OSError(error.errno or errno.EIO, words) from error
 
 

@@ -210,7 +210,7 @@ def _decode_lines(
     content: str, file_format: Format, fileformats: str, allows_nul: bool = False
 ) -> Decoded:
     if "\0" in content and not allows_nul:
-        raise BinaryError("the bytes hold a NUL")
+        raise BinaryError("the bytes contain a NUL")
     if _is_dos(content, fileformats):
         content = content.replace("\r\n", "\n").removesuffix("\x1a")
         file_format = Format(file_format.encoding, file_format.bomb, dos=True)

@@ -203,7 +203,9 @@ class PathGuard(Generic[S]):
             what = f"the user did not allow to {verb} {_ABOUT[why]}"
             raise Refusal("denied", where.path, what)
         if place(where.path).real != where.real:
-            raise Refusal("failed", where.path, "leads elsewhere since the user was asked about it")
+            raise Refusal(
+                "failed", where.path, "no longer leads to the file that the user was asked about"
+            )
 
     async def may_show(self, session: S, real: str) -> bool:
         """Return whether an answer may contain lines of the file without a question."""

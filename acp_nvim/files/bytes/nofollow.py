@@ -49,7 +49,7 @@ class SizeError(OSError):
     """The file is larger than the limit."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(errno.EFBIG, f"{size} bytes, the limit is {limit}")
+        super().__init__(errno.EFBIG, f"{size} bytes; the limit is {limit}")
 
 
 class Rights(msgspec.Struct, frozen=True):
@@ -264,7 +264,7 @@ def rename(old: str, new: str) -> None:
             raise FileNotFoundError(errno.ENOENT, "no such file")
         source.check_regular(info)
         if target.info() is not None:
-            raise FileExistsError(errno.EEXIST, "there is something already")
+            raise FileExistsError(errno.EEXIST, "the path is already in use")
         os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 

@@ -28,7 +28,7 @@ class Place(msgspec.Struct, frozen=True):
 def place(path: str) -> Place:
     """Resolve a path; the file need not exist. Raise Refusal if the path is not absolute."""
     if "\0" in path:
-        raise Refusal("missing", path, "a path cannot hold a NUL character")
+        raise Refusal("missing", path, "a path cannot contain a NUL character")
     if remote_path(path) is not None:
         raise Refusal("outside", path, "in no directory of agents.*.paths, so not on this machine")
     if not os.path.isabs(path):  # noqa: PTH117

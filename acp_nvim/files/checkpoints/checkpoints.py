@@ -244,10 +244,10 @@ class Checkpoints:
         steps: list[RestoreStep] = []
         reasons = list(checkpoint.reasons)
         if not checkpoint.trees and not reasons:
-            reasons.append("the files had not been looked at yet before that prompt")
+            reasons.append("the files had not been scanned before that prompt")
         for root in checkpoint.trees:
             if root not in now:
-                reasons += self._snapshots.reasons([root]) or [f"{root} is not looked at any more"]
+                reasons += self._snapshots.reasons([root]) or [f"{root} is no longer scanned"]
                 continue
             try:
                 steps += await self._steps(checkpoint, root, now[root], reasons)

@@ -266,7 +266,7 @@ class GitStore:
             return []
         count = private_git.count_entries(user)
         if count > MAX_INDEX:
-            raise LimitError(f"{self._top} has {count} files, the limit is {MAX_INDEX}")
+            raise LimitError(f"{self._top} has {count} files; the limit is {MAX_INDEX}")
         try:
             self._git.copy_index()
             names = self._converted_files()

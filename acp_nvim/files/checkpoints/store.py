@@ -25,7 +25,7 @@ MAX_FILE_BYTES: Final = 8 * 1024 * 1024
 """Maximum size of a stored file, in bytes. Changes of larger ones are not reviewed or restored."""
 MAX_SCAN_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of the new contents that one scan stores, in bytes. Further files are left out."""
-NO_ROOM: Final = "more than one look takes in"
+NO_ROOM: Final = "more than one scan can store"
 MAX_FILES: Final = 20_000
 """Maximum number of files in a directory outside of repositories. A larger one is not stored."""
 SKIPPED: Final = frozenset(

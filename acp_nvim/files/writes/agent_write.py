@@ -53,8 +53,8 @@ _REASONS: Final[dict[str, Reason]] = {
 }
 
 
-GONE: Final = "all lines of this text were taken out of the file since; read it again"
-UNVERIFIED: Final = "the file does not hold what was written; its buffer does"
+GONE: Final = "all lines of this text have been removed from the file; read it again"
+UNVERIFIED: Final = "the file does not contain the written text, but its buffer does"
 
 
 CheckCancelled = Callable[[str], None]
@@ -228,7 +228,7 @@ class AgentWrite(Generic[S]):
         if allowed is None:
             return
         if allowed.base is None and not self._is_new:
-            raise self._refuse("conflict", "there is such a file already")
+            raise self._refuse("conflict", "the file already exists")
         if allowed.base is not None and self._is_new:
             raise self._refuse("conflict", "the file is gone")
 
@@ -402,7 +402,7 @@ class AgentWrite(Generic[S]):
         self._on_write(None if self._is_new else stored.text, merged.text, merged.hunks)
         await to_thread.run_sync(disk.write, self._where, data)
         if disk.read(self._where, None) != data:
-            raise self._refuse("failed", "the file does not hold what was written")
+            raise self._refuse("failed", "the file does not contain the written text")
         return self._complete(merged, merged.text)
 
 

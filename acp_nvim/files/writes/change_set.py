@@ -97,10 +97,10 @@ class ChangeSets(Generic[S]):
         if change.after is None or change.origin is not None:
             self._check_removable(change.origin or change.path, live, change.before)
             if change.origin is not None and (await self.live_text(change.path)).text is not None:
-                raise Refusal("conflict", change.path, "there is such a file already")
+                raise Refusal("conflict", change.path, "the file already exists")
         elif change.before is None:
             if live is not None:
-                raise Refusal("conflict", change.path, "there is such a file already")
+                raise Refusal("conflict", change.path, "the file already exists")
         elif live is None:
             raise Refusal("missing", change.path, "no such file")
         else:
@@ -225,7 +225,7 @@ class ChangeSets(Generic[S]):
             except (Refusal, Refused) as error:
                 unrestored.append(f"{step.path} ({refusal_reason(error)})")
             self._files.pending_view.refresh(*paths)
-        return f"; changed all the same: {', '.join(unrestored)}" if unrestored else ""
+        return f"; not restored: {', '.join(unrestored)}" if unrestored else ""
 
     async def _undo_step(self, step: FileChange, pending: Mapping[str, Pending | None]) -> None:
         path = step.path

@@ -51,7 +51,7 @@ class FileWriter:
         try:
             was = await to_thread.run_sync(nofollow.remove, path)
         except OSError as error:
-            raise Refused(f"it cannot be deleted, {error.strerror}") from error
+            raise Refused(f"it cannot be deleted: {error.strerror}") from error
         if was is not None:
             file.apply(Removed(Rights.of(was)))
         await to_thread.run_sync(obstacles.restore, file)

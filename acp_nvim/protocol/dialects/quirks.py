@@ -88,7 +88,7 @@ def _terminal(value: dict[str, Any]) -> dict[str, Any]:
         given["env"] = [{"name": key, "value": item} for key, item in env.items()]
     for name, items in given.items():
         if not isinstance(items, list):
-            raise DecodeError(f"params.{name}: a list is wanted")
+            raise DecodeError(f"params.{name}: expected a list")
         read = _word if name == "args" else _variable
         given[name] = [read(f"params.{name}[{i}]", item) for i, item in enumerate(items)]
     return {**value, **given}
@@ -96,13 +96,13 @@ def _terminal(value: dict[str, Any]) -> dict[str, Any]:
 
 def _variable(where: str, item: Any) -> dict[str, Any]:
     if not isinstance(item, dict) or not isinstance(item.get("name"), str):
-        raise DecodeError(f"{where}: an object with name and value is wanted")
+        raise DecodeError(f"{where}: expected an object with name and value")
     return {**item, "value": _word(f"{where}.value", item.get("value"))}
 
 
 def _word(where: str, item: Any) -> str:
     if not isinstance(item, str | int | float):
-        raise DecodeError(f"{where}: a string is wanted")
+        raise DecodeError(f"{where}: expected a string")
     return item if isinstance(item, str) else msgspec.json.encode(item).decode()
 
 

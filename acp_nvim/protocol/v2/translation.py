@@ -232,7 +232,7 @@ def _prompt_response(id: Id, work: updates.Work) -> Response:
     response = Response(id, "session/prompt", None, None)
     if work.stop_reason == "error" or work.error is not None:
         code = errors.INTERNAL_ERROR if work.code is None else work.code
-        return _error_response(response, code, work.error or "the agent names no error", work.data)
+        return _error_response(response, code, work.error or "the agent gives no reason", work.data)
     ended = v1.PromptResponse(work.stop_reason or END_TURN, work.usage or UNSET)
     return Response(id, "session/prompt", _raw(ended), None)
 

@@ -76,7 +76,7 @@ def warnings(url: str) -> list[str]:
     elif parts.scheme != "https":
         lines.append(wording.NO_WEB_ADDRESS.format(scheme=parts.scheme or "no scheme"))
     if not is_safe(url) and parts.scheme in ("http", "https"):
-        what = "a backslash" if "\\" in url else "characters that can't be seen"
+        what = "a backslash" if "\\" in url else "invisible characters"
         lines.append(wording.ADDRESS_CONTAINS.format(what=what))
     return lines
 

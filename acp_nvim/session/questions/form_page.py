@@ -198,7 +198,7 @@ def _parse_number(field: Field, text: str, page: Page) -> None:
         page.values[field.name] = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
     except ValueError:
         kind = "whole number" if field.kind == "integer" else "number"
-        page.problems.append(Problem(field.name, f"{text!r} is no {kind}"))
+        page.problems.append(Problem(field.name, f"{text!r} is not a {kind}"))
 
 
 def summary(form: Sequence[Field], values: Mapping[str, Any]) -> list[str]:

@@ -147,7 +147,7 @@ def check(form: Sequence[Field], values: Mapping[str, Any]) -> list[Problem]:
     """Return the problems of these values, in the form's order."""
     names = [field.name for field in form]
     unknown = [
-        Problem(name, f"no such field; there are: {', '.join(names) or 'none'}")
+        Problem(name, f"no such field; the fields are: {', '.join(names) or 'none'}")
         for name in values
         if name not in names
     ]
@@ -166,7 +166,7 @@ def _check(field: Field, values: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _text_problems(field: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, str):
-        yield "a text is wanted"
+        yield "expected a text"
         return
     schema_ = field.schema
     minimum, maximum = given(schema_.min_length), given(schema_.max_length)
@@ -184,7 +184,7 @@ def _text_problems(field: Field, value: Any) -> Iterator[str]:
 
 def _choice_problems(field: Field, value: Any) -> Iterator[str]:
     if value not in [choice.value for choice in field.choices]:
-        yield f"{value!r} is none of {_offered(field)}"
+        yield f"{value!r} is not one of {_offered(field)}"
 
 
 def _offered(field: Field) -> str:
@@ -198,7 +198,7 @@ def _number_problems(field: Field, value: Any) -> Iterator[str]:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     is_finite = is_number and (isinstance(value, int) or math.isfinite(value))
     if not is_finite or (is_integer and value != int(value)):
-        yield "a whole number is wanted" if is_integer else "a number is wanted"
+        yield "expected a whole number" if is_integer else "expected a number"
         return
     minimum, maximum = given(field.schema.minimum), given(field.schema.maximum)
     if minimum is not None and value < minimum:
@@ -209,16 +209,16 @@ def _number_problems(field: Field, value: Any) -> Iterator[str]:
 
 def _boolean_problems(_: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, bool):
-        yield "true or false is wanted"
+        yield "expected true or false"
 
 
 def _list_problems(field: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, list | tuple):
-        yield "a list is wanted"
+        yield "expected a list"
         return
     offered = {choice.value for choice in field.choices}
     unknown = (chosen for chosen in value if not isinstance(chosen, str) or chosen not in offered)
-    yield from (f"{chosen!r} is none of {_offered(field)}" for chosen in islice(unknown, _NAMED))
+    yield from (f"{chosen!r} is not one of {_offered(field)}" for chosen in islice(unknown, _NAMED))
     minimum, maximum = given(field.schema.min_items), given(field.schema.max_items)
     if minimum is not None and len(value) < minimum:
         yield f"at least {minimum} of them"
@@ -230,7 +230,7 @@ def _unknown_problems(_: Field, value: Any) -> Iterator[str]:
     is_simple = isinstance(value, str | bool | int | float)
     is_list = isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
     if not is_simple and not is_list:
-        yield "no value that a form can hold"
+        yield "not a value that a form can contain"
 
 
 _CHECKS: Final = {
@@ -264,7 +264,7 @@ _WORDS: Final = {
     "number": "number",
     "boolean": "yes or no",
     "choices": "any of these",
-    "unknown": "of a kind that is not known here",
+    "unknown": "of an unknown kind",
 }
 
 

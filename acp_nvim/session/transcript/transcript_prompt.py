@@ -34,10 +34,10 @@ _LINE: Final = 4000
 """Maximum number of characters of one line."""
 
 _INTRODUCTION: Final = (
-    "This session goes on from an earlier one whose context is lost. Below is what was said and "
-    "done in it, oldest first; lines of user and assistant begin with `> `. Files may have changed "
-    "since. Take it as the conversation so far: do nothing of it again, and answer the message of "
-    "the user that it comes with."
+    "This session continues an earlier one whose context is lost. Below is what was said and done "
+    "in it, oldest first; lines by the user and the assistant begin with `> `. Files may have "
+    "changed since. Treat it as the conversation so far: do not repeat any of it, and answer the "
+    "user's message that comes with it."
 )
 _END: Final = "(End of the earlier session.)"
 _CUT: Final = "[… {count} bytes of the earlier session are left out here …]"

@@ -22,15 +22,15 @@ SEVERITIES = ("error", "warning", "info", "hint")
 class DiagnosticsArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_diagnostics`."""
 
-    path: Annotated[Path | None, Meta(description="One file; without it all of the workspace")] = (
+    path: Annotated[Path | None, Meta(description="One file; without it, the whole workspace")] = (
         None
     )
     severity: Annotated[
-        Literal["error", "warning", "info", "hint"], Meta(description="At least that severe")
+        Literal["error", "warning", "info", "hint"], Meta(description="Minimum severity")
     ] = "hint"
     since: Annotated[
         Literal["turn", "all"],
-        Meta(description="turn: only what your edits of this turn added and removed"),
+        Meta(description="turn: only what your edits in this turn added and removed"),
     ] = "all"
     wait_ms: WaitMs = 1500
     limit: Limit = 100
@@ -61,7 +61,7 @@ class DiagnosticsTool:
             and not diagnostics.has_server
             and not (diagnostics.items or diagnostics.removed)
         ):
-            raise ToolError("no language server runs here: name the path of a file")
+            raise ToolError("no language server is running here: give the path of a file")
         return self._result(session, args, real, diagnostics)
 
     def _result(
@@ -130,7 +130,7 @@ def _all_lines(
 ) -> list[str]:
     more = sum(diagnostics.counts.values()) - len(diagnostics.items)
     lines = [_diagnostic_line(session, diagnostic) for diagnostic in items]
-    return [*lines, *more_line(more)] or ["nothing is wrong, as far as is known"]
+    return [*lines, *more_line(more)] or ["no known problems"]
 
 
 def _turn_lines(
@@ -146,7 +146,7 @@ def _turn_lines(
         for diagnostic in removed
     ]
     lines += more_line(diagnostics.removed_count - len(diagnostics.removed))
-    return lines or ["this turn has added and removed nothing"]
+    return lines or ["nothing was added or removed in this turn"]
 
 
 def _notes(session: Session, diagnostics: Diagnostics) -> list[str]:
@@ -154,10 +154,12 @@ def _notes(session: Session, diagnostics: Diagnostics) -> list[str]:
     notes = []
     if diagnostics.silent:
         who = ", ".join(diagnostics.silent)
-        notes.append(f"({who} has not answered for the last change yet: some may be of before)")
+        notes.append(f"({who} has not reported on the last change yet, so some may be out of date)")
     if diagnostics.unknown:
         names = ", ".join(files.display_path(session, path) for path in diagnostics.unknown)
-        notes.append(f"(not open when the turn began, so all of theirs are listed: {names})")
+        notes.append(
+            f"(files not open when the turn began, so all their diagnostics are listed: {names})"
+        )
     return notes
 
 
@@ -178,9 +180,10 @@ def diagnostics_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
         Tool(
             "nvim_diagnostics",
             "Diagnostics",
-            "Errors and warnings of the language servers and linters, unsaved text included: call "
-            "it after an edit, rather than running a compiler or linter. since=turn says what your "
-            'edits added and removed. Example: {"path": "app.py", "severity": "warning"}',
+            "Errors and warnings from language servers and linters, including unsaved text. "
+            "Call this after an edit instead of running a compiler or linter. since=turn "
+            "returns what your edits added and removed. "
+            'Example: {"path": "app.py", "severity": "warning"}',
             DiagnosticsArguments,
             DiagnosticsTool(editor, files).diagnostics,
             timeout_s=None,

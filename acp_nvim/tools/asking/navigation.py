@@ -38,7 +38,7 @@ class DefinitionArguments(PlaceListArguments, kw_only=True, forbid_unknown_field
 
     target: Annotated[
         Literal["definition", "declaration", "type", "implementation"],
-        Meta(description="What is looked for"),
+        Meta(description="What to look for"),
     ] = "definition"
 
 
@@ -84,7 +84,7 @@ class Navigation:
         texts = [_hover_text(answer.result) for answer in answers if answer.result]
         text = "\n\n".join(dict.fromkeys(filter(None, texts)))
         name = files.display_path(call.session, place.real)
-        empty_text = f"nothing is known of what stands at {name}:{at.row + 1}:{at.column + 1}"
+        empty_text = f"nothing is known about {name}:{at.row + 1}:{at.column + 1}"
         shown: dict[str, Any] = {"path": place.real, "line": args.line}
         return ToolResult(text or empty_text, {"text": text}, _asked_name(args), **shown)
 
@@ -172,8 +172,9 @@ def navigation_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[An
         Tool(
             "nvim_definition",
             "Definition",
-            "Where a name is defined, declared or implemented, by the language server: exact where "
-            "grep finds every word that looks the same, also into libraries. "
+            "Where a name is defined, declared or implemented, according to the language "
+            "server. Exact, even inside libraries, while grep finds every word that looks the "
+            "same. "
             'Example: {"path": "app.py", "line": 12, "symbol": "load_config"}',
             DefinitionArguments,
             tools.definition,
@@ -182,8 +183,9 @@ def navigation_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[An
         Tool(
             "nvim_references",
             "References",
-            "Every use of a name in the project, by the language server: use it before you change "
-            "or remove something, rather than grep, which misses and invents uses. "
+            "Every use of a name in the project, according to the language server. Call this "
+            "before you change or remove something, instead of grep, which misses uses and "
+            "finds false ones. "
             'Example: {"path": "app.py", "line": 12, "symbol": "load_config"}',
             PlaceListArguments,
             tools.references,
@@ -192,8 +194,8 @@ def navigation_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[An
         Tool(
             "nvim_hover",
             "Hover",
-            "Type, signature and documentation of a name, by the language server: quicker than "
-            "reading the file or library that defines it. "
+            "Type, signature and documentation of a name, from the language server. Quicker "
+            "than reading the file or library that defines it. "
             'Example: {"path": "app.py", "line": 12, "symbol": "load_config"}',
             PositionArguments,
             tools.hover,
@@ -202,8 +204,8 @@ def navigation_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[An
         Tool(
             "nvim_calls",
             "Calls",
-            "Who calls a function, or what it calls, by the language server: prefer it to grep for "
-            "the name with a parenthesis. "
+            "Who calls a function, or what it calls, according to the language server. Prefer "
+            "this to grepping for the name with a parenthesis. "
             'Example: {"path": "app.py", "line": 12, "symbol": "load_config", "direction": "in"}',
             CallsArguments,
             tools.calls,

@@ -45,7 +45,7 @@ def position(text: Text, name: str, line: int, symbol: str | None, column: int |
     Raise ToolError, which quotes the line, if it is not there.
     """
     if line > len(text.lines):
-        raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {line}")
+        raise ToolError(f"{name} has {len(text.lines)} lines; there is no line {line}")
     content = text.lines[line - 1]
     if symbol is not None and symbol.strip():
         return Position(line - 1, _symbol_column(text, name, line, symbol.strip()))
@@ -72,7 +72,7 @@ def _symbol_column(text: Text, name: str, line: int, symbol: str) -> int:
 
 def _line_quote(name: str, line: int, content: str) -> str:
     cut = files.cut_line(content)
-    return f"{name}:{line} holds {cut!r}" if cut else f"{name}:{line} is empty"
+    return f"{name}:{line} is {cut!r}" if cut else f"{name}:{line} is empty"
 
 
 def _find_symbol(content: str, symbol: str) -> int | None:
@@ -127,7 +127,7 @@ def checked_answer(server: str) -> Iterator[None]:
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ToolError(f"the answer of {server} is not valid") from error
+        raise ToolError(f"the answer from {server} is not valid") from error
 
 
 # -- as text --------------------------------------------------------------------------------------

@@ -14,9 +14,10 @@ from acp_nvim.tools.server import fields
 from acp_nvim.tools.server.tool import Call, Tool, ToolResult
 
 DESCRIPTION: Final = (
-    "Read a file as the user sees it in the editor, unsaved changes included. Prefer it over "
-    "reading from disk: what is on disk may be older. What it gives is what a later nvim_edit of "
-    'the file starts from. Example: {"path": "src/app.py", "line": 40, "limit": 80}'
+    "Read a file as the user sees it in the editor, including unsaved changes. Prefer this to "
+    "reading from disk, where the file may be older. A later nvim_edit of the file starts from "
+    "this text. "
+    'Example: {"path": "src/app.py", "line": 40, "limit": 80}'
 )
 
 
@@ -25,7 +26,9 @@ class ReadArguments(Struct, frozen=True):
 
     path: fields.Path
     line: Annotated[int, Meta(ge=1, description="First line, 1-based (default: 1)")] | None = None
-    limit: Annotated[int, Meta(ge=1, description="Most lines (default: all)")] | None = None
+    limit: (
+        Annotated[int, Meta(ge=1, description="Maximum number of lines (default: all)")] | None
+    ) = None
 
 
 def read_tool(

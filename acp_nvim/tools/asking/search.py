@@ -23,11 +23,14 @@ from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 class SearchArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_search`."""
 
-    pattern: Annotated[str, Meta(min_length=1, description="Text that lines hold, as it is")]
+    pattern: Annotated[
+        str, Meta(min_length=1, description="Text to find; literal unless regex is true")
+    ]
     path: Annotated[
-        str | None, Meta(description='Only files of this glob, such as "*.py" or "src/**"')
+        str | None,
+        Meta(description='Only files that match this glob, such as "*.py" or "src/**"'),
     ] = None
-    regex: Annotated[bool, Meta(description="pattern is a regular expression")] = False
+    regex: Annotated[bool, Meta(description="Read pattern as a regular expression")] = False
     ignore_case: bool = False
     limit: Limit = 100
 
@@ -144,8 +147,8 @@ def _place_table(session: Session, match: Match) -> dict[str, Any]:
 
 def _last_lines(args: SearchArguments, shown: int, more: int, complete: bool) -> list[str]:
     if not complete:
-        return [f"… at least {more} more: the search was cut short, narrow it by path"]
-    return more_line(more) if shown or more else [f"no line has {args.pattern!r}"]
+        return [f"… at least {more} more: the search was cut short; narrow it by path"]
+    return more_line(more) if shown or more else [f"no line contains {args.pattern!r}"]
 
 
 def _roots(session: Session) -> list[str]:
@@ -159,8 +162,9 @@ def search_tools(files: ToolFiles, searcher: Searcher) -> list[Tool[Any]]:
         Tool(
             "nvim_search",
             "Search",
-            "Lines of the project that hold a text, with the unsaved text of open files, which "
-            "grep and rg do not see; ignored files and secrets are left out. Literal unless regex. "
+            "Lines of the project that contain a text, including unsaved text in open files, "
+            "which grep and rg do not see. Ignored files and secrets are left out. Literal "
+            "unless regex is true. "
             'Example: {"pattern": "load_config(", "path": "*.py"}',
             SearchArguments,
             SearchTool(files, searcher).search,

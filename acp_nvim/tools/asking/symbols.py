@@ -27,9 +27,9 @@ KINDS = (
 class SymbolsArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_symbols`."""
 
-    path: Annotated[Path | None, Meta(description="File whose outline is wanted")] = None
+    path: Annotated[Path | None, Meta(description="File to outline")] = None
     query: Annotated[
-        str | None, Meta(description="Or: part of a name, looked for in the whole workspace")
+        str | None, Meta(description="Or part of a name to find in the whole workspace")
     ] = None
     kinds: Annotated[
         list[str], Meta(description='Only these, such as ["class", "function", "method"]')
@@ -142,8 +142,9 @@ def symbol_tools(servers: LanguageServers, files: ToolFiles) -> list[Tool[Any]]:
         Tool(
             "nvim_symbols",
             "Symbols",
-            "Outline of a file (classes, functions, methods with their lines), or symbols of the "
-            "whole workspace by name: prefer it to reading a long file or grepping for `def`. "
+            "Outline of a file (classes, functions, methods with their lines), or symbols of "
+            "the whole workspace by name. Prefer this to reading a long file or grepping for "
+            "`def`. "
             'Examples: {"path": "app.py"} or {"query": "Config", "kinds": ["class"]}',
             SymbolsArguments,
             SymbolTools(servers, files).symbols,

@@ -40,9 +40,9 @@ class QuickfixArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True
 
     items: Annotated[
         Annotated[list[Item], Meta(max_length=1000)] | None,
-        Meta(description="Places to list for the user; without them the list is read"),
+        Meta(description="Places to list for the user; without them, the list is read"),
     ] = None
-    title: Annotated[str, Meta(max_length=200, description="What they are")] = ""
+    title: Annotated[str, Meta(max_length=200, description="Title of the list")] = ""
     limit: Limit = 100
 
 
@@ -51,8 +51,8 @@ class ShowArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     path: Path
     line: Line
-    end_line: Annotated[Line | None, Meta(description="Last line; without it one line")] = None
-    text: Annotated[str, Meta(description="A few words that stand beside the first line")] = ""
+    end_line: Annotated[Line | None, Meta(description="Last line (default: `line`)")] = None
+    text: Annotated[str, Meta(description="A few words to show beside the first line")] = ""
 
 
 class ViewTools:
@@ -123,7 +123,7 @@ class ViewTools:
         if last < args.line:
             raise ToolError(f"end_line {last} is before line {args.line}")
         if last > len(text.lines):
-            raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {last}")
+            raise ToolError(f"{name} has {len(text.lines)} lines; there is no line {last}")
         label = files.cut_line(args.text.replace("\n", " "))[:TEXT_WIDTH]
         await self._editor.show(session, where.real, args.line, last, label)
         shown = Range(args.line, last)
@@ -177,17 +177,18 @@ def view_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
         Tool(
             "nvim_buffers",
             "Buffers",
-            "Files that the user has open: which is current, where their cursor is, what they have "
-            'selected and see, and which have unsaved changes. Ask it when the user says "here" or '
-            '"this". Example: {}',
+            "Files that the user has open: which is current, where the cursor is, which lines "
+            "are selected and visible, and which files have unsaved changes. Call this when the "
+            'user says "here" or "this". '
+            "Example: {}",
             BuffersArguments,
             tools.buffers,
         ),
         Tool(
             "nvim_quickfix",
             "Quickfix",
-            "The user's list of places (build errors, search results), read; or with items a "
-            "list for the user to walk through: better than many paths in a message. "
+            "Read the user's list of places (build errors, search results). With items, set a "
+            "list for the user to step through: better than many paths in a message. "
             'Example: {"title": "Callers", "items": [{"path": "app.py", "line": 3, "text": "x"}]}',
             QuickfixArguments,
             tools.quickfix,
@@ -195,8 +196,9 @@ def view_tools(editor: Editor, files: ToolFiles) -> list[Tool[Any]]:
         Tool(
             "nvim_show",
             "Show",
-            "Shows lines to the user: marks them in the editor, with a few words beside them, "
-            "better than quoting code. It opens nothing and is gone with your next turn. "
+            "Show lines to the user: mark them in the editor, with a few words beside them. "
+            "Better than quoting code. This opens nothing, and the marks disappear at your next "
+            "turn. "
             'Example: {"path": "app.py", "line": 12, "end_line": 20, "text": "the leak is here"}',
             ShowArguments,
             tools.show,

@@ -33,11 +33,11 @@ class ActionsArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True)
     path: Path
     line: Line
     end_line: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="Last line; else `line` alone.")
+        Annotated[int, Meta(ge=1)] | None, Meta(description="Last line (default: `line`).")
     ] = None
     only: Annotated[
         str | None,
-        Meta(description="Kind, with all below it: quickfix, refactor, source.organizeImports."),
+        Meta(description="Kind, with its subkinds: quickfix, refactor, source.organizeImports."),
     ] = None
     limit: Limit = 100
 
@@ -45,18 +45,20 @@ class ActionsArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True)
 class ApplyArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """Arguments of `nvim_apply_code_action`."""
 
-    id: Annotated[str, Meta(description="Id of a code action that nvim_code_actions gave.")]
+    id: Annotated[str, Meta(description="Id of a code action from nvim_code_actions.")]
 
 
 LIST_DESCRIPTION: Final = (
-    "List the fixes and refactorings that the language server offers for lines of a file: imports "
-    "to add, quick fixes of diagnostics, extractions. Prefer it over fixing by hand what the "
-    "server can fix. Changes nothing; nvim_apply_code_action applies one by its id. "
+    "List the fixes and refactorings that the language server offers for lines of a file: "
+    "imports to add, quick fixes of diagnostics, extractions. Prefer this to fixing by hand "
+    "what the server can fix. This changes nothing; nvim_apply_code_action applies one by its "
+    "id. "
     'Example: {"path": "app.py", "line": 3, "only": "quickfix"}'
 )
 APPLY_DESCRIPTION: Final = (
-    "Apply a fix or refactoring that nvim_code_actions listed, by its id. The user is asked; what "
-    'changed is pending their review. Example: {"id": "a1"}'
+    "Apply a fix or refactoring that nvim_code_actions listed, by its id. The user is asked "
+    "first, and reviews the changes afterwards. "
+    'Example: {"id": "a1"}'
 )
 
 
@@ -185,7 +187,7 @@ class CodeActions:
             if not edits:
                 return []
             if len(edits) > 1:
-                problem = f"{offer.title}: the command gave {len(edits)} edits, and one is wanted"
+                problem = f"{offer.title}: the command gave {len(edits)} edits instead of one"
                 raise ToolError(problem)
             edit = ServerEdit(offer.answer.client, offer.answer.encoding, edits[0])
             changes = await self._edits.compute_changes(edit, before)
@@ -238,7 +240,7 @@ def _without_command(offer: Offer, result: ToolResult) -> ToolResult:
     if offer.command is None:
         return result
     name = offer.command.get("command")
-    text = f"{result.text}\nthe command {name} that belongs to it was not run"
+    text = f"{result.text}\nits command {name} was not run"
     return msgspec.structs.replace(result, text=text)
 
 

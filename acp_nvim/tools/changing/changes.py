@@ -26,7 +26,7 @@ AMENDED: Final = "the user changed your edit before they allowed it, so read the
 def row_of(name: str, text: Text, line: int) -> int:
     """Return the 0-based row of a line. Raise ToolError if the file has no such line."""
     if not 1 <= line <= len(text.lines):
-        raise ToolError(f"{name} has {len(text.lines)} lines, there is no line {line}")
+        raise ToolError(f"{name} has {len(text.lines)} lines; there is no line {line}")
     return line - 1
 
 
@@ -154,8 +154,8 @@ def _result(
     ]
     lines = [_file_line(file) for file in files[:MAX_LISTED]]
     if len(files) > MAX_LISTED:
-        lines.append(f"... and {len(files) - MAX_LISTED} files more")
-    text = "\n".join(lines) or "nothing to change: the files are like that already"
+        lines.append(f"... and {len(files) - MAX_LISTED} more files")
+    text = "\n".join(lines) or "nothing to change: the files already have this text"
     return ToolResult(text, {"files": files[:MAX_LISTED]}, summary=_summary(files))
 
 

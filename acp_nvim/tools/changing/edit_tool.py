@@ -28,12 +28,12 @@ class Replacement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     old: Annotated[
         str,
         Meta(
-            description="Text to replace, exactly as the file has it, with enough around it to be "
-            "the only such place. Empty: the file is new or empty, and `new` is all of it."
+            description="Text to replace, exactly as in the file, with enough context to occur "
+            "once. Empty for a new or empty file, of which `new` is then the whole text."
         ),
     ]
-    new: Annotated[str, Meta(description="Text that takes its place.")]
-    all: Annotated[bool, Meta(description="Replace all such places.")] = False
+    new: Annotated[str, Meta(description="Replacement text.")]
+    all: Annotated[bool, Meta(description="Replace all occurrences.")] = False
 
 
 class EditArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -42,14 +42,14 @@ class EditArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     path: Path
     edits: Annotated[
         Sequence[Replacement],
-        Meta(description="Replacements, made one after the other; all or none.", min_length=1),
+        Meta(description="Replacements, made in this order, all or none.", min_length=1),
     ]
 
 
 DESCRIPTION: Final = (
-    "Edit a file in the user's editor, their unsaved text included, as hunks that they review. "
-    "Prefer it over writing the file on disk: nothing that the user has typed is lost, and "
-    "undo is one step. The user is asked with a diff, unless their rules allow it. "
+    "Edit a file in the user's editor, including their unsaved text, as hunks that they review. "
+    "Prefer this to writing the file on disk: nothing that the user has typed is lost, and one "
+    "undo reverts the edit. The user is asked with a diff, unless their rules allow it. "
     'Example: {"path": "app.py", "edits": [{"old": "retries = 1\\n", "new": "retries = 3\\n"}]}'
 )
 
@@ -106,8 +106,8 @@ def replace_once(name: str, content: str, edit: Replacement, *, is_new: bool = F
     if count > 1 and not edit.all:
         rows = ", ".join(str(row) for row in _rows(content, old)[:5])
         raise ToolError(
-            f"{name}: `old` stands in {count} places (lines {rows}): say more of what is around "
-            "it, or set `all`"
+            f"{name}: `old` occurs in {count} places (lines {rows}): add more of the text "
+            "around it, or set `all`"
         )
     return content.replace(old, new)
 
@@ -142,5 +142,5 @@ def nearest(content: str, old: str) -> str:
             if ratio > best:
                 best, row, candidate = ratio, number, line
     if not row:
-        return "no line is like it"
+        return "no line is similar"
     return f"the nearest is line {row}: {candidate[:MAX_QUOTED]}"

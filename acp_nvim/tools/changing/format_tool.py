@@ -36,19 +36,20 @@ class FormatArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     path: Path
     line: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        Meta(description="First line to format, from 1; else the whole file."),
+        Meta(description="First line to format, from 1 (default: the whole file)."),
     ] = None
     end_line: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        Meta(description="Last line to format; else `line` alone."),
+        Meta(description="Last line to format (default: `line`)."),
     ] = None
 
 
 DESCRIPTION: Final = (
-    "Format a file, or some of its lines, the way the user's editor does: by their formatters "
-    "(conform.nvim), the language server or their options. Prefer it over running a formatter "
-    "yourself: it has the user's settings and their unsaved text. The user is asked first, and "
-    'what changed is pending their review. Example: {"path": "app.py"}'
+    "Format a file, or some of its lines, as the user's editor does: with their formatters "
+    "(conform.nvim), the language server or their options. Prefer this to running a formatter "
+    "yourself: it uses the user's settings and their unsaved text. The user is asked first, and "
+    "reviews the changes afterwards. "
+    'Example: {"path": "app.py"}'
 )
 
 

@@ -25,7 +25,7 @@ class RenameArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
     path: Path
     line: Line
-    symbol: Annotated[str, Meta(description="The symbol as it stands on that line.", min_length=1)]
+    symbol: Annotated[str, Meta(description="The symbol as written on that line.", min_length=1)]
     new_name: Annotated[str, Meta(description="Its new name.", min_length=1)]
     dry_run: Annotated[
         bool, Meta(description="List the lines that would change; change nothing.")
@@ -34,10 +34,10 @@ class RenameArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 DESCRIPTION: Final = (
-    "Rename a symbol everywhere by the language server: definition, uses and imports in all "
-    "files, unsaved text included. Prefer it over search and replace, which hits other things of "
-    "that name and misses some. The user is asked with a diff of all files; all are changed or "
-    "none, and what changed is pending their review. "
+    "Rename a symbol everywhere with the language server: definition, uses and imports in all "
+    "files, including unsaved text. Prefer this to search and replace, which changes other "
+    "things of that name and misses some. The user is asked with a diff of all files, and "
+    "reviews the changes afterwards. All files are changed, or none. "
     'Example: {"path": "app.py", "line": 12, "symbol": "load", "new_name": "load_config"}'
 )
 
@@ -105,7 +105,7 @@ def _list_changed_lines(
     every = places(call.session, changes, guarded)
     listed, more = every[:limit], max(len(every) - limit, 0)
     files = len({change.path for change in changes})
-    lines = [f"{len(every)} lines in {files} files would change; nothing is changed yet"]
+    lines = [f"{len(every)} lines in {files} files would change; nothing has been changed"]
     for place in listed:
         at = f"{place['path']}:{place['line']}:{place['column']}"
         lines.append(f"{at} {place['text'].strip()}".rstrip())

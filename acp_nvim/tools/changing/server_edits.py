@@ -89,7 +89,9 @@ def _has_changed(before: Document | None, after: Document | None) -> bool:
 def _file_changes(files: Mapping[str, Text | None], result: Result) -> list[FileChange]:
     origins = set(result.moved.values())
     if any(result.texts.get(path) is not None for path in origins):
-        raise ToolError("a file is moved and another one takes its place, which cannot be done")
+        raise ToolError(
+            "the edit moves a file and puts another one in its place, which is not supported"
+        )
     changes: list[FileChange] = []
     for path, text in result.texts.items():
         if path in result.moved:

@@ -94,7 +94,7 @@ class Result(msgspec.Struct, frozen=True):
 # -- parsing --------------------------------------------------------------------------------------
 
 _NO_EDIT: Final = "the language server's edit is not valid"
-_SNIPPET: Final = "the edit holds snippets, which only an editor's user can fill in"
+_SNIPPET: Final = "the edit contains snippets, which only a user can fill in"
 
 
 def operations(edit: Any, resolve: Resolve) -> list[Operation]:
@@ -136,11 +136,11 @@ def path_of(uri: str) -> str:
     try:
         parts = urlsplit(uri)
     except ValueError as error:
-        raise ToolError(f"{uri} is no address: {error}") from error
+        raise ToolError(f"{uri} is not a valid address: {error}") from error
     path = unquote(parts.path)
     is_local = parts.scheme == "file" and parts.netloc in ("", "localhost")
     if not is_local or not path or "\0" in path:
-        raise ToolError(f"{uri} is no file here")
+        raise ToolError(f"{uri} is not a file on this machine")
     return path
 
 
@@ -167,7 +167,7 @@ def _operation(step: Any, resolve: Resolve) -> Operation:
             can_be_missing = bool(options.get("ignoreIfNotExists"))
             return Delete(resolve(path_of(str(step.get("uri")))), can_be_missing)
         case _:
-            raise ToolError(f"the language server wants to {kind} a file, which is not known here")
+            raise ToolError(f"the language server wants to {kind} a file, which is not supported")
 
 
 class _Document(msgspec.Struct, frozen=True):
@@ -203,7 +203,7 @@ def carry_out(
             case Edits(path, edits, version):
                 known = versions.get(path)
                 if version and known is not None and version != known:
-                    raise ToolError(f"{path} has changed since the server looked at it; try again")
+                    raise ToolError(f"{path} has changed since the server read it; try again")
                 texts[path] = apply(_text_of(texts, path), edits, encoding)
             case Create(path):
                 _require_no_file(texts, step)
@@ -237,7 +237,7 @@ def _require_no_file(texts: Mapping[str, Text | None], step: Create | Rename) ->
     """Raise ToolError if a file exists at the path of a new or moved one."""
     path = step.new_path if isinstance(step, Rename) else step.path
     if texts[path] is not None and not (step.overwrite or step.ignore):
-        raise ToolError(f"{path}: there is such a file already")
+        raise ToolError(f"{path}: the file already exists")
 
 
 def _move(origins: dict[str, str], old: str, new: str) -> None:

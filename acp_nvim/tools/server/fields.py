@@ -12,13 +12,15 @@ Path = Annotated[str, Meta(min_length=1, description=f"File: {PATH_FORMS}")]
 Line = Annotated[int, Meta(ge=1, description="Line, from 1")]
 Symbol = Annotated[
     str | None,
-    Meta(description="Text that stands on that line, such as a name; or give column"),
+    Meta(description="Text on that line, such as a name; or give column"),
 ]
 Column = Annotated[
     Annotated[int, Meta(ge=1)] | None,
-    Meta(description="Column, from 1, in characters; only where symbol is not clear enough"),
+    Meta(description="Column, from 1, in characters; only if symbol is ambiguous"),
 ]
-Limit = Annotated[int, Meta(ge=1, le=1000, description="At most so many; the rest is counted")]
+Limit = Annotated[
+    int, Meta(ge=1, le=1000, description="Maximum number of results; the rest is only counted")
+]
 WaitMs = Annotated[
     int, Meta(ge=0, le=30_000, description="How long to wait for the language servers")
 ]

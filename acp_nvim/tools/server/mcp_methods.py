@@ -27,9 +27,9 @@ Notify = Callable[[str, msgspec.Struct], None]
 
 SERVER: Final = mcp.Implementation("neovim", __version__, "Neovim")
 INSTRUCTIONS: Final = (
-    "The user's Neovim. These tools see what files do not: unsaved text of open buffers, and what "
-    "its language servers know. Lines and columns are 1-based; paths may be relative to the "
-    "session's directory."
+    "The user's Neovim. These tools see more than the files on disk: unsaved text in open "
+    "buffers, and the results of language servers. Lines and columns are 1-based; paths may be "
+    "relative to the session's directory."
 )
 
 LISTENERS: Final = 32

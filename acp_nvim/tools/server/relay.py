@@ -98,7 +98,7 @@ def main() -> int:
         server.connect(os.environ["ACP_NVIM_SOCKET"])
         server.sendall(os.environ["ACP_NVIM_TOKEN"].encode() + b"\n")
     except (OSError, KeyError) as error:
-        sys.stderr.write(f"acp.nvim: no way to Neovim's tools: {error}\n")
+        sys.stderr.write(f"acp.nvim: cannot reach Neovim's tools: {error}\n")
         return 1
     try:
         pump(server)

@@ -154,5 +154,5 @@ def test_an_amendment_that_the_agent_did_not_write_is_sent(project: Editor) -> N
     wait_in_chat(project, "the agent will be told in your next prompt")
     kill_host(project)
     words, *_ = prompt_blocks(project)
-    assert "my changes could not be put into the file. Please make them" in words["text"]
+    assert "my changes could not be written to the file. Please make them" in words["text"]
     assert "-nine\n+nine!\n" in words["text"]

@@ -284,13 +284,13 @@ def test_mistakes_are_shown_at_their_fields(editor: Editor) -> None:
     editor.cmd("write")
     found = editor.wait("#vim.diagnostic.get(0) > 0 and vim.diagnostic.get(0)")
     texts = sorted(item["message"] for item in found)
-    assert texts == ["count: 'lots' is no whole number", "name: is required"]
+    assert texts == ["count: 'lots' is not a whole number", "name: is required"]
     heads = {
         editor.lua("return vim.fn.getline(...)", item["lnum"] + 1).split(" · ")[0] for item in found
     }
     assert heads == {"━━ 1. Your name (required)", "━━ 10. count (required)"}
     assert "name: is required" in editor.messages()
-    editor.wait_screen("■ count: 'lots' is no whole number")
+    editor.wait_screen("■ count: 'lots' is not a whole number")
     assert editor.lua("return #_G.asked") == 0
     editor.keys("/lots<CR>C4<Esc>")
     assert editor.lua("return #vim.diagnostic.get(0)") == 0

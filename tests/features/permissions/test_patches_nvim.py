@@ -126,7 +126,7 @@ def test_a_patch_that_does_not_apply_gives_the_reason_on_the_card_and_in_the_pro
 ) -> None:
     project.editor.lua("vim.api.nvim_buf_set_lines(0, 1, 2, false, { 'due' })")
     project.ask("fs", {"rawInput": project.codex()})
-    why = "hunk 1 of 1 does not apply: line 2 is 'due', the patch has 'two'"
+    why = "hunk 1 of 1 does not apply: line 2 is 'due', but the patch has 'two'"
     project.wait_rows(f"a.txt: {why}", "+ TWO")
     project.editor.cmd("Acp permissions")
     project.editor.wait_screen("line 2 is 'due'")

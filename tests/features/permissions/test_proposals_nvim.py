@@ -225,7 +225,7 @@ def test_an_amendment_of_an_edit_that_is_not_made_is_sent_as_a_comment(
     project.wait_ended()
     assert "three!" not in project.disk()
     prompt = project.next_prompt()
-    assert "my changes could not be put into the file. Please make them" in prompt
+    assert "my changes could not be written to the file. Please make them" in prompt
     assert "-three\n+three!\n" in prompt
     assert any("Written without your changes" in line for line in project.editor.chat())
 

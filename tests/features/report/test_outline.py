@@ -39,7 +39,7 @@ def test_an_outline_has_kinds_sizes_and_errors_but_no_contents() -> None:
         "<- fs/read_text_file #9 72 B",
         "-> (answer) #9 error -32602 is outside",
         "2> (output on stderr)",
-        "<- (no message that can be read) 13 B",
+        "<- (unreadable message) 13 B",
         "<- (answer) #2 47 B",
     ]
 
@@ -48,7 +48,7 @@ def test_an_outline_begins_with_the_last_prompt_and_keeps_the_newest_lines() -> 
     prompt = {"id": 1, "method": "session/prompt"}
     calls = [line("in", {"id": n, "method": "terminal/create"}) for n in range(MAX_LINES + 4)]
     found = list(outline([line("out", prompt), line("in", "x"), line("out", prompt), *calls], str))
-    assert found[0] == "(5 lines before this are left out)"
+    assert found[0] == "(5 earlier lines are left out)"
     assert len(found) == MAX_LINES + 1
     assert f"#{MAX_LINES + 3}" in found[-1]
 

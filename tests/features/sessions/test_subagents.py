@@ -237,7 +237,7 @@ def test_children_end_with_their_agent(editor: Editor) -> None:
     [link] = editor.session(1)["subagents"]
     assert link["state"] == "gone"
     assert editor.session(1)["permissions"] == []
-    assert "✗ subagent · Explorer · gone with its session" in editor.chat(1)
+    assert "✗ subagent · Explorer · ended with its session" in editor.chat(1)
 
 
 def test_messages_between_sessions_are_shown(editor: Editor) -> None:

@@ -259,7 +259,7 @@ def test_without_a_path_all_servers_of_the_directories_are_asked(front: Editor) 
         "params": {"query": "on"},
         "wait_ms": 1,
     }
-    with pytest.raises(LuaError, match="runs here: name a path"):
+    with pytest.raises(LuaError, match="is running here: give a path"):
         call(front, MODULE, "ask", arguments)
     front.open("a.txt")
     wait_attached(front, "a.txt")

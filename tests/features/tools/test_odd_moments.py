@@ -117,7 +117,7 @@ def test_a_file_behind_a_link_and_a_renamed_buffer_are_found(caller: Caller) -> 
     editor.setup({"files": {"outside": "deny"}})
     assert "secret" not in caller.error("read", path="out.txt")
     assert "out" in caller.error("diagnostics", path="out.txt", wait_ms=1)
-    assert caller.text("search", pattern="secret") == "no line has 'secret'"
+    assert caller.text("search", pattern="secret") == "no line contains 'secret'"
 
 
 def test_a_call_in_progress_when_neovim_quits_ends(editor: Editor) -> None:

@@ -64,9 +64,9 @@ def test_a_limit_counts_the_rest(editor: Editor, caller: Caller) -> None:
 
 def test_a_symbol_that_is_not_on_the_line_is_reported(editor: Editor, caller: Caller) -> None:
     error = caller.error("hover", path="a.txt", line=3, symbol="three")
-    assert error == "'three' is not on that line: a.txt:3 holds 'one two'"
+    assert error == "'three' is not on that line: a.txt:3 is 'one two'"
     error = caller.error("hover", path="a.txt", line=9, symbol="three")
-    assert error == "a.txt has 6 lines, there is no line 9"
+    assert error == "a.txt has 6 lines; there is no line 9"
 
 
 def test_a_missing_server_is_reported(editor: Editor, caller: Caller) -> None:
@@ -115,7 +115,7 @@ def test_lines_of_secrets_are_in_no_answer(editor: Editor, caller: Caller) -> No
     found = caller.text("references", path="a.txt", line=1, symbol="one")
     assert ".env.txt:1:1" in found
     assert "one = 1" not in found
-    assert caller.text("search", pattern="one = 1") == "no line has 'one = 1'"
+    assert caller.text("search", pattern="one = 1") == "no line contains 'one = 1'"
 
 
 # -- diagnostics ----------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def test_a_late_server_is_named(editor: Editor, caller: Caller, tmp_path: Path) 
     caller.text("diagnostics", path="a.txt", wait_ms=1)
     editor.keys("Achanged<Esc>")
     text = caller.text("diagnostics", path="a.txt", wait_ms=1)
-    assert "(words has not answered for the last change yet" in text
+    assert "(words has not reported on the last change yet" in text
 
 
 def test_diagnostics_of_an_earlier_text_do_not_count(editor: Editor, caller: Caller) -> None:
@@ -181,7 +181,7 @@ def test_diagnostics_of_an_earlier_text_do_not_count(editor: Editor, caller: Cal
     editor.keys("Achanged<Esc>")
     editor.wait("_G.said")
     text = caller.text("diagnostics", path="a.txt", wait_ms=1)
-    assert "(words has not answered for the last change yet" in text
+    assert "(words has not reported on the last change yet" in text
 
 
 def test_a_silent_server_is_not_waited_for_again(editor: Editor, caller: Caller) -> None:

@@ -241,7 +241,7 @@ def test_one_hunk_of_a_rename_can_be_rejected(project: Project) -> None:
 
 def test_a_dry_run_needs_no_permission(project: Project) -> None:
     result = project.call("nvim_rename", **RENAME, dry_run=True)
-    assert result[:2] == ["ok", "4 lines in 3 files would change; nothing is changed yet"]
+    assert result[:2] == ["ok", "4 lines in 3 files would change; nothing has been changed"]
     assert "c.txt:3:1 load" in result
     assert project.editor.events("AcpPermission") == []
 

@@ -82,7 +82,7 @@ def venv(root: Path) -> Path:
 
 
 def test_an_interpreter_that_is_too_old_is_named(editor: Editor) -> None:
-    old = "acp.nvim needs Python 3.11, this is 3.9.2"
+    old = "acp.nvim needs Python 3.11; this is 3.9.2"
     text = f"[ \"$1\" = -c ] && echo '{json.dumps({'python': '3.9.2'})}' || echo '{old}' >&2"
     path = program(editor.home / "old", text)
     editor.setup({"python": path})
@@ -103,7 +103,7 @@ def test_the_host_reports_that_its_python_is_too_old() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stderr == "acp.nvim needs Python 3.11, this is 3.9.2\n"
+    assert done.stderr == "acp.nvim needs Python 3.11; this is 3.9.2\n"
 
 
 def test_a_host_that_neovim_has_not_started_says_so() -> None:

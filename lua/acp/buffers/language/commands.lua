@@ -36,7 +36,7 @@ function M.run(reply, question)
   if not client then return reply(nil, 'the language server has stopped') end
   local command = question.command
   if not knows(client, command.command) then
-    return reply(nil, ('the command %s is none of %s'):format(command.command, client.name))
+    return reply(nil, ('%s has no command %s'):format(client.name, command.command))
   end
   local bufnr, why = require('acp.buffers.language.hidden').buffer(question.path, question.session)
   if not bufnr then return reply(nil, why) end

@@ -132,7 +132,7 @@ local function ask_all(reply, question)
   if next(servers) == nil then
     return reply(
       nil,
-      'no language server that knows ' .. question.method .. ' runs here: name a path'
+      'no language server that supports ' .. question.method .. ' is running here: give a path'
     )
   end
   return ask(servers, question, reply)
