@@ -186,9 +186,7 @@ class Belief(msgspec.Struct, frozen=True):
         return belief
 
     def _without_gone_write(self, earlier: Text, before: Text, after: Text) -> Belief:
-        """Undo one of the agent's writes in the base, where the file is as it was before that
-        write.
-        """
+        """Undo a write by the agent in the base if the file has its lines from before the write."""
         remaining = diff(rows(earlier), rows(after))
         removals = [
             Hunk(own.new_start, own.new_end, rows(earlier)[own.start : own.end], own.start)

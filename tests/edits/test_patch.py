@@ -177,8 +177,8 @@ def test_blanks_that_a_model_lost_come_from_the_file() -> None:
             "a\n",
             "hunk 1 of 1 does not apply: its lines are not in the file, from 'b' on",
         ),
-        ("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n", "a\n", "there already"),
-        ("--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "x\ny\n", "holds more"),
+        ("--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+x\n", "a\n", "already exists"),
+        ("--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "x\ny\n", "contains more"),
     ],
 )
 def test_a_patch_that_does_not_fit_says_which_hunk_and_why(diff: str, text: str, why: str) -> None:
@@ -262,5 +262,5 @@ def test_changes_of_modes_are_notes() -> None:
 
 def test_the_work_of_placing_hunks_is_bounded() -> None:
     text = "*** Begin Patch\n*** Update File: x\n" + "@@\n-a \n+b\n" * 9000 + "*** End Patch"
-    with pytest.raises(PatchConflict, match="too many places"):
+    with pytest.raises(PatchConflict, match="too many possible places"):
         apply(one(text), from_lines(["a"] * 100_000))

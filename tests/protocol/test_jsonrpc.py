@@ -176,7 +176,7 @@ def test_an_id_may_be_used_again_after_its_answer() -> None:
     duplicate = violation(b'{"id":7,"method":"n"}\n', peer)
     assert duplicate.kind == "duplicate"
     assert answer(duplicate) == (7, errors.INVALID_REQUEST)
-    assert "request 7 is open already" in duplicate.detail
+    assert "request 7 is already open" in duplicate.detail
     assert dict(peer.incoming) == {7: "m"}
     peer.respond(7, {})
     assert events(b'{"id":7,"method":"n"}\n', peer) == [("Request", 7, "n", b"{}")]

@@ -293,7 +293,7 @@ def test_numbers_among_the_arguments_of_a_command_are_words() -> None:
         (
             "terminal/create",
             {"sessionId": "s", "command": "rm", "args": "a"},
-            "params.args: a list",
+            "params.args: expected a list",
         ),
         (
             "terminal/create",

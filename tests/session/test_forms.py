@@ -227,7 +227,7 @@ def test_text_of_an_agent_cannot_imitate_a_field() -> None:
         ("https://аpple.com/", True, ["beyond ASCII", "xn--pple-43d.com"]),
         ("https://bank.com@evil.org/", True, ["Host: evil.org", "before the @"]),
         ("https://bank.com\\@evil.org/", False, ["a backslash"]),
-        ("https://a.org/\u202egnp", False, ["<U+202E>", "can't be seen"]),
+        ("https://a.org/\u202egnp", False, ["<U+202E>", "invisible characters"]),
         ("javascript:alert(1)", False, ["no readable host"]),
         ("file:///etc/passwd", False, ["no readable host"]),
         ("ftp://example.org/", False, ["Not a web address (ftp)"]),

@@ -40,7 +40,7 @@ def test_a_column_counts_characters_from_one() -> None:
 @pytest.mark.parametrize(
     ("line", "symbol", "column", "words"),
     [
-        (3, "stone", None, "'stone' is not on that line: a.py:3 holds \"self.one"),
+        (3, "stone", None, "'stone' is not on that line: a.py:3 is \"self.one"),
         (3, "stone", None, "('stone' is on line 1)"),
         (2, "one", None, "a.py:2 is empty"),
         (9, "one", None, "a.py has 3 lines; there is no line 9"),
@@ -126,5 +126,5 @@ async def test_places_are_written_with_their_lines() -> None:
     ],
 )
 def test_a_malformed_lsp_answer_is_reported(answered: Any) -> None:
-    with pytest.raises(ToolError, match="the answer of pyls is not valid"):
+    with pytest.raises(ToolError, match="the answer from pyls is not valid"):
         locations([Answer(1, "pyls", "utf-16", answered)])

@@ -277,8 +277,8 @@ KEPT = (
     "compared with what you wrote"
 )
 LOST = (
-    "I changed your edit of {} before I allowed it, but my changes could not be written to the file. "
-    "Please make them"
+    "I changed your edit of {} before I allowed it, but my changes could not be written to the "
+    "file. Please make them"
 )
 KEPT_SHOWN = wording.AMENDED
 LOST_SHOWN = wording.AMENDMENT_NOT_WRITTEN

@@ -54,7 +54,7 @@ def test_two_requests_with_one_id_get_an_answer_each(editor: Editor) -> None:
     assert editor.wait_event("AcpTurnEnd")["stop_reason"] == "end_turn"
     first, then = (line for line in editor.chat(1) if line.startswith(("first ", "then ")))
     assert "-32600" in first
-    assert "request 'same' is open already" in first
+    assert "request 'same' is already open" in first
     assert '"optionId": "allow"' in then
     assert any("duplicate" in line for line in info(editor))
 

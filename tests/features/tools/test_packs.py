@@ -80,7 +80,7 @@ def test_the_debugger_reports_its_state(
     if kind == "plugin":
         editor.lua("require('dap').terminate() require('dap').close()")
         editor.wait("not next(require('dap').sessions())")
-        assert caller.text("debug_state") == "no debug session runs"
+        assert caller.text("debug_state") == "there is no debug session"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -238,7 +238,7 @@ local function answer(reply, question, bufnrs, wait_ms)
   local function read()
     local start = starts[question.session]
     if question.turn and not start then
-      return reply(nil, 'what was said before this turn is not known: ask without since')
+      return reply(nil, 'the diagnostics before this turn are not known: call this without since')
     elseif question.turn and not start.done then
       start.finish = read
       return

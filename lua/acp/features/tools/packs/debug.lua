@@ -26,7 +26,7 @@ end
 local function chosen(args)
   local id = results.argument(args, 'session', 'number')
   local dap = require('dap')
-  if not id then return dap.session() or sessions()[1] or error('no debug session runs', 0) end
+  if not id then return dap.session() or sessions()[1] or error('there is no debug session', 0) end
   for _, session in ipairs(sessions()) do
     if session.id == id then return session end
   end
@@ -95,13 +95,13 @@ local function state(_, ctx)
     local where = item.place and (' at %s in %s'):format(item.place, item['function']) or ''
     local name = item.name or item.type or 'debug session'
     return ('%d %s: %s%s'):format(item.session, name, item.state, where)
-  end, 'no debug session runs')
+  end, 'there is no debug session')
 end
 
 --- Return the thread in `args`, or else the one that has stopped.
 local function thread_of(session, args)
   local thread = results.argument(args, 'thread', 'number') or session.stopped_thread_id
-  return thread or error('the program runs: it has not stopped anywhere', 0)
+  return thread or error('the program is running: it has not stopped', 0)
 end
 
 local function stack(args, ctx)
@@ -232,15 +232,16 @@ local LIMIT = { 'integer', 'At most so many (100)' }
 return {
   nvim_debug_state = {
     title = 'Debugger',
-    description = "Debug sessions of the user's debugger: whether the program runs or has stopped, "
-      .. 'and where. Call it first when the user speaks of a crash, a breakpoint or a value. '
+    description = "Debug sessions of the user's debugger: whether the program is running or has "
+      .. 'stopped, and where. Call this first when the user mentions a crash, a breakpoint or '
+      .. 'a value. '
       .. 'Example: {}',
     schema = results.schema({}),
     run = state,
   },
   nvim_debug_stack = {
     title = 'Stack',
-    description = 'Call stack of the program that has stopped in the debugger, innermost first, '
+    description = 'Call stack of the program that has stopped in the debugger, inner frames first, '
       .. 'with the number of each frame. Real execution state, rather than a guess from the code. '
       .. 'Example: {"limit": 20}',
     schema = results.schema({
@@ -253,7 +254,7 @@ return {
   nvim_debug_variables = {
     title = 'Variables',
     description = 'Variables and their values in a frame of the program that has stopped in the '
-      .. 'debugger; with reference what one of them holds. It runs nothing. '
+      .. 'debugger. With reference, the members of one of them. Runs nothing. '
       .. 'Example: {"frame": 1000}',
     schema = results.schema({
       session = SESSION,

@@ -194,7 +194,7 @@ local function run_and_wait(reply, args, ctx)
   )
   local all = tests(ctx.cwd, at)
   if #all == 0 then
-    return reply(nil, 'no such tests: nvim_tests_list says which there are, with their ids')
+    return reply(nil, 'no such tests: nvim_tests_list lists all tests with their ids')
   end
   local adapters = {}
   for _, item in ipairs(all) do
@@ -251,16 +251,16 @@ return {
   nvim_tests_list = {
     title = 'Tests',
     description = "Tests of the project that the user's test runner has found, with place, id and "
-      .. 'last result. Ask it rather than searching for test functions. '
+      .. 'last result. Prefer this to searching for test functions. '
       .. 'Example: {"path": "tests/test_app.py"}',
     schema = results.schema({ path = PATH, limit = LIMIT }),
     run = list,
   },
   nvim_tests_run = {
     title = 'Run tests',
-    description = "Runs tests by the user's own test runner, with their settings, and gives the "
-      .. 'failures with place and message. Prefer it over a shell command: the user sees the '
-      .. 'results in their editor. The user is asked first. '
+    description = "Run tests with the user's own test runner and settings, and return the failures "
+      .. 'with place and message. Prefer this to a shell command: the user sees the results in '
+      .. 'their editor. The user is asked first. '
       .. 'Example: {"id": "tests/test_app.py::test_add"}',
     schema = results.schema({
       path = PATH,
@@ -274,8 +274,8 @@ return {
   },
   nvim_tests_results = {
     title = 'Test results',
-    description = "Results of the last runs of tests, the user's own included, failures first with "
-      .. 'place and message. It runs nothing. Example: {"path": "tests/test_app.py"}',
+    description = "Results of the last test runs, including the user's own, failures first, with "
+      .. 'place and message. Runs nothing. Example: {"path": "tests/test_app.py"}',
     schema = results.schema({ path = PATH, id = ID, limit = LIMIT }),
     run = last_results,
   },
