@@ -447,7 +447,7 @@ class Connection:
         await self.login.ask_state()
 
     def _is_started_again(self) -> bool:
-        """Return whether the agent is started again in another version, perhaps after an exit."""
+        """Return whether to start the agent again in another version, perhaps after an exit."""
         run = self._run
         if run is None or run.endpoint.closed is None:
             return False

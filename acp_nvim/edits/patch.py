@@ -304,16 +304,20 @@ def _unquote(name: str) -> str:
 
 
 def _unified_hunk(hunk: UnifiedHunk) -> PatchHunk:
+    """Convert a hunk of a unified diff.
+
+    A line with a backslash says that the line above it, old or new or both, has no newline.
+    """
     lines: list[str] = []
-    ended = {"-": True, "+": True}
+    has_eol = {"-": True, "+": True}
     for line in hunk:
         if line.line_type == "\\":
             last = lines[-1][0] if lines else ""
-            ended.update(dict.fromkeys("-+" if last == " " else last, False))
+            has_eol.update(dict.fromkeys("-+" if last == " " else last, False))
         elif line.line_type:
             lines.append(f"{line.line_type}{line.value}".removesuffix("\n"))
     row = hunk.source_start - any(line[0] != "+" for line in lines)
-    return PatchHunk(tuple(lines), max(row, 0), old_eol=ended["-"], new_eol=ended["+"])
+    return PatchHunk(tuple(lines), max(row, 0), old_eol=has_eol["-"], new_eol=has_eol["+"])
 
 
 # The envelope of `apply_patch`

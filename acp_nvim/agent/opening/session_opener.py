@@ -130,8 +130,8 @@ class SessionOpener:
     async def _connect(self) -> Connection | None:
         """Return the connection to the session's agent, started if necessary.
 
-        Return None if the user has closed the session meanwhile or, with a report, if there is no
-        connection.
+        Return None if the user has closed the session meanwhile, or if there is no connection,
+        which is reported.
         """
         try:
             with self._warnings.if_unanswered("initialize"):

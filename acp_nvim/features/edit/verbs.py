@@ -1,4 +1,4 @@
-"""Verbs of inline edits."""
+"""Verbs about inline edits."""
 
 from __future__ import annotations
 

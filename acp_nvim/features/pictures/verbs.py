@@ -1,4 +1,4 @@
-"""Verb of pictures."""
+"""Verb about pictures."""
 
 from __future__ import annotations
 

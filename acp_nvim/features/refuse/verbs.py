@@ -1,4 +1,4 @@
-"""Verbs of refusals with a reason."""
+"""Verbs about refusals with a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verb of reports."""
+"""Verb about reports."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Landing: the changes of a worktree become pending edits of the user's tree.
 
 Each change is merged into the live text with the common ancestor, like an agent's write. A worktree
-is removed when all its changes have landed or were refused, and the landed ones are decided.
+is removed when all its changes have landed or been refused, and the user has decided the landed
+ones.
 """
 
 from __future__ import annotations

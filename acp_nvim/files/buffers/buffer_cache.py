@@ -189,7 +189,7 @@ class BufferCache:
     # ---- events from Neovim
 
     def on_unknown_change(self, path: str) -> None:
-        """Record a change other than of text (`buffer_state.after_unknown_change`)."""
+        """Record a change, but not of the text (`buffer_state.after_unknown_change`)."""
         file = self._files[path]
         file.set_buffer(buffer_state.after_unknown_change(file.buffer))
 

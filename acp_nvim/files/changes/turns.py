@@ -152,15 +152,15 @@ class Turn:
 
     def on_tool_calls(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:
         """Update tool calls that may change files; return whether one of them has just ended."""
-        now, known, over = time.time_ns(), self.calls, False
+        now, known, has_ended = time.time_ns(), self.calls, False
         for path in paths:
             self.naming_times[path] = now
         for call in calls:
             began, ended = known.get(call) or (now - GRAIN_NS, 0)
             finished = call.is_finished
             known[call] = began, now if finished else 0
-            over = over or (finished and not ended)
-        return over
+            has_ended = has_ended or (finished and not ended)
+        return has_ended
 
     def on_disk_change(self, path: str, before: Text | None, after: Text | None) -> None:
         """Record a change that the agent made on disk, and therefore knows."""

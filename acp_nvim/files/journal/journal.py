@@ -101,8 +101,8 @@ class JournalFile:
     def read(self, *, locked: bool) -> NewRecords:
         """Return the records that other processes added since the last call.
 
-        With `locked`, no process is writing, so a killed process left any incomplete record at
-        the end. It is cut off.
+        With `locked`, no process is writing. An incomplete record at the end is then from a killed
+        process, and is cut off.
         """
         noted = self._noted_size()
         was_open = self._read_handle >= 0

@@ -252,7 +252,7 @@ def test_a_rename_for_another_version_is_refused(make: Callable[..., Project]) -
     wait_attached(project.editor, "a.txt")
     result = " ".join(project.call("nvim_rename", **RENAME))
     assert result.startswith("failed")
-    assert "has changed since the server looked at it" in result
+    assert "has changed since the server read it" in result
     assert project.editor.events("AcpPermission") == []
 
 
