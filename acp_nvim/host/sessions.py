@@ -13,6 +13,7 @@ from acp_nvim.agent.opening.origin import NEW, Origin
 from acp_nvim.agent.opening.stored import IndexFile
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.agent.settings import Settings
+from acp_nvim.files.bytes.paths import pin
 from acp_nvim.files.ports import SessionInfo
 from acp_nvim.files.workspace import Workspace
 from acp_nvim.host.session_list import SessionList, SubagentRegistry
@@ -139,6 +140,7 @@ class Sessions:
         self._screen.add(session)
         self._on_added(session)
         if session.shares_files:
+            pin(session.roots)
             self._workspace.prepare(session)
         if purpose is None:
             self.make_current(session.n)

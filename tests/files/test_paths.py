@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_nvim.files.bytes.paths import below, matches, place
+from acp_nvim.files.bytes.paths import below, matches, pin, place
 from acp_nvim.files.bytes.refusals import Refusal
 
 DEFAULTS = ["**/.env", "**/.env.*", "**/*.pem", "**/id_rsa*", "**/.ssh/**", "**/.netrc"]
@@ -57,6 +57,21 @@ def test_a_link_out_of_the_root_is_outside(tmp_path: Path) -> None:
     assert below(place(f"{root}/../elsewhere").real, [str(root)]) is None
     assert below(place(f"{tmp_path}/alias/new").real, [str(root)]) == "new"
     assert below(place(f"{root}/new").real, [str(tmp_path / "alias")]) == "new"
+
+
+def test_a_link_that_replaces_the_root_leads_outside_until_a_session_opens_there(
+    tmp_path: Path,
+) -> None:
+    root, other = tmp_path / "work", tmp_path / "other"
+    root.mkdir()
+    other.mkdir()
+    pin([str(root)])
+    root.rename(tmp_path / "moved")
+    root.symlink_to(other)
+    assert below(place(f"{root}/a").real, [str(root)]) is None
+    assert below(place(f"{root}").real, [str(root)]) is None
+    pin([str(root)])
+    assert below(place(f"{root}/a").real, [str(root)]) == "a"
 
 
 def test_another_spelling_of_a_root_is_recognized_by_its_inode(

@@ -56,7 +56,7 @@ def below(real: str, roots: Sequence[str]) -> str | None:
         stem = _stem(root)
         if folded == stem or folded.startswith(stem + os.sep):
             return real[len(stem) + 1 :]
-    return _below_by_identity(Path(real), [_stem(root) or os.sep for root in roots])
+    return _below_by_identity(Path(real), [stem for root in roots if (stem := _stem(root))])
 
 
 def is_below(path: str, root: str) -> bool:
@@ -64,14 +64,30 @@ def is_below(path: str, root: str) -> bool:
     return path.startswith(root.rstrip(os.sep) + os.sep)
 
 
-@lru_cache(maxsize=64)
+_stems: dict[str, str] = {}
+
+
+def pin(roots: Iterable[str]) -> None:
+    """Resolve roots for a new session, so no later symlink can redirect them."""
+    for root in roots:
+        _stems[root] = _resolve_root(root)
+
+
 def _stem(root: str) -> str:
-    """Resolve a root once, so a later symlink cannot redirect it."""
+    """Return a root as it was pinned or first resolved."""
+    if root not in _stems:
+        pin([root])
+    return _stems[root]
+
+
+def _resolve_root(root: str) -> str:
     return os.path.normcase(os.path.realpath(root)).rstrip(os.sep)
 
 
-def _below_by_identity(real: Path, roots: Sequence[str]) -> str | None:
-    wanted = {identity for root in roots if (identity := _identity(Path(root))) is not None}
+def _below_by_identity(real: Path, stems: Sequence[str]) -> str | None:
+    """Compare by inode. A root that a symlink has replaced contains nothing."""
+    kept = (stem for stem in stems if _resolve_root(stem) == stem)
+    wanted = {identity for stem in kept if (identity := _identity(Path(stem))) is not None}
     for parent in [real, *real.parents] if wanted else []:
         if _identity(parent) in wanted:
             return "" if parent == real else str(real.relative_to(parent))
