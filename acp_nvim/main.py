@@ -63,6 +63,7 @@ async def _run(host: Host, waiting: asyncio.Queue[VerbCall]) -> None:
             name, args = await waiting.get()
             host.run(name, args)
             host.buffers.on_verb(args)
+            await anyio.lowlevel.checkpoint()  # the task of a verb begins before the next verb
     finally:
         notify(host.observers.on_closing)
 

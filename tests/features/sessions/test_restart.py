@@ -263,10 +263,15 @@ def test_a_prompt_that_waited_for_a_restart_returns_when_it_is_stopped(editor: E
 
 
 def test_a_restart_waits_for_a_process_that_is_just_starting(editor: Editor) -> None:
+    """All are for the agent that was current at the command, not that of the session after it."""
+    editor.agent("script", name="other")
     command = ["sh", "-c", "trap '' TERM; cat >/dev/null; sleep 100 & wait"]
     editor.setup({"agent": "mute", "agents": {"mute": {"command": command}}})
     editor.setup({"timeouts": {"kill_s": 0.3}})
-    editor.lua("require('acp').prompt('hello') vim.cmd('Acp restart') vim.cmd('Acp stop')")
+    editor.lua(
+        "require('acp').prompt('hello') vim.cmd('Acp restart') vim.cmd('Acp stop')"
+        "vim.cmd('Acp new other')"
+    )
     editor.wait("require('acp').state().sessions[1].status == 'failed'")
     editor.wait("vim.fn.bufexists('acp://composer/1') == 1")
     assert editor.lines("acp://composer/1") == ["hello"]
