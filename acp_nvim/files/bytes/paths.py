@@ -74,7 +74,7 @@ def pin(roots: Iterable[str]) -> None:
 
 
 def _stem(root: str) -> str:
-    """Return a root as it was pinned or first resolved."""
+    """Return the real path of a root at the time it was pinned or first resolved."""
     if root not in _stems:
         pin([root])
     return _stems[root]
