@@ -10,8 +10,10 @@ import pytest
 
 from acp_nvim.edits.agent_bases import AgentBases
 from acp_nvim.edits.text import parse
+from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.paths import place
 from acp_nvim.files.ports import WriteResult
+from acp_nvim.files.writes import agent_write
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
 from tests.support.agent_files import AgentFiles, Session
@@ -68,6 +70,31 @@ async def test_only_the_last_line_lacks_the_newline(served: AgentFiles) -> None:
     assert await served.read("f") == "a\nb"
     assert await served.read("f", 2) == "b"
     assert await served.read("f", 1, 1) == "a\n"
+
+
+async def test_a_file_that_a_program_has_only_truncated_is_not_taken_for_empty(
+    served: AgentFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that writes a file in place truncates it first."""
+    monkeypatch.setattr(disk, "EMPTIED_NS", 10**12)
+    monkeypatch.setattr(agent_write, "EMPTIED_CHECKS", 10**6)
+    file, texts = served.root / "f", []
+
+    async def read() -> None:
+        texts.append(await served.read("f"))
+
+    async def write() -> None:
+        await served.write("f", "a\nb\n")
+
+    for act in (read, write):
+        file.write_text("")
+        async with anyio.create_task_group() as group:
+            group.start_soon(act)
+            await anyio.wait_all_tasks_blocked()
+            assert file.read_text() == ""
+            file.write_text("a\n")
+    assert texts == ["a\n"]
+    assert await served.read("f") == "a\nb\n"
 
 
 async def test_refusals_of_reads(served: AgentFiles) -> None:

@@ -31,6 +31,9 @@ from acp_nvim.files.ports import BufferText
 GRAIN_NS: Final = 20_000_000
 """Upper bound of the granularity of file timestamps."""
 
+EMPTIED_NS: Final = 100_000_000
+"""Time that a program may take to write a file after truncating it, in nanoseconds."""
+
 # -- for agents and decisions: failures are raised as `Refusal` -----------------------------------
 
 
@@ -216,6 +219,15 @@ def read_dated(path: str) -> tuple[bytes | None, str | None, int]:
     signature = signature_of(path)
     at = changed_at(path)
     return bytes_of(path), signature, at
+
+
+def is_just_emptied(path: str) -> bool:
+    """Return whether a file has just been truncated, as programs do before they write."""
+    try:
+        info = os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+    return info.st_size == 0 and 0 <= time.time_ns() - info.st_ctime_ns < EMPTIED_NS
 
 
 def changed_at(path: str) -> int:

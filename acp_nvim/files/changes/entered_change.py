@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from anyio import to_thread
@@ -24,7 +24,7 @@ from acp_nvim.files.buffers.tracked_file import (
     NeovimRead,
     UserFormat,
 )
-from acp_nvim.files.bytes.disk import changed_at, signature_of
+from acp_nvim.files.bytes.disk import EMPTIED_NS, changed_at, signature_of
 from acp_nvim.files.bytes.file_format import (
     Decoded,
     Format,
@@ -41,9 +41,6 @@ from acp_nvim.files.checkpoints.snapshots import FileChange, Link
 from acp_nvim.files.checkpoints.store import Unstored
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, BufferText
-
-EMPTIED_NS: Final = 100_000_000
-"""Time that a program may take to write a file after truncating it, in nanoseconds."""
 
 
 class EnteredChange(msgspec.Struct, frozen=True):

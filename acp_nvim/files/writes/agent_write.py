@@ -40,6 +40,10 @@ PATIENCE_S: Final = 10.0
 """Time to retry a write while the buffer keeps changing or allows no edit, in seconds."""
 PAUSE_S: Final = 0.05
 """Pause before the next attempt when Neovim allows no edit, in seconds."""
+EMPTIED_CHECKS: Final = 40
+"""Maximum number of checks whether a program has written the file that it truncated."""
+EMPTIED_PAUSE_S: Final = 0.005
+"""Pause between these checks, in seconds."""
 
 OnWrite = Callable[[Text | None, Text, Sequence[Hunk]], None]
 """Function called right before an agent's write, with the text before (None: no such file), the
@@ -70,6 +74,14 @@ def cancel_check(session: AgentSession) -> CheckCancelled:
             raise Refusal("denied", path, "the turn was cancelled")
 
     return check
+
+
+async def wait_filled(path: str) -> None:
+    """Wait for the text of a file that a program has just truncated, but not for long."""
+    for _ in range(EMPTIED_CHECKS):
+        if not disk.is_just_emptied(path):
+            return
+        await anyio.sleep(EMPTIED_PAUSE_S)
 
 
 class AllowedChange(msgspec.Struct, frozen=True):
@@ -209,6 +221,7 @@ class AgentWrite(Generic[S]):
 
     async def _read(self) -> BufferText | NotLoaded:
         """Read the buffer. Wait while Neovim is reading the file into it."""
+        await wait_filled(self._where.real)
         deadline = anyio.current_time() + PATIENCE_S
         live = await self._buffers.read(self._where)
         while isinstance(live, NotLoaded) and live.is_busy:
@@ -376,6 +389,7 @@ class AgentWrite(Generic[S]):
 
     async def _reload(self, live: BufferText) -> BufferText:
         """Read the buffer again."""
+        await wait_filled(self._where.real)
         again = await self._buffers.load(self._where)
         if isinstance(again, NotLoaded) and again.is_busy:
             again = await self._read()

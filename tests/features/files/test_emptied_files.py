@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from acp_nvim.files.changes.entered_change import EMPTIED_NS
+from acp_nvim.files.bytes.disk import EMPTIED_NS
 from tests.support.editor import Editor
 from tests.support.git import repository
 from tests.support.killed_host import HOST_PID
