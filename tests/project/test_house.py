@@ -40,6 +40,10 @@ FORBIDDEN = {
 }
 FILE_LINES = 600
 FUNCTION_LINES = 60
+QUESTIONS = ("is_", "has_", "can_")
+"""Beginnings of names of functions that return whether something is the case."""
+CHANGES = {"add", "append", "apply", "clear", "discard", "extend", "pop", "remove", "update"}
+"""Methods that change their object."""
 
 SUPPORT = ("support", "agents", "agents_sdk")
 """Folders of tests/ that hold no tests."""
@@ -445,16 +449,43 @@ def test_a_module_is_short() -> None:
     assert not {path: count for path, count in lines.items() if count > FILE_LINES}
 
 
-def test_a_function_is_short() -> None:
-    long = [
-        f"{relative(path)}: {node.name}: {node.end_lineno - node.lineno + 1} lines"
+@cache
+def functions() -> list[tuple[str, Function]]:
+    """Return all functions of the package, each with the path of its module."""
+    return [
+        (relative(path), node)
         for path in MODULES
         for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.end_lineno is not None
-        and node.end_lineno - node.lineno >= FUNCTION_LINES
+        if isinstance(node, Function)
+    ]
+
+
+def test_a_function_is_short() -> None:
+    long = [
+        f"{path}: {node.name}: {node.end_lineno - node.lineno + 1} lines"
+        for path, node in functions()
+        if node.end_lineno is not None and node.end_lineno - node.lineno >= FUNCTION_LINES
     ]
     assert not long
+
+
+def test_a_question_changes_nothing() -> None:
+    """A reader expects no effect of a function whose name asks whether something is the case."""
+    changing = [
+        f"{path}: {node.name}"
+        for path, node in functions()
+        if node.name.lstrip("_").startswith(QUESTIONS) and any(map(changes_self, ast.walk(node)))
+    ]
+    assert not changing
+
+
+def changes_self(node: ast.AST) -> bool:
+    """Return whether code changes an attribute of `self`, or a collection in one."""
+    if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+        return ast.unparse(node).startswith("self.")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in CHANGES and ast.unparse(node.func).startswith("self.")
+    return False
 
 
 def test_no_test_imports_a_test() -> None:

@@ -408,8 +408,11 @@ class Attribution:
 
     def _is_in_session(self, path: str) -> bool:
         roots = {root for session in self._sessions() for root in session.roots}
-        for root in roots - self._real_roots.keys():
-            self._real_roots[root] = os.path.realpath(root)
         return any(turn.may_change(path) for turn in self._turns) or any(
-            is_below(path, self._real_roots[root]) for root in roots
+            is_below(path, self._real_root(root)) for root in roots
         )
+
+    def _real_root(self, root: str) -> str:
+        if root not in self._real_roots:
+            self._real_roots[root] = os.path.realpath(root)
+        return self._real_roots[root]
