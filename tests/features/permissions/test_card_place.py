@@ -9,6 +9,7 @@ import pytest
 from tests.support.editor import Editor
 from tests.support.front_without_host import HOST, OPTIONS, RECORD_NOTIFY, Start
 from tests.support.lua import lua_call
+from tests.support.waiting import until
 
 FLOAT = lua_call(__file__, "card_area")
 
@@ -131,6 +132,11 @@ def test_a_small_screen_shows_the_question_and_all_answers(front: Editor) -> Non
             front.wait_screen("deny")
             if rows > 8:
                 front.wait_screen("3. No")
+        front.keys("A")
+        front.wait_screen("deny")
+        front.wait("vim.api.nvim_get_mode().mode == 'i'")
+        until(lambda: not covers_cursor(front), what="the line that the user types is in view")
+        front.keys("<Esc>")
 
 
 @pytest.mark.parametrize("closing", ["tabclose", "quit"])

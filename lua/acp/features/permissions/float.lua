@@ -131,7 +131,8 @@ local function placement()
   local function is_cut() return nowhere or config.height < math.min(height, extent.least) end
   local must_show = not inside
     and (is_forced or not require('acp.features.permissions.announcement').fits(cards.list()[1]))
-  for _, over in ipairs(must_show and { 'chats', 'all' } or {}) do
+  local is_typing = not is_forced and vim.api.nvim_get_mode().mode:find('^[iR]') ~= nil
+  for _, over in ipairs(must_show and { 'chats', is_typing and 'lines' or 'all' } or {}) do
     if is_cut() then
       config, nowhere = corner.place(extent.width, height, here, over)
     end

@@ -103,12 +103,13 @@ end
 
 --- Return the cells to keep in view: all of a composer, in other windows the text of the lines
 --- around the cursor. Nil while the cursor is in the float.
+---@param only_line boolean whether the line of the cursor is enough
 ---@return acp.Rect|nil
-local function clear_area(win)
+local function clear_area(win, only_line)
   local here = vim.api.nvim_get_current_win()
   if here == win then return nil end
   local info = vim.fn.getwininfo(here)[1]
-  if vim.bo[info.bufnr].filetype == 'acpcomposer' then
+  if vim.bo[info.bufnr].filetype == 'acpcomposer' and not only_line then
     return {
       top = info.winrow,
       bottom = info.winrow + info.height - 1,
@@ -122,9 +123,10 @@ local function clear_area(win)
   local first, last = info.winrow + info.winbar, info.winrow + info.height - 1
   local right =
     math.max(screen.col + 1, info.wincol + info.textoff + widest_near(info.bufnr, at[1]))
+  local near = only_line and 0 or NEAR
   return {
-    top = math.max(screen.row - NEAR, first),
-    bottom = math.min(screen.row + NEAR, last),
+    top = math.max(screen.row - near, first),
+    bottom = math.min(screen.row + near, last),
     left = info.wincol,
     right = math.min(right, info.wincol + info.width - 1),
   }
@@ -160,11 +162,12 @@ end
 
 --- Return the position of a float of this width and at most this height, less if there is no room.
 ---@param win integer|nil the float, if it is open
----@param over? 'chats'|'all' for a small screen: it may cover chats, or also the cursor
+---@param over? 'chats'|'lines'|'all' for a small screen: it may cover chats, also all lines but
+---  that of the cursor, or that as well
 ---@return vim.api.keyset.win_config
 ---@return boolean nowhere whether it would cover the text around the cursor everywhere
 function M.place(width, height, win, over)
-  local clear = over ~= 'all' and clear_area(win) or nil
+  local clear = over ~= 'all' and clear_area(win, over == 'lines') or nil
   local free = over and whole_screen() or largest_free_part(win)
   local part = free or whole_screen()
   local best, most = corner, room(corner, width, clear, part)
