@@ -60,7 +60,7 @@ end
 local function start_failure(reason)
   local python, messages = require('acp.base.host.python'), require('acp.base.messages')
   local path, source = python.find()
-  local old = reason:match('needs Python [%d.]+, this is (.*)')
+  local old = reason:match('needs Python [%d.]+; this is (.*)')
   local what = reason:match('ModuleNotFoundError: (.*)')
     or old and messages.python_too_old:format(old)
   if what and source ~= 'option' and python.is_broken() then what = messages.venv_broken end
