@@ -218,6 +218,7 @@ class Recorder:
         return 0.0
 
     def _add_facts(self, session: Session, recording: _Recording, changes: list[Change]) -> None:
+        """Add the session's start or its changed facts to `changes`."""
         facts = _facts(session, recording)
         if not recording.has_begun:
             recording.has_begun, recording.placed_count = True, recording.skipped
@@ -244,7 +245,7 @@ class Recorder:
     def _collect_entries(
         self, session: Session, recording: _Recording, changes: list[Change], final: bool
     ) -> bool:
-        """Collect changed entries in the order of their places. Return whether more are left."""
+        """Add changed entries to `changes`, ordered by place. Return whether more are left."""
         transcript, unsaved = session.transcript, session.transcript.unsaved
         new_entries = transcript.entries[
             recording.placed_count : recording.placed_count + BATCH_ENTRIES
@@ -292,6 +293,7 @@ class Recorder:
         place: int,
         changes: list[Change],
     ) -> None:
+        """Add the new parts of a message to `changes`."""
         count, dropped = recording.recorded_parts.get(message, (0, -1))
         is_replaced = dropped != message.dropped
         parts = message.parts if is_replaced else message.parts[count:]
@@ -305,7 +307,7 @@ class Recorder:
     def _complete_messages(
         self, session: Session, recording: _Recording, changes: list[Change], final: bool
     ) -> None:
-        """Complete the messages that are closed, or all if no turn is running."""
+        """Add the end of each closed message to `changes`, or of all if no turn is running."""
         is_at_rest = final or not session.is_running
         complete = [message for message in recording.open_messages if is_at_rest or message.closed]
         for message in complete:

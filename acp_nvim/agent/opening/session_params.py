@@ -161,7 +161,10 @@ def of(
 def _own_servers(
     servers: mcp.Servers, offer_own: Callable[[], OwnServer | None], remarks: list[str]
 ) -> list[Any]:
-    """Return the editor's own server in a list, which is empty if it is not offered."""
+    """Return the editor's own server in a list, which is empty if it is not offered.
+
+    Add its secrets to `servers`, and a remark to `remarks` if another server has its name.
+    """
     if any(server.name == OWN for server in servers.passed):
         remarks.append(wording.TOOLS_NAME_TAKEN.format(server=OWN))
         return []
@@ -196,7 +199,7 @@ def _outcomes(
 
 
 def _without_started_servers(servers: Sequence[Any], remarks: list[str]) -> list[Any]:
-    """Leave out the servers that the agent would have to start, with a remark."""
+    """Leave out the servers that the agent would have to start, and say so in `remarks`."""
     started = [server.name for server in servers if isinstance(server, schema.McpServerStdio)]
     if started:
         remarks.append(wording.SERVERS_LEFT_OUT.format(names=", ".join(started)))
@@ -222,7 +225,10 @@ def _prompt_capability(
 def _system_prompt(
     spec: AgentSettings, capabilities: schema.AgentCapabilities, remarks: list[str]
 ) -> schema.SystemPrompt | UnsetType:
-    """Return the system prompt in the mode that the agent supports: `override`, else `append`."""
+    """Return the system prompt in the mode that the agent supports: `override`, else `append`.
+
+    Add a remark to `remarks` if the agent does not support the configured one.
+    """
     prompt = spec.system_prompt
     if isinstance(prompt, str):
         text, mode = prompt, "append"

@@ -64,7 +64,7 @@ def combine_changes(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[s
 
 
 def add(agent_changes: dict[str, ContentChange], path: str, change: ContentChange) -> None:
-    """Add the next change of a file."""
+    """Add the next change of a file to `agent_changes`."""
     agent_changes[path] = agent_changes[path].then(change) if path in agent_changes else change
 
 

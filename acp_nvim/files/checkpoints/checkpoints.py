@@ -313,6 +313,7 @@ class Checkpoints:
     async def _steps(
         self, checkpoint: Checkpoint, root: str, now: str, reasons: list[str]
     ) -> list[RestoreStep]:
+        """Return the steps that restore a directory. Add to `reasons` why others are impossible."""
         changes = await self._changes(checkpoint, root, now, checkpoint.trees[root])
         wanted = [
             (change.path, change.after)

@@ -336,7 +336,10 @@ class GitStore:
         )
 
     def _is_behind_link(self, path: str, links: dict[str, bool]) -> bool:
-        """Return whether a file has left the work tree because a directory has become a link."""
+        """Return whether a file has left the work tree because a directory has become a link.
+
+        `links` caches the results by directory.
+        """
         parent = os.path.dirname(path)  # noqa: PTH120
         if parent not in links:
             links[parent] = is_beyond_link(path)

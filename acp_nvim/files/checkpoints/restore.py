@@ -205,6 +205,7 @@ class Restoring:
     async def _try(
         self, work: Coroutine[Any, Any, bool], path: str, done: set[str], notes: list[str]
     ) -> None:
+        """Restore a file. Add it to `done`, or the reason of a failure to `notes`."""
         try:
             if await work:
                 done.add(path)

@@ -386,6 +386,7 @@ class Snapshots:
             self._warn(wording.OVER_LIMITS.format(limit=size, files=list_names(fresh, root)))
 
     def _open(self, root: str) -> GitStore | None:
+        """Return the store of a directory, opened if necessary; None if it cannot have one."""
         if root in self._stores or root in self._reasons:
             return self._stores.get(root)
         home = self._home(root)

@@ -184,7 +184,10 @@ class SharedState:
     def _freeze(
         self, checkpoints: list[Checkpoint], frozen: dict[int, Frozen]
     ) -> Iterator[Checkpoint]:
-        """Yield copies of checkpoints. A checkpoint has the same copy until it changes."""
+        """Yield copies of checkpoints, and add them to `frozen` by the id of the checkpoint.
+
+        A checkpoint has the same copy until it changes.
+        """
         settled = len(checkpoints) - MOVING
         for at, checkpoint in enumerate(checkpoints):
             known = self._frozen.get(id(checkpoint))
