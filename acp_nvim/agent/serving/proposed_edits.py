@@ -98,8 +98,11 @@ class ProposedEdits:
 
     async def check(self, session: Session, decision: Decision) -> None:
         """Show on a permission's card why its patches do not apply."""
+        sources = proposal_sources(session, decision)
         diffs = {_real(session.cwd, change.path) for change in _changes(session, decision)}
         proposals = await self._patch_proposals(session, decision, diffs)
+        if has_other_sources(session, decision, sources):
+            return  # the next card starts another check
         cwd = session.cwd
         problems = [
             f"{_name(cwd, proposal.path)}: {proposal.problem}"
