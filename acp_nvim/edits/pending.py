@@ -340,7 +340,8 @@ def _parts_outside(
 ) -> list[Hunk]:
     """Return the parts of an edit that change only other rows of the base than these hunks.
 
-    So lines beside a hunk, such as accepted ones, that the edit restores with it are settled.
+    So lines beside a hunk, such as accepted ones, that the edit restores with it are settled. Lines
+    deleted together with ones that the agent had only added are settled too.
     """
     first = edit.start + shift
     end = edit.end + shift - sum(hunk.growth for hunk in hunks)
@@ -352,7 +353,12 @@ def _parts_outside(
             return all(part.end < hunk.start or hunk.end < part.start for hunk in hunks)
         return all(part.end <= hunk.start or hunk.end <= part.start for hunk in hunks)
 
-    return [part for part in moved if is_outside(part)]
+    def is_deletion(part: Hunk) -> bool:
+        return not any(line.strip() for line in part.lines) and all(
+            hunk.start == hunk.end for hunk in hunks
+        )
+
+    return [part for part in moved if is_outside(part) or is_deletion(part)]
 
 
 def _count_restored(

@@ -299,3 +299,17 @@ def test_lines_that_the_user_changes_together_with_a_hunk_are_split() -> None:
     found = ledger("abcdefg", "abcXefg")
     found.record_user_edit("/f", text("aBcYefG"))
     assert (base(found), pending(found)) == ("aBcdefG", [(3, 4, "Y")])
+
+
+@pytest.mark.parametrize(
+    ("written", "left"), [("abXcd", "ad"), ("abXcd", "d"), ("abXcYd", "a"), ("abXcd", "")]
+)
+def test_lines_that_the_user_deletes_together_with_added_ones_stay_deleted(
+    written: str, left: str
+) -> None:
+    """Nothing of the agent is left that a reject could take back."""
+    found = ledger("abcd", written)
+    found.record_user_edit("/f", text(left))
+    assert found.get("/f") is None
+    found.record_user_edit("/f", text(written))
+    assert pending(found) == pending(ledger("abcd", written))
