@@ -101,7 +101,7 @@ def test_overwritten_bytes_are_restored_after_a_failure(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "ftruncate", full)
-    with pytest.raises(OSError, match="what it held is in") as error:
+    with pytest.raises(OSError, match="its old content is in") as error:
         atomic_write.write(str(path), b"short")
     kept = Path(str(error.value.strerror).rpartition(" in ")[2])
     assert kept.read_bytes() == OLD

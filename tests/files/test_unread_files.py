@@ -93,7 +93,7 @@ async def test_a_file_that_no_store_has_is_not_overwritten(tmp_path: Path) -> No
         repository(workspace.work)
         await workspace.begin()
         save(workspace, path, USERS)
-        with pytest.raises(Refusal, match="saved by the user") as refused:
+        with pytest.raises(Refusal, match="the user has saved it") as refused:
             await workspace.write(path, AGENTS)
         assert refused.value.reason == "conflict"
         await workspace.read(path)
