@@ -144,6 +144,8 @@ def _act(rng: random.Random, n: int) -> Step:
 
 def can_answer(token: str, buffer: str) -> bool:
     """Return whether a token may answer a permission request while this buffer is current."""
+    if token.startswith("@"):
+        return True  # a macro may go to the float first
     if token.startswith(":"):
         return any(word in token for word in ("allow", "deny", "refuse", "permissions", "@:"))
     return "Mouse" in token or (buffer != "file" and bool(set(token) & set("yYnN123456789c\r<")))

@@ -57,6 +57,8 @@ class Monkey:
         """Whether this step and the one before it may answer a permission request."""
         self.may_open = False
         """Whether the last keys may still open a window."""
+        self.had_quickfix = False
+        """Whether a window of the quickfix list was open. Its height stays fixed with a file."""
         self.home = editor.home / "orders"
         self.home.mkdir()
         for name in FILES:
@@ -91,6 +93,7 @@ class Monkey:
             before = self.see() if self.is_free() else None
             self.may_answer[0] |= before is None or can_answer(token, before["kind"])
             self.may_open |= token.startswith(":Acp")
+            self.had_quickfix |= token.startswith(":copen")
             self.editor.keys(token)
             is_move = before is not None and before["mode"] == "n" and token in MOVES
             if before is not None and is_move and self.is_free():
@@ -146,7 +149,8 @@ class Monkey:
     def check(self, seen: dict[str, Any]) -> None:
         """Check the invariants of every state."""
         assert not seen["faults"], "\n".join(seen["faults"])
-        assert not seen["wrong"], seen["wrong"]
+        wrong = [it for it in seen["wrong"] if not (self.had_quickfix and "winfixheight" in it)]
+        assert not wrong, wrong
         chosen = [
             answer
             for answer in self.traffic.answers("session/request_permission")

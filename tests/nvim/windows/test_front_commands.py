@@ -238,7 +238,7 @@ def test_choices_are_shown_in_the_users_picker(front: Editor) -> None:
     front.cmd("Acp mode")
     front.wait("_G.sent[1]")
     assert front.lua("return _G.items") == ["* Ask", "  Code"]
-    assert last(front) == ["mode", {"id": "code"}]
+    assert last(front) == ["mode", {"id": "code", "shown": 1}]
 
 
 def test_nothing_is_set_in_a_closed_session(front: Editor) -> None:
