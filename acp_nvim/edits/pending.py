@@ -6,10 +6,12 @@ Hunks are not stored but computed from the two. Every operation returns a new `P
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
+from collections import Counter
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 Kind = Literal["modified", "created", "deleted"]
+
+_WORD: Final = re.compile(r"\w+|[^\w\s]")
 
 
 class Restoration(msgspec.Struct, frozen=True):
@@ -340,25 +344,42 @@ def _parts_outside(
 ) -> list[Hunk]:
     """Return the parts of an edit that change only other rows of the base than these hunks.
 
-    So lines beside a hunk, such as accepted ones, that the edit restores with it are settled. Lines
-    deleted together with ones that the agent had only added are settled too.
+    So accepted lines beside a hunk that the edit restores with it are settled, and so are lines
+    deleted together with ones that the agent had only added. A part that may contain text of the
+    hunks is not returned: joined lines, for example, or the agent's lines after a substitution.
     """
     first = edit.start + shift
     end = edit.end + shift - sum(hunk.growth for hunk in hunks)
     parts = diff(base[first:end], edit.lines)
     moved = [Hunk(first + p.start, first + p.end, p.lines, first + p.start) for p in parts]
+    only_added = all(hunk.start == hunk.end for hunk in hunks)
 
     def is_outside(part: Hunk) -> bool:
         if part.start == part.end:
             return all(part.end < hunk.start or hunk.end < part.start for hunk in hunks)
         return all(part.end <= hunk.start or hunk.end <= part.start for hunk in hunks)
 
-    def is_deletion(part: Hunk) -> bool:
-        return not any(line.strip() for line in part.lines) and all(
-            hunk.start == hunk.end for hunk in hunks
-        )
+    def is_settled(part: Hunk) -> bool:
+        if not any(line.strip() for line in part.lines):
+            return only_added or is_outside(part)
+        return is_outside(part) and not _may_contain(part, base[part.start : part.end], hunks)
 
-    return [part for part in moved if is_outside(part) or is_deletion(part)]
+    return [part for part in moved if is_settled(part)]
+
+
+def _may_contain(part: Hunk, replaced: Sequence[str], hunks: Sequence[Hunk]) -> bool:
+    """Return whether a part that replaces lines of the base may contain text of these hunks.
+
+    This is the case if it adds lines, or words that are in a hunk.
+    """
+    words = _count_words(part.lines) - _count_words(replaced)
+    added = _count_words([line for hunk in hunks for line in hunk.lines])
+    return part.growth > 0 or bool(words & added)
+
+
+def _count_words(lines: Sequence[str]) -> Counter[str]:
+    """Return how often each word and each other character except blanks occurs."""
+    return Counter(word for line in lines for word in _WORD.findall(line))
 
 
 def _count_restored(

@@ -313,3 +313,26 @@ def test_lines_that_the_user_deletes_together_with_added_ones_stay_deleted(
     assert found.get("/f") is None
     found.record_user_edit("/f", text(written))
     assert pending(found) == pending(ledger("abcd", written))
+
+
+@pytest.mark.parametrize(
+    ("written", "after"),
+    [
+        ("a foo|X foo|c|d", "a bar|X bar|c|d"),  # a substitution
+        ("a foo|x|c|d", "A FOO|X|c|d"),
+        ("a foo|X foo|c|d", "a foo X foo|c|d"),  # joined lines
+        ("a foo|X foo|c|d", "X bar|c|d"),
+        ("a foo|c|X|d", "a foo|X c|d"),
+        ("a foo|Y|d", "a bar|Y bar|c|d"),
+    ],
+)
+def test_text_of_the_agent_that_the_user_changes_with_a_line_beside_it_is_pending(
+    written: str, after: str
+) -> None:
+    found = Ledger()
+    before, live, changed = (
+        from_lines(lines.split("|")) for lines in ("a foo|c|d", written, after)
+    )
+    found.record_agent_write("/f", before, live)
+    found.record_user_edit("/f", changed)
+    assert entry(found).base == before
