@@ -78,7 +78,11 @@ def test_an_unknown_key_hides_no_file(home: Path, path: str) -> None:
     for raw in ({"file_path": "src/a", "target": "src/b"}, {"writes": {"src/a": "", "src/b": ""}}):
         assert verdict(ToolCall("t", kind="edit", raw_input=raw), home, deny) == "deny"
     replaced = {"file_path": "src/a", "old_string": path, "new_string": f"{path}/x"}
-    for raw in (replaced, {"file_path": "src/a", "edits": [{"oldText": "a", "newText": path}]}):
+    texts = [replaced, {"file_path": "src/a", "edits": [{"oldText": "a", "newText": path}]}]
+    texts.append({"path": "src/a", "before": f"{path} x", "after": path})  # Goose
+    texts.append({"path": "src/a", "old_str_1": path, "new_str_1": f"{path}/x"})  # Auggie
+    texts.append({"TargetFile": "src/a", "TargetContent": path, "ReplacementContent": path})
+    for raw in texts:
         call = ToolCall("t", kind="edit", raw_input=raw)
         assert verdict(call, home, {"action": "allow"}) == "allow"
         assert is_safe(call, Session(1, "agent", str(home)), settings)

@@ -136,7 +136,7 @@ def _texts(raw: Any, without: Container[str]) -> Iterator[str]:
             waiting += [(requests.normalize_key(name), item) for name, item in value.items()]
         elif isinstance(value, list):
             waiting += [(key, item) for item in value]
-        elif isinstance(value, str) and key not in without:
+        elif isinstance(value, str) and requests.unnumbered(key) not in without:
             yield value
 
 

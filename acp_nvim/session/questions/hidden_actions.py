@@ -21,7 +21,7 @@ _Words: TypeAlias = tuple[str, ...]
 
 _HIDING_OPTION: Final = late(
     r"--(?:file.*-f|pathspec-f|ev|exec|to-c|use-c|use-a|checkpoint-a|rs|upload-p|receive-p"
-    r"|config-e|open-f|call|extcmd|preprocess|pre(?:=|$)|\w+-cmd|hostname-b|init-h|pager|post-r"
+    r"|config-e|open-f|call|extcmd|preprocess|pre=|\w+-cmd|hostname-b|init-h|pager|post-r"
     r"|run_under|script-s)|-files0-from"
 )
 """Options that name a command, code, or a file with further names, even if abbreviated."""
@@ -46,11 +46,16 @@ _HIDING_OPTIONS_OF: Final[Mapping[str, re.Pattern[str]]] = {
     "nix": late(r"-c$|--command"),
     "nix-shell": late(r"--run|--command"),
     "nodemon": late(r"-x|--exec"),
-    "psql": late(r".*\\[!|\w]|.*(?i:program)|-[a-zA-Z]*[fv]|--(?:file|set|variable)"),
+    "psql": late(
+        r".*\\[!|\w]|.*(?i:program|prompt[123]=)|\||-$|-[a-zA-Z]*(?:f-|o\|)|--(?:fi\w*=-|ou\w*=\|)"
+    ),
+    "rg": late(r"--pre$"),
     "rsync": late(r"-[a-zA-Z]*e"),
     "socat": late(r".*(?i:exec|system|shell):"),
     "split": late(r"--f"),
-    "sqlite3": late(r"\.[a-z]|--?(?:cmd|init)"),
+    "sqlite3": late(
+        r"\.(?!(?:databases|dump|headers?|indexes|mode|schema|show|tables?)\b)[a-z]|--?(?:cmd|init)"
+    ),
     "zip": late(r"-[a-zA-Z]*@|-TT|--unzip-c"),
     "curl": late(r"-[a-zA-Z]*K|--config"),
     "wget": late(r"-[a-zA-Z]*i|--input-f|-e"),
@@ -61,13 +66,15 @@ _HIDING_OPTIONS_OF: Final[Mapping[str, re.Pattern[str]]] = {
     "sort": late(r"--c"),
 }
 """Arguments of some programs with the same effect."""
+_PASSING_ON: Final = frozenset({"cargo"})
+"""Programs of these whose arguments after `--` are for the program that they have built."""
 _DIRECTORY_OPTION: Final = late(r"-C|--directory\b")
 _HARMLESS: Final = frozenset({"false", "type", "wait", "which"})
 """Builtins that set and evaluate nothing if they have no options."""
 _READING_INPUT: Final = frozenset(
     {
         *("cpio", "pax", "ed", "ex", "vi", "vim", "nvim", "emacs", "patch", "ghci", "jshell"),
-        *("concurrently", "crontab", "launchctl", "systemctl", "watchexec"),
+        *("concurrently", "launchctl", "watchexec"),
     }
 )
 """Programs that read names or commands from their input, from files or from any argument."""
@@ -82,7 +89,8 @@ def hides_action(words: _Words) -> bool:
         return True  # the second one is relative to the first
     program, args = _program(words[0]), words[1:]
     hiding = _HIDING_OPTIONS_OF.get(program.removeprefix("g"), _HIDING_OPTIONS_OF.get(program))
-    if hiding is not None and any(hiding.match(arg) for arg in args):
+    own = takewhile(lambda arg: arg != "--" or program not in _PASSING_ON, args)
+    if hiding is not None and any(map(hiding.match, own)):
         return True
     if (_runner_hides if program in _RUNNERS else _starts_code)(args):
         return True
@@ -287,6 +295,28 @@ def _git_hides(args: _Words) -> bool:
     return subcommand in _GIT_STARTERS or (hiding is not None and any(map(hiding.match, rest)))
 
 
+# -- crontab, systemctl ---------------------------------------------------------------------------
+
+_SYSTEMCTL_READS: Final = frozenset(
+    {"cat", "is-active", "is-enabled", "is-failed", "list-timers", "list-units", "show", "status"}
+)
+_SYSTEMCTL_OPTION: Final = late(
+    r"--(?:all|full|no-pager|plain|system|user|(?:state|type)=\w+)|-[al]+"
+)
+
+
+def _crontab_hides(args: _Words) -> bool:
+    return args != ("-l",)
+
+
+def _systemctl_hides(args: _Words) -> bool:
+    """Return whether the command does more than show units."""
+    options = [arg for arg in args if arg.startswith("-")]
+    names = [arg for arg in args if not arg.startswith("-")]
+    shows = names[:1] and names[0] in _SYSTEMCTL_READS
+    return not (shows and all(map(_SYSTEMCTL_OPTION.fullmatch, options)))
+
+
 # -- sed ------------------------------------------------------------------------------------------
 
 
@@ -343,6 +373,8 @@ _CHECKS: Final[Mapping[str, Callable[[_Words], bool]]] = {
     "npx": _npx_hides,
     "git": _git_hides,
     "command": _command_hides,
+    "crontab": _crontab_hides,
+    "systemctl": _systemctl_hides,
     "pwsh": _interpreter_hides,
 }
 """Functions that return whether the arguments of a program hide its action."""

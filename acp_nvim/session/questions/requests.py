@@ -46,8 +46,12 @@ TEXT_KEYS: Final = PROSE_KEYS | {
     *("old", "oldstring", "oldstr", "oldtext", "search", "pattern", "regex", "query"),
     *("new", "newstring", "newstr", "newtext", "replace", "replacement", "insert", "inserttext"),
     *("content", "contents", "newcontent", "filetext", "text", "code", "codeedit", "newsource"),
+    *("before", "after", "find", "replacewith", "lines", "oldlines", "newlines", "originaltext"),
+    *("targetcontent", "replacementcontent", "codecontent"),
 }
-"""Keys that contain texts of files, patterns and prose, which name no files."""
+"""Keys that contain texts of files, patterns and prose, which name no files. Some agents number
+them (`old_str_1`).
+"""
 
 _CHANGING: Final = frozenset({"edit", "delete", "move"})
 """Kinds of tool calls that change files and run nothing (v1/tool-calls#kinds)."""
@@ -392,6 +396,11 @@ def _shell_text(item: Any, source: str) -> Iterator[Command]:
             yield Command(fence[3].rstrip("\n"), None, source)
 
 
+def unnumbered(key: str) -> str:
+    """Return a key without a number at its end."""
+    return key.rstrip("0123456789")
+
+
 # -- files ----------------------------------------------------------------------------------------
 
 
@@ -429,7 +438,7 @@ def _paths_in(key: str, value: str, *, changes_files: bool) -> Iterator[str]:
     elif (path := file_path(value)) is not None:
         yield path
     elif (key in PATH_KEYS and not _ADDRESS.match(value)) or (
-        changes_files and key not in TEXT_KEYS and _is_like_path(value)
+        changes_files and unnumbered(key) not in TEXT_KEYS and _is_like_path(value)
     ):
         yield value
 
