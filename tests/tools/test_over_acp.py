@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from acp_nvim.agent.serving.mcp_messages import McpMessages
+from acp_nvim.agent.serving.mcp_messages import MAX_CONNECTIONS, McpMessages
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.session.session import Session
@@ -165,5 +165,14 @@ async def test_an_agent_of_an_earlier_schema_opens_a_connection() -> None:
     ):
         with pytest.raises(RequestError):
             await ask(outer, **params)
+    for _ in range(MAX_CONNECTIONS):
+        connection = await ask("mcp/connect", serverId=agent.id)
+    with pytest.raises(RequestError, match="close one"):
+        await ask("mcp/connect", serverId=agent.id)
+    earlier, agent.id = agent.id, agent.servers.admit(agent.session, True) or ""
+    connection = await ask("mcp/connect", serverId=agent.id)  # those of the ended server are over
+    assert await ask("mcp/message", **connection, method="ping") == {}
+    with pytest.raises(RequestError):
+        await ask("mcp/connect", serverId=earlier)
     own = {"serverId": agent.id, "requestId": "1", "method": "ping"}
     assert messages.connected("mcp/message", msgspec.Raw(msgspec.json.encode(own))) is None

@@ -83,12 +83,26 @@ class McpMessages:
 
     async def _connect(self, request: ConnectMcpRequest) -> ConnectMcpResponse:
         if len(self._servers) >= MAX_CONNECTIONS:
+            await self._drop_ended()
+        if len(self._servers) >= MAX_CONNECTIONS:
             raise RequestError(INVALID_PARAMS, f"{MAX_CONNECTIONS} connections are open; close one")
-        ping = schema.MessageMcpRequest(request.server_id, self._next_request(), "ping")
-        await self._message(ping, self._notify)  # raises if there is no such server
+        await self._check_server(request.server_id)
         connection = os.urandom(16).hex()
         self._servers[connection] = request.server_id
         return ConnectMcpResponse(connection)
+
+    async def _check_server(self, server: str) -> None:
+        """Raise RequestError if there is no such server."""
+        ping = schema.MessageMcpRequest(server, self._next_request(), "ping")
+        await self._message(ping, self._notify)
+
+    async def _drop_ended(self) -> None:
+        """Drop connections to servers that have ended, which some agents leave open."""
+        for connection, server in list(self._servers.items()):
+            try:
+                await self._check_server(server)
+            except RequestError:
+                self._servers.pop(connection, None)
 
     async def _disconnect(self, request: DisconnectMcpRequest) -> dict[str, Any]:
         if self._servers.pop(request.connection_id, None) is None:
