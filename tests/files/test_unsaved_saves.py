@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
+import anyio.lowlevel
 import msgspec
 import pytest
 
@@ -64,3 +66,19 @@ async def test_nothing_is_pending_in_a_buffer_that_is_as_the_file_again(
         await workspace.core.live.sync(path)
         assert neovim.buffers[path].text == parse(OLD)
         assert workspace.pending() == {}
+
+
+async def test_a_write_that_waited_follows_the_present_options(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace, anyio.create_task_group() as tasks:
+        file = workspace.work / "a.txt"
+        file.write_text(OLD)
+        workspace.neovim.open(str(file))
+        await workspace.begin()
+        await workspace.read(str(file))
+        lock = workspace.core.files.tracked[str(file)].lock
+        async with lock:
+            tasks.start_soon(workspace.write, str(file), MINE)
+            while not lock.statistics().tasks_waiting:
+                await anyio.lowlevel.checkpoint()
+            workspace.options = msgspec.structs.replace(workspace.options, save="never")
+    assert file.read_text() == OLD

@@ -154,8 +154,8 @@ class AgentFiles(Generic[S]):
             async with file.writers:  # the last request wins
                 await unread.wait_ready(where.real)
                 await self._disk_changes.before_write(where.real)
-                write = AgentWrite(self._files, request, self._amendments, unread, on_write)
                 async with file.lock:
+                    write = AgentWrite(self._files, request, self._amendments, unread, on_write)
                     completed = await write.run(answer)
             written = None if completed is None else self._record(session, file, completed)
             self._amendments.on_written(session, where.real)
