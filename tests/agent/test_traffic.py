@@ -282,7 +282,8 @@ def test_a_cut_message_is_redacted_to_its_head() -> None:
     params = {"env": [{"name": "K", "value": SECRET}], "pad": "x" * LINE_BYTES}
     traffic.add("out", message(id=1, method="session/new", params=params))
     (line,) = traffic.redacted()
-    assert line.split(" ", 1)[1] == "-> session/new #1 64 KiB (cut, so its secrets are not known)"
+    why = "(cut; hidden because it may contain secrets)"
+    assert line.split(" ", 1)[1] == f"-> session/new #1 64 KiB {why}"
 
 
 def test_the_log_keeps_harmless_values() -> None:

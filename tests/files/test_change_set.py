@@ -183,7 +183,7 @@ async def test_a_path_that_has_become_a_link_is_refused(tmp_path: Path) -> None:
     async with project(tmp_path) as workspace:
         (workspace.work / "a").unlink()
         (workspace.work / "a").symlink_to(workspace.work / "b")
-        assert await change(workspace, ("a", OLD, NEW)) == "a: leads elsewhere now"
+        assert await change(workspace, ("a", OLD, NEW)) == "a: no longer leads to the same file"
 
 
 async def test_the_agents_next_write_keeps_what_the_user_typed(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def problems(property_: dict[str, Any], value: Any) -> list[str]:
     ("property_", "value", "wrong"),
     [
         ({"type": "string"}, "", ""),
-        ({"type": "string"}, 3, "expected a text"),
+        ({"type": "string"}, 3, "expected text"),
         ({"type": "string", "minLength": 2}, "a", "at least 2 characters, not 1"),
         ({"type": "string", "minLength": 1}, "🙂", ""),
         ({"type": "string", "maxLength": 1}, "ab", "at most 1 character, not 2"),

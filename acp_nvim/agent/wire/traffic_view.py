@@ -22,9 +22,9 @@ Level = Literal["off", "error", "warn", "info", "debug", "trace"]
 MAX_SHOWN = 200
 """Number of characters of a message's content shown at level 'info'."""
 ARROWS = {"in": "<-", "out": "->", "err": "2>"}
-CUT = "(cut, so its secrets are not known)"
+CUT = "(cut; hidden because it may contain secrets)"
 
-UNREAD = "(unreadable, so its secrets are not known)"
+UNREAD = "(unreadable; hidden because it may contain secrets)"
 
 _BEFORE_CONTENT = late(rb'"(?:params|result|error)"\s*:')
 _METHOD = late(rb'"method"\s*:\s*"([^"\\]+)"')

@@ -84,7 +84,7 @@ class ChangeSets(Generic[S]):
         ]
         for path in places:
             if place(path).real != path:
-                raise Refusal("failed", path, "leads elsewhere now")
+                raise Refusal("failed", path, "no longer leads to the same file")
         blocked = await self._files.buffers.obstacles(places, self._files.options().save)
         for path in places:
             if blocked.get(path):

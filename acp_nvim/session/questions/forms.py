@@ -166,7 +166,7 @@ def _check(field: Field, values: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _text_problems(field: Field, value: Any) -> Iterator[str]:
     if not isinstance(value, str):
-        yield "expected a text"
+        yield "expected text"
         return
     schema_ = field.schema
     minimum, maximum = given(schema_.min_length), given(schema_.max_length)

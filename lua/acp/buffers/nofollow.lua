@@ -65,7 +65,7 @@ end
 function M.why_name_moved(bufnr, real)
   local name = api.nvim_buf_get_name(bufnr)
   if name ~= real and not is_same(name, real) then
-    return ("its buffer's name %s leads elsewhere now"):format(vim.fs.basename(name))
+    return ("its buffer's name %s no longer leads to the file"):format(vim.fs.basename(name))
   end
 end
 
