@@ -113,8 +113,9 @@ class Agents:
         return connection
 
     def start(self, name: str, pauses: Iterator[float] | None = None) -> Connection:
-        """Start a new connection unless one is alive. `pauses` are the seconds to wait before each
-        attempt.
+        """Start a new connection unless one is alive.
+
+        `pauses` are the seconds to wait before each attempt.
         """
         current = self.connections.get(name)
         if current is not None and current.is_alive:

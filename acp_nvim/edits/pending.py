@@ -251,7 +251,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return [hunk for hunk in self.hunks if not touched(hunk)]
 
     def _select(self, chosen: Collection[Hunk]) -> list[Hunk]:
-        """Return these hunks over keys."""
+        """Return these hunks as hunks over `text.keys`."""
         selected = set(chosen)
         both = zip(self._marked_hunks, self.hunks, strict=True)
         return [marked for marked, hunk in both if hunk in selected]

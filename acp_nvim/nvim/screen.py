@@ -157,7 +157,7 @@ class Screen:
         return ops, has_more
 
     def _state_changes(self, session: Session, drawn: int) -> list[Op]:
-        """Return the changes of state whose text is drawn.
+        """Return the changes of a session's state whose text in the chat is drawn.
 
         The first frame of a session has its whole state, even if its text is not drawn yet.
         """

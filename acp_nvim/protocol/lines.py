@@ -50,9 +50,7 @@ class LineSplitter:
         return sum(map(len, self._pieces)) + len(self._tail)
 
     def feed(self, data: bytes) -> Iterator[bytes | Oversize]:
-        """Yield blocks of lines with their newlines, and an `Oversize` for each line that is too
-        long.
-        """
+        """Yield blocks of lines with their newlines, and an `Oversize` for each overlong line."""
         end = data.rfind(b"\n") + 1
         if not end:
             self._hold(data)

@@ -94,10 +94,9 @@ def _tail(text: str, lines: int) -> str:
 
 
 def both_ends(text: str) -> tuple[list[str], int, list[str]]:
-    """Return all visible lines of a text, or its first lines, the number of omitted ones, its last
-    lines.
+    """Return the first visible lines of a text, the number of omitted lines, and the last lines.
 
-    The cost does not depend on the length of the text.
+    If no line is omitted, all are first lines. The cost does not depend on the length of the text.
     """
     count = text.count("\n") + 1
     if count <= FIRST + LAST + 1:

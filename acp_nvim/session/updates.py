@@ -26,8 +26,9 @@ def apply(session: Session, update: updates.SessionUpdate) -> None:
 
 
 def _set_suggestions(session: Session, update: schema.PromptSuggestionsUpdate) -> None:
-    """Set the prompts that the agent suggests. A prompt with anything but text and links is left
-    out.
+    """Set the prompts that the agent suggests.
+
+    A prompt with anything but text and links is left out.
     """
     texts = filter(
         None, (suggestion_as_text(suggestion.prompt) for suggestion in update.suggestions)

@@ -1,5 +1,6 @@
-"""Turns that agents begin by themselves. Changes on disk during such a turn are attributed to the
-agent.
+"""Turns that agents begin by themselves.
+
+Changes on disk during such a turn are attributed to the agent.
 """
 
 from __future__ import annotations

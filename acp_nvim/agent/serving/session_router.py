@@ -142,8 +142,9 @@ class SessionRouter:
                     del self.sessions[key]
 
     def adopt_early(self, session_id: str) -> Session | None:
-        """Give an unknown id to the only session without one; return it, or None if there are
-        several.
+        """Give an unknown id to the session that has none, and return the session.
+
+        Return None unless exactly one session has no id.
         """
         if len(self._waiting_for_id) != 1 or session_id in self._forgotten:
             return None

@@ -246,8 +246,9 @@ async def review(host: Host, args: Args) -> None:
 
 
 async def _synchronized_edits(host: Host) -> list[Pending]:
-    """Return all pending edits, synchronized with files and buffers: the user's files first, then
-    the worktrees of sessions.
+    """Return all pending edits, synchronized with files and buffers.
+
+    Edits of the user's files come first, then the edits in worktrees of sessions.
     """
     await host.workspace.catch_up()
     await host.workspace.sync_all()

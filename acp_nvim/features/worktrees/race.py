@@ -101,8 +101,9 @@ async def take(host: Host, args: Args) -> None:
 
 
 async def _take(host: Host, session: Session, change: FileChange, first: int, last: int) -> None:
-    """Merge the hunks of rows `first` to `last`. Where the user has changed rows, replace only
-    these.
+    """Merge the hunks of rows `first` to `last`.
+
+    Where the user has changed rows, replace only these.
     """
     change_sets = host.workspace.change_sets
     try:

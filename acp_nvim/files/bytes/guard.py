@@ -162,7 +162,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 class PathGuard(Generic[S]):
-    """Guard of every path by which agents reach files."""
+    """Guard of all paths through which agents reach files."""
 
     def __init__(self, options: Callable[[], FileOptions], ask: Ask[S]) -> None:
         """`options` is called for each request."""

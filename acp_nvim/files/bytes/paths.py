@@ -182,7 +182,7 @@ def _class(token: str) -> str:
 
 
 def _plain(token: str) -> str:
-    """Translate a part of a glob without stars."""
+    """Translate a token of a glob that is not a star: `?`, a class, or a character."""
     if token == "?":
         return "[^/]"
     return "(?!/)" + _class(token) if len(token) > 1 else re.escape(token)

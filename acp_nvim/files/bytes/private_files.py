@@ -58,10 +58,10 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
 
 
 def change(path: Path, make: Callable[[bytes | None], bytes]) -> None:
-    """Replace the content of a file with the result of `make` for the present content; None: no
-    file.
+    """Replace the content of a file with the result of `make` for the present content.
 
-    Changes by several processes follow each other, so none is lost. Raise OSError.
+    `make` gets None if there is no file. Changes by several processes follow each other, so none
+    is lost. Raise OSError.
     """
     directory(path.parent)
     with _locked(path.with_name(f"{path.name}.lock")):

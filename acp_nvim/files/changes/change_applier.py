@@ -95,10 +95,10 @@ class ChangeApplier:
             if any(_is_by_git(content, change, at) for content in by_git.get(change.path, ())):
                 await self._enter_git_change(change)
                 continue
-            was = self._files.ledger.get(change.path)
+            earlier = self._files.ledger.get(change.path)
             writer = await self._apply_one(change, turn, at)
             if writer is not None:
-                entered.setdefault(writer.n, {})[change.path] = was
+                entered.setdefault(writer.n, {})[change.path] = earlier
         for turn in self._files.turns:
             if turn.session.n in entered:
                 await self._naming.mark_changed(turn, entered[turn.session.n])

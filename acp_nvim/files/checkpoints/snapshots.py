@@ -84,8 +84,10 @@ class Snapshots:
     """Stores of all directories in use. All methods take real paths."""
 
     def __init__(self, home: Callable[[str], Path], notice: Callable[[str], None]) -> None:
-        """`home` returns the store's place for a directory: two levels below the directory for
-        all files of this plugin. `notice` is called with messages about limits, each once.
+        """`home` returns the place of a directory's store. `notice` shows messages about limits.
+
+        The place is two levels below the directory for all files of this plugin. Each message is
+        shown once.
         """
         self._home = home
         self._notice = notice

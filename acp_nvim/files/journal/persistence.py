@@ -181,10 +181,10 @@ class Persistence:
         self._due.set()
 
     async def wait_written(self) -> None:
-        """Wait until the journal has the writes by this process's agents, at most
-        `MAX_SCREEN_WAIT_S`.
+        """Wait until the journal has the writes by agents of this process.
 
-        A pending edit is shown only after that, so that it survives if Neovim is killed.
+        The wait takes at most `MAX_SCREEN_WAIT_S`. A pending edit is shown only after that, so that
+        it survives if Neovim is killed.
         """
         if self._data is None or self._failing or self._is_late:
             return

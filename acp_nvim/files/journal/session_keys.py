@@ -1,5 +1,6 @@
-"""Names of sessions for all Neovims of a workspace. Sessions of other Neovims get a number here
-too.
+"""Names of sessions for all Neovims of a workspace.
+
+Sessions of other Neovims have a number here, too.
 """
 
 from __future__ import annotations

@@ -166,6 +166,7 @@ class Tail:
         self._column = min(column - 1, 1000)
 
     def _erase_line(self, part: int) -> None:
+        """Erase the line after the cursor (`part` is 0), up to the cursor (1), or entirely (2)."""
         line = self._lines[self._row]
         after = self._column + 1
         cleared = {0: line[: self._column], 1: " " * after + line[after:]}

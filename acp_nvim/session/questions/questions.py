@@ -95,8 +95,9 @@ def _spelled_paths(call: ToolCall) -> list[str]:
 
 
 def _files_of_block(block: schema.ContentBlock) -> Iterable[str]:
-    """Return the files of a linked or embedded resource, of the diffs in Markdown, and of a block
-    of an unknown type.
+    """Return the files that a block names.
+
+    They are the files of a resource, of diffs in Markdown, or of a block of an unknown type.
     """
     match block:
         case schema.TextContent(text=text):

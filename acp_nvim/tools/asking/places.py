@@ -161,11 +161,11 @@ async def listing(session: Session, sources: Sources, spots: Iterable[Spot], lim
 
 
 async def _place_table(session: Session, sources: Sources, spot: Spot) -> dict[str, Any]:
-    local = os.path.isabs(spot.path)  # noqa: PTH117
-    line = await sources.line(spot.path, spot.row) if local else None
+    is_path = os.path.isabs(spot.path)  # noqa: PTH117
+    line = await sources.line(spot.path, spot.row) if is_path else None
     column = spot.character if line is None else to_column(line, spot.character, spot.encoding)
     return {
-        "path": files.display_path(session, spot.path) if local else spot.path,
+        "path": files.display_path(session, spot.path) if is_path else spot.path,
         "line": spot.row + 1,
         "column": column + 1,
         "text": "" if line is None else files.cut_line(line),

@@ -79,7 +79,7 @@ class Toolbox:
         self._tools.pop(name, None)
 
     def load(self) -> None:
-        """Load the tools unless they are loaded."""
+        """Import the tools that are imported late. Only the first call has an effect."""
         if not self._is_loaded:
             self._is_loaded = True
             late = {tool.name: tool for tools in self._late for tool in tools.load()}
