@@ -107,8 +107,8 @@ async def propose(host: Host, args: Args) -> None:
     proposals = await host.proposed.show(session, decision)
     if decision.outcome is not None:
         return
-    if has_other_sources(session, decision, sources):  # an edit that the card no longer shows
-        host.run("propose", args)
+    if has_other_sources(session, decision, sources):  # the card shows another edit, with a new id
+        host.run("propose", {"id": decision.id})
         return
     for proposal in proposals:
         if not proposal.whole:
