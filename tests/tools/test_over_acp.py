@@ -139,7 +139,7 @@ async def test_an_agent_of_an_earlier_schema_opens_a_connection() -> None:
     messages = McpMessages(agent.servers.message, told.append)
 
     async def ask(outer: str, **params: Any) -> Any:
-        answer = messages.connected(outer, msgspec.Raw(msgspec.json.encode(params)))
+        answer = messages.answer_earlier(outer, msgspec.Raw(msgspec.json.encode(params)))
         assert answer is not None
         return msgspec.to_builtins(await answer)
 
@@ -175,4 +175,4 @@ async def test_an_agent_of_an_earlier_schema_opens_a_connection() -> None:
     with pytest.raises(RequestError):
         await ask("mcp/connect", serverId=earlier)
     own = {"serverId": agent.id, "requestId": "1", "method": "ping"}
-    assert messages.connected("mcp/message", msgspec.Raw(msgspec.json.encode(own))) is None
+    assert messages.answer_earlier("mcp/message", msgspec.Raw(msgspec.json.encode(own))) is None

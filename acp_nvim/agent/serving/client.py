@@ -180,7 +180,7 @@ class Client:
         self, method: str, params: msgspec.Raw, call: IncomingCall
     ) -> Awaitable[Any] | None:
         """Start to answer a request. A task awaits the returned awaitable."""
-        if method.startswith("mcp/") and (answer := self._mcp.connected(method, params)):
+        if method.startswith("mcp/") and (answer := self._mcp.answer_earlier(method, params)):
             return answer
         handler = self._handlers.get(method)
         if handler is None and self._extensions.has_handler(method):

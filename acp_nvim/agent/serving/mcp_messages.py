@@ -1,4 +1,4 @@
-"""MCP over ACP (rfds/mcp-over-acp), in its present form and in the one of schema 1.21 and before.
+"""MCP over ACP (rfds/mcp-over-acp), in its present form and in that of schema 1.21 and earlier.
 
 A present message names a server and a request. In the earlier form, which released SDKs still
 have, the agent opens a connection with `mcp/connect`, and a message names the connection. The
@@ -71,8 +71,8 @@ class McpMessages:
         """Answer a message in the present form. Raise RequestError."""
         return self._message(request, self._notify)
 
-    def connected(self, method: str, params: Raw) -> Awaitable[Any] | None:
-        """Answer a request in the earlier form. Return None for any other. Raise RequestError."""
+    def answer_earlier(self, method: str, params: Raw) -> Awaitable[Any] | None:
+        """Answer a request in the earlier form; return None for any other. Raise RequestError."""
         if method == "mcp/connect":
             return self._connect(_read(ConnectMcpRequest, params))
         if method == "mcp/disconnect":
