@@ -17,6 +17,8 @@ local api = vim.api
 ---@field at integer the shown file
 ---@field first integer the first shown racer
 ---@field count integer number of shown racers
+---@field win? integer window of the user's file
+---@field wins integer[] windows of the racers' files
 
 local comparisons = {} ---@type table<integer, acp.Comparison> by tab page
 
@@ -106,32 +108,51 @@ end
 --- Return the number of racers that fit beside the user's file.
 local function room() return math.max(math.floor(vim.o.columns / MIN_WIDTH) - 1, 1) end
 
+--- Go to the window of the user's file, which is opened again if the user has closed it. Close
+--- those of the racers' files, and no other.
+---@param tab integer
+---@param shown acp.Comparison
+local function reset(tab, shown)
+  local function is_here(win)
+    return api.nvim_win_is_valid(win) and api.nvim_win_get_tabpage(win) == tab
+  end
+  if not (shown.win and is_here(shown.win)) then
+    local empty = api.nvim_create_buf(false, true)
+    vim.bo[empty].bufhidden = 'wipe'
+    shown.win = api.nvim_open_win(empty, false, { split = 'left', win = -1 })
+  end
+  api.nvim_set_current_win(shown.win)
+  vim.cmd.diffoff()
+  for _, win in ipairs(shown.wins) do
+    if is_here(win) and vim.b[api.nvim_win_get_buf(win)].acp_compared then
+      api.nvim_win_close(win, true)
+    end
+  end
+  shown.wins = {}
+end
+
 --- Show the present file and racers of a comparison.
 ---@param tab integer
 ---@param shown acp.Comparison
 local function show(tab, shown)
   local file = shown.files[shown.at]
-  local wins = api.nvim_tabpage_list_wins(tab)
-  for i = 2, #wins do
-    api.nvim_win_close(wins[i], true)
-  end
-  api.nvim_set_current_win(wins[1])
-  vim.cmd.diffoff()
+  reset(tab, shown)
   vim.cmd.edit({ vim.fn.fnameescape(file.path), mods = { silent = true } })
   local named, total = names(file.others), #file.others
   local count = math.min(room(), total)
   shown.count, shown.first = count, math.min(shown.first, total - count + 1)
-  local wins_of = {} ---@type table<integer, integer> by racer
+  local wins_of, last = {}, shown.win ---@type table<integer, integer>, integer
   for i = shown.first, shown.first + count - 1 do
     local name = ('acp://race/%s/%s'):format(named[i], vim.fn.fnamemodify(file.path, ':.'))
-    local bufnr, last = copy(file.others[i].path, name), api.nvim_tabpage_list_wins(tab)
-    wins_of[i] = api.nvim_open_win(bufnr, false, { split = 'right', win = last[#last] })
-    enable_diff(wins_of[i])
+    local bufnr = copy(file.others[i].path, name)
+    last = api.nvim_open_win(bufnr, false, { split = 'right', win = last })
+    wins_of[i], shown.wins[#shown.wins + 1] = last, last
+    enable_diff(last)
   end
-  enable_diff(wins[1])
+  enable_diff(shown.win)
   vim.cmd.wincmd('=')
   local at = ('%d/%d '):format(shown.at, #shown.files)
-  set_title(wins[1], { at .. require('acp.base.paths').display(file.path) })
+  set_title(shown.win, { at .. require('acp.base.paths').display(file.path) })
   for i, win in pairs(wins_of) do
     local title = total > count and ('%d/%d %s'):format(i, total, named[i]) or named[i]
     local parts = vim.list_extend({ title }, hints(total > count))
@@ -203,7 +224,8 @@ function M.open(files)
   end
   vim.cmd.tabnew()
   local empty, tab = api.nvim_get_current_buf(), api.nvim_get_current_tabpage()
-  comparisons[tab] = { files = files, at = 1, first = 1, count = 0 }
+  local win = api.nvim_get_current_win()
+  comparisons[tab] = { files = files, at = 1, first = 1, count = 0, win = win, wins = {} }
   show(tab, comparisons[tab])
   if #vim.fn.win_findbuf(empty) == 0 then api.nvim_buf_delete(empty, {}) end
 end
