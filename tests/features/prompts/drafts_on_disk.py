@@ -17,6 +17,11 @@ from typing import Any
 from tests.support.editor import Editor
 from tests.support.waiting import until
 
+SLOW_DISK = """
+local fsync = vim.uv.fs_fsync
+vim.uv.fs_fsync = function(fd, done) return done and true or fsync(fd) end -- never done
+"""
+
 
 class SharedWorkspace:
     """Workspace and stored state that several Neovims share."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.features.prompts.drafts_on_disk import SharedWorkspace, composer, run, write
+from tests.features.prompts.drafts_on_disk import SLOW_DISK, SharedWorkspace, composer, run, write
 from tests.support.editor import Editor
 from tests.support.killed_host import kill_host
 from tests.support.lua import lua_call
@@ -366,6 +366,10 @@ def test_they_outlive_one_neovim_after_the_other(shared: SharedWorkspace) -> Non
     assert composer(first) == ["a draft"]
     until(lambda: shared.queued() == ["say one", "say two"] * 2)
     first.kill()
+    slow = shared.start()
+    slow.lua(SLOW_DISK)
+    assert composer(slow) == ["a draft"]
+    slow.quit()
     for _ in range(2):
         editor = shared.start()
         assert composer(editor) == ["a draft"]
@@ -563,6 +567,11 @@ def test_where_nothing_can_be_written_one_line_says_so(shared: SharedWorkspace) 
     editor = shared.start()
     write(editor, "say hello")
     editor.wait_message("Drafts are not being saved")
+    written = shared.directory.parent / "written"
+    other = {"path": str(written), "text": "two", "text_if_complete": "two, replaces"}
+    jobs = [{"path": str(shared.directory / "not"), "text": "one"}, other]
+    editor.lua("require('acp.features.prompts.draft_file').run(...)", jobs)
+    assert written.read_text() == "two", "it replaces no file whose texts were not written"
     editor.keys("A, again<Esc>")
     editor.keys("<C-s>")
     editor.wait_event("AcpTurnEnd")

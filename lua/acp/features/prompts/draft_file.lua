@@ -115,6 +115,7 @@ end
 ---@class acp.FileJob
 ---@field path string
 ---@field text? string nil removes the file
+---@field text_if_complete? string written instead if no earlier job has failed
 ---@field err? string
 
 --- Write to a temporary file, then rename it over the old one.
@@ -144,8 +145,11 @@ end
 ---@param call fun(name: string, ...: any): string|nil, any
 ---@return acp.FileJob[] jobs with the errors
 local function run_jobs(jobs, call)
+  local has_failed = false
   for _, job in ipairs(jobs) do
+    if not has_failed then job.text = job.text_if_complete or job.text end
     job.err = (job.text and write or remove)(job, call)
+    has_failed = has_failed or job.err ~= nil
   end
   return jobs
 end

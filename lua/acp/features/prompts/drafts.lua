@@ -87,7 +87,7 @@ local function contents()
 end
 
 --- Return the files to write, then those to delete. The last file written names the files of
---- earlier Neovims, since all their texts are on disk then.
+--- earlier Neovims, since all their texts are on disk then, unless a write has failed.
 ---@param earlier_files string[]
 ---@return acp.FileJob[]
 local function jobs(earlier_files)
@@ -101,7 +101,7 @@ local function jobs(earlier_files)
   end
   if last and #earlier_files > 0 then
     last.replaces = vim.tbl_map(vim.fs.basename, earlier_files)
-    list[#list].text = vim.json.encode(last)
+    list[#list].text_if_complete = vim.json.encode(last)
   end
   for path in pairs(on_disk) do
     if not wanted[path] then list[#list + 1] = { path = path } end
@@ -157,19 +157,19 @@ function flush()
     is_due = true
     return
   end
-  local earlier_files = leftover
+  local earlier_files = vim.list_slice(leftover)
   local list = jobs(earlier_files)
   if #list == 0 and #earlier_files == 0 then return end
-  is_writing, leftover = true, {}
+  is_writing = true
   if next(on_disk) == nil then draft_file.prepare() end
   local on_removed = vim.schedule_wrap(function(removed)
     record_results(removed)
+    leftover = vim.list_slice(leftover, #earlier_files + 1)
     end_writing()
   end)
   local on_written = vim.schedule_wrap(function(written)
     record_results(written)
     if not last_problem then return draft_file.start(removals(earlier_files), on_removed) end
-    leftover = vim.list_extend(earlier_files, leftover)
     retry()
     end_writing()
   end)

@@ -83,11 +83,12 @@ local function on_typed(n, before)
   show_for_pair()
 end
 
---- Return the 'sortText' of an entry of nvim-cmp, if it is of the language server.
+--- Return the 'sortText' of an entry of nvim-cmp, if it is of the language server. Called for each
+--- comparison in all buffers, since nvim-cmp has one list of comparators.
 ---@return string|nil
 local function sort_text(entry)
-  local name = vim.tbl_get(entry, 'source', 'source', 'client', 'name')
-  return name == 'acp' and entry.completion_item.sortText or nil
+  local client = entry.source.source.client
+  return client and client.name == 'acp' and entry.completion_item.sortText or nil
 end
 
 --- Compare two entries of nvim-cmp: those of the server come first and in its order. The usual
