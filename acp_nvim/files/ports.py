@@ -33,9 +33,7 @@ class FileOptions(msgspec.Struct):
     checkpoints: bool = True
     unsaved: Unsaved = "attach"
     stores: Mapping[str, Sequence[str]] = {}
-    """Globs of the files that each agent keeps for itself (`agents.*.store`), by name of the
-    agent.
-    """
+    """Globs of each agent's own files (`agents.*.store`), by name of the agent."""
     blame: bool = False
 
 
@@ -53,8 +51,9 @@ class BufferText(msgspec.Struct, frozen=True):
     is_modified: bool = False
     format: Format = Format()
     is_stale: bool = False
-    """Whether it is clean but may differ from its file, which Neovim cannot reload now
-    (command-line window).
+    """Whether the buffer is clean but may differ from its file.
+
+    Neovim cannot reload it now, because the command-line window is open.
     """
     is_file_missing: bool = False
     """Whether the file did not exist when the buffer was read."""
@@ -155,8 +154,9 @@ class WriteResult(msgspec.Struct, frozen=True):
     is_unloaded: bool = False
     """Whether an autocommand of the user unloaded the buffer after it was saved."""
     requested: Text | None = None
-    """The requested text, if it was made. `live` differs if an autocommand changed it. None also
-    if the user unloaded the buffer meanwhile.
+    """The requested text, if it was made. `live` differs if an autocommand changed it.
+
+    None also if the user unloaded the buffer meanwhile.
     """
 
 

@@ -107,8 +107,7 @@ class SessionRouter:
         """Tool calls whose truncation has been reported, by session and position."""
         self._settings = settings
         self._received: dict[int, int] = {}
-        """Number of messages received for each session and its subagents, by the root session's
-        number."""
+        """Number of messages received for a session and its subagents, by the session's number."""
 
     # -- sessions ---------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ class FileState(msgspec.Struct, frozen=True):
     """Signature of the file after the user's last save. Content with this signature is the user's.
     """
     saved_other_bytes: bool = False
-    """Whether that save wrote bytes other than the text, such as a range of lines."""
+    """Whether that save wrote other bytes: in another encoding, or only a range of lines."""
     saved_idle: bool = False
     """Whether the user saved the file since the last prompt, while no agent was working."""
     neovim_read: Text | None = None

@@ -31,8 +31,9 @@ Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
 """Function that asks the user about a path, with a reason, and returns whether it is allowed."""
 
 PATH_BYTES: Final = 1000
-"""Longest path that is served. Neovim exits when it writes a file whose name fills its line for
-messages (1,024 bytes).
+"""Length of the longest path that is served, in bytes.
+
+Neovim exits when it writes a file whose name fills its line for messages (1,024 bytes).
 """
 READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 """Kinds of tool calls that write no file (v1/tool-calls#kinds)."""

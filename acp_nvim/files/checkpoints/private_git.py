@@ -45,8 +45,9 @@ _STAT_OPTIONS: Final = {
     ),
     "core.checkstat": frozenset({"default", "minimal"}),
 }
-"""Options of the user's repository that affect how files compare with its index, and their accepted
-values.
+"""Accepted values of options in the user's repository.
+
+These options affect how files compare with its index.
 """
 _CONVERSION_OPTIONS: Final = {
     "core.autocrlf": _FLAGS | {"input"},

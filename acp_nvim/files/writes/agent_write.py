@@ -46,8 +46,9 @@ EMPTIED_PAUSE_S: Final = 0.005
 """Pause between these checks, in seconds."""
 
 OnWrite = Callable[[Text | None, Text, Sequence[Hunk]], None]
-"""Function called right before an agent's write, with the text before (None: no such file), the
-text after, and the hunks between them.
+"""Function called right before an agent's write.
+
+Its arguments are the text before (None: no such file), the text after, and the hunks between them.
 """
 
 _REASONS: Final[dict[str, Reason]] = {

@@ -31,8 +31,9 @@ _VERBS = {
     "search": ("Search", "Searching", "Searched"),
     "fetch": ("Fetch", "Fetching", "Fetched"),
 }
-"""Verbs of each kind for pending, running and completed calls. Titles of other kinds may be
-commands, which are shown unchanged.
+"""Verbs of each kind for pending, running and completed calls.
+
+Titles of other kinds may be commands, which are shown unchanged.
 """
 _TENSES = {"in_progress": 1, "completed": 2}
 

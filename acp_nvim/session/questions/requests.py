@@ -49,8 +49,9 @@ TEXT_KEYS: Final = PROSE_KEYS | {
     *("before", "after", "find", "replacewith", "lines", "oldlines", "newlines", "originaltext"),
     *("targetcontent", "replacementcontent", "codecontent"),
 }
-"""Keys that contain texts of files, patterns and prose, which name no files. Some agents number
-them (`old_str_1`).
+"""Keys that contain texts of files, patterns and prose, which name no files.
+
+Some agents number them (`old_str_1`).
 """
 
 _CHANGING: Final = frozenset({"edit", "delete", "move"})

@@ -105,7 +105,7 @@ def test_the_users_files_in_the_folder_stay(project: Editor, command: str) -> No
     wait_pending(project, {"f.txt": "deleted", "f.txt/x.txt": "created"})
     (project.work / "f.txt" / "mine.txt").write_text("mine\n")
     project.cmd(f"Acp {command}")
-    why = "f.txt was left unchanged: a folder is there now that holds mine.txt"
+    why = "f.txt was left unchanged: a folder is there now that contains mine.txt"
     if command == "reject all":
         project.wait_message(why)
     else:
@@ -139,7 +139,7 @@ def test_a_new_file_in_the_folder_that_the_user_changed_stays(project: Editor) -
     wait_pending(project, {"f.txt": "deleted", "f.txt/x.txt": "created"})
     (project.work / "f.txt" / "x.txt").write_text("x\nmine\n")
     project.cmd("Acp reject file")
-    project.wait_message("f.txt was left unchanged: a folder is there now that holds x.txt")
+    project.wait_message("f.txt was left unchanged: a folder is there now that contains x.txt")
     assert (project.work / "f.txt" / "x.txt").read_text() == "x\nmine\n"
 
 
