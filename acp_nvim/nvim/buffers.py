@@ -43,8 +43,11 @@ class NvimBuffers:
         """Number of the last prompt whose turn Neovim expects."""
 
     def on_verb(self, args: Mapping[str, Any]) -> None:
-        """Record that a verb was handled, since it may have cancelled a turn."""
-        self._cancels = args.get("cancels", self._cancels)
+        """Record that a verb was handled, since it may have cancelled a turn.
+
+        Options that are queued while the host starts have an earlier number than verbs before them.
+        """
+        self._cancels = max(self._cancels, args.get("cancels", 0))
 
     async def read(self, place: Place, known: BufferText | None = None) -> BufferText | NotLoaded:
         bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)

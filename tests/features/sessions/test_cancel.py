@@ -102,10 +102,16 @@ def test_a_cancel_refuses_the_write_that_it_meets(editor: Editor) -> None:
     opened, closed = editor.write("a.txt", "one\n"), editor.write("b.txt", "one\n")
     traffic = editor.agent("script")
     editor.open("a.txt")
+    first = editor.work / "first.txt"
+    prompt = f"vim.cmd('Acp send write {first} one')"
+    # The options wait for the start of the host, after a prompt that may cancel.
+    editor.lua(f"{prompt} require('acp').setup(...)", editor.options)
+    editor.wait_event("AcpTurnEnd")
+    assert first.read_text() == "one"
     for turn, path in enumerate((opened, closed)):
         editor.lua(CANCEL_BEFORE_WRITE)
         editor.prompt(f"write {path} two")
-        editor.wait_event("AcpTurnEnd", 2 * turn + 1)
+        editor.wait_event("AcpTurnEnd", 2 * turn + 2)
         error = traffic.answers("fs/write_text_file")[-1]["error"]
         assert error["data"] == {"path": str(path), "reason": "denied"}
         assert path.read_text() == "one\n"
