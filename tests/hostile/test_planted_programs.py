@@ -92,7 +92,7 @@ async def test_the_diff_runs_nothing(
     text = await git_changes.diff(str(garden.work), os.environ)
     assert garden.ran() == []
     if PLANTS[name].attributes.startswith("*.txt filter"):
-        assert text.endswith("as a filter of git's is set for them: a.txt\n")
+        assert text.endswith("because they have a git filter: a.txt\n")
         assert "+changed" not in text
     elif "partialClone" not in PLANTS[name].config:
         assert "-a\n+changed\n" in text
