@@ -158,11 +158,11 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     def edited(
         self, after: Text, formatter: bool = False, restorable: Sequence[Hunk] = ()
     ) -> Pending:
-        """Return the entry after a change of the live text by others than the agent.
+        """Return the entry after a change of the live text, made by others than the agent.
 
         Changes outside of the hunks are added to the base. A formatter's change belongs to every
         hunk that it touches; a user's only if it changes lines of a hunk or inserts lines between
-        them. A change of whole hunks and of lines beside them is split. ``restorable`` are the
+        them. A change of whole hunks and of lines beside them is split. `restorable` are the
         hunks that were pending when the text was like this before: restored parts of these count
         as the agent's again.
         """

@@ -130,7 +130,7 @@ class BufferChange(msgspec.Struct, frozen=True):
     set_modified: bool = False
     """Whether to mark the buffer modified unless it is saved, even if nothing changes."""
     is_cancellable: bool = False
-    """Whether the outcome is ``moved`` while the user's cancel of a turn is on its way."""
+    """Whether the outcome is `moved` while the user's cancel of a turn is on its way."""
     verify: Place | None = None
     """The file to verify after the save; None to skip that."""
     rights: Rights | None = None

@@ -42,7 +42,10 @@ FILE_LINES = 600
 FUNCTION_LINES = 60
 QUESTIONS = ("is_", "has_", "can_")
 """Beginnings of names of functions that return whether something is the case."""
-CHANGES = {"add", "append", "apply", "clear", "discard", "extend", "pop", "remove", "update"}
+CHANGES = {
+    *("add", "append", "apply", "clear", "discard", "extend", "insert", "pop", "popitem"),
+    *("popleft", "remove", "setdefault", "update"),
+}
 """Methods that change their object."""
 
 SUPPORT = ("support", "agents", "agents_sdk")

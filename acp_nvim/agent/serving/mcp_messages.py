@@ -60,7 +60,7 @@ class McpMessages:
     """MCP requests of one agent to the editor's tools."""
 
     def __init__(self, message: Message, notify: Callable[[Struct], None]) -> None:
-        """``message`` answers a request. ``notify`` sends a notification `mcp/message`."""
+        """`message` answers a request. `notify` sends a notification `mcp/message`."""
         self._message = message
         self._notify = notify
         self._servers: dict[str, str] = {}

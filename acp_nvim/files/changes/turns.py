@@ -398,9 +398,9 @@ class Attribution:
         If there are none, return all `ready` turns for a file outside of all sessions, or else the
         ones with a command that may have changed it.
         """
-        self._starting = [turn for turn in self._starting if not turn.ready.is_set()]
         ready = [turn for turn in self._turns.ready_turns() if turn.had_prompt(at)]
-        sent = [turn for turn in self._starting if turn.idle and turn.had_prompt(at)]
+        starting = (turn for turn in self._starting if not turn.ready.is_set())
+        sent = [turn for turn in starting if turn.idle and turn.had_prompt(at)]
         turns = [turn for turn in (*ready, *sent) if turn.may_change(path)]
         if turns or not self._is_in_session(path):
             return turns or ready

@@ -245,15 +245,15 @@ class Persistence:
     async def exchange(self) -> None:
         """Apply the changes of other Neovims, and write this one's."""
         for replica in list(self._state.replicas.values()):
-            if await self._is_due(replica):
+            if await self._check_due(replica):
                 try:
                     async with self._hold_journal(replica):
                         pass
                 except BusyError:
                     self.request_exchange()
 
-    async def _is_due(self, replica: Replica) -> bool:
-        """Return whether there are changes to read or to write."""
+    async def _check_due(self, replica: Replica) -> bool:
+        """Return whether there are changes to read or to write. Report a failure to find out."""
         async with self._locks[replica.root]:  # a thread may be reading the file
             try:
                 writes = self._writes_under_way.get(replica.root)
