@@ -146,7 +146,7 @@ def _turn_lines(
         for diagnostic in removed
     ]
     lines += more_line(diagnostics.removed_count - len(diagnostics.removed))
-    return lines or ["nothing was added or removed in this turn"]
+    return lines or ["no diagnostics were added or removed in this turn"]
 
 
 def _notes(session: Session, diagnostics: Diagnostics) -> list[str]:

@@ -225,8 +225,8 @@ local function breakpoints(args, ctx)
   )
 end
 
-local SESSION = { 'integer', 'Number of a debug session; else the one that the user looks at' }
-local LIMIT = { 'integer', 'At most so many (100)' }
+local SESSION = { 'integer', 'Number of a debug session (default: the one that the user looks at)' }
+local LIMIT = { 'integer', 'Maximum number of results (default: 100)' }
 
 ---@type table<string, acp.PackTool>
 return {
@@ -241,12 +241,12 @@ return {
   },
   nvim_debug_stack = {
     title = 'Stack',
-    description = 'Call stack of the program that has stopped in the debugger, inner frames first, '
+    description = 'Call stack of the program that has stopped in the debugger, innermost first, '
       .. 'with the number of each frame. Real execution state, rather than a guess from the code. '
       .. 'Example: {"limit": 20}',
     schema = results.schema({
       session = SESSION,
-      thread = { 'integer', 'A thread; else the one that has stopped' },
+      thread = { 'integer', 'Id of a thread (default: the one that has stopped)' },
       limit = LIMIT,
     }),
     run = stack,
@@ -258,8 +258,8 @@ return {
       .. 'Example: {"frame": 1000}',
     schema = results.schema({
       session = SESSION,
-      frame = { 'integer', 'Of nvim_debug_stack; else the current one' },
-      reference = { 'integer', 'Of a variable: its members' },
+      frame = { 'integer', 'Number of a frame from nvim_debug_stack (default: the current one)' },
+      reference = { 'integer', 'Reference of a variable, to list its members' },
       limit = LIMIT,
     }),
     run = variables,

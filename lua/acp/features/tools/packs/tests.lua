@@ -244,7 +244,7 @@ end
 
 local PATH = { 'string', 'A file or directory of tests; without it all of the project' }
 local ID = { 'string', 'One test or group of tests, by its id in nvim_tests_list' }
-local LIMIT = { 'integer', 'At most so many (100)' }
+local LIMIT = { 'integer', 'Maximum number of results (default: 100)' }
 
 ---@type table<string, acp.PackTool>
 return {
@@ -265,7 +265,7 @@ return {
     schema = results.schema({
       path = PATH,
       id = ID,
-      wait_ms = { 'integer', 'How long to wait for the results (20000, at most 25000)' },
+      wait_ms = { 'integer', 'Time to wait for results in ms (default: 20000, maximum: 25000)' },
       limit = LIMIT,
     }),
     write = true,
