@@ -137,6 +137,11 @@ def test_a_small_screen_shows_the_question_and_all_answers(front: Editor) -> Non
         front.wait("vim.api.nvim_get_mode().mode == 'i'")
         until(lambda: not covers_cursor(front), what="the line that the user types is in view")
         front.keys("<Esc>")
+    front.rpc.request("nvim_ui_try_resize", 24, 15)
+    front.cmd(r"terminal printf '\n\nabcdef'; cat")
+    front.keys("i")
+    front.wait("vim.fn.getline(3) == 'abcdef'")
+    until(lambda: not covers_cursor(front), what="the line in a terminal is in view, too")
 
 
 @pytest.mark.parametrize("closing", ["tabclose", "quit"])

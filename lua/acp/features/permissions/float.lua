@@ -131,7 +131,7 @@ local function placement()
   local function is_cut() return nowhere or config.height < math.min(height, extent.least) end
   local must_show = not inside
     and (is_forced or not require('acp.features.permissions.announcement').fits(cards.list()[1]))
-  local is_typing = not is_forced and vim.api.nvim_get_mode().mode:find('^[iR]') ~= nil
+  local is_typing = not is_forced and vim.api.nvim_get_mode().mode:find('^[iRst]') ~= nil
   for _, over in ipairs(must_show and { 'chats', is_typing and 'lines' or 'all' } or {}) do
     if is_cut() then
       config, nowhere = corner.place(extent.width, height, here, over)
@@ -339,6 +339,7 @@ local register = require('acp.base.once')(function()
   on('WinEnter', vim.schedule_wrap(ask_for_more))
   local moves = { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' }
   vim.list_extend(moves, { 'InsertEnter', 'InsertLeave' })
+  vim.list_extend(moves, { 'TermEnter', 'TermLeave', 'TextChangedT' })
   on(moves, vim.schedule_wrap(adjust_size))
   on('User', vim.schedule_wrap(adjust_size), { pattern = 'AcpReview' })
   require('acp.ui.highlights').define()
