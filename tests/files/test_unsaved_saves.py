@@ -68,6 +68,36 @@ async def test_nothing_is_pending_in_a_buffer_that_is_as_the_file_again(
         assert workspace.pending() == {}
 
 
+async def test_unsaved_lines_stay_pending_if_a_formatter_reads_a_hidden_buffer_again(
+    tmp_path: Path,
+) -> None:
+    """`:wall` saves the buffer, and `:edit` by a formatter unloads it before the report."""
+    async with fake_workspace(tmp_path) as workspace:
+        neovim, file = workspace.neovim, workspace.work / "a.txt"
+        path = str(file)
+        file.write_text(OLD)
+        buffer = neovim.open(path, shown=False)
+        await workspace.core.live.sync(path)
+        await workspace.begin()
+        typed = OLD + "".join(f"mine   {n}\n" for n in range(8))
+        neovim.type(path, parse(typed))
+        await workspace.read(path)
+        written = typed.replace("line 3\n", WRITTEN)
+        await workspace.write(path, written)
+        file.write_text(OLD.replace("line 9\n", ""))
+        await workspace.end()
+        before = workspace.core.files.ledger.get(path)
+        assert before is not None
+        assert [hunk.lines for hunk in before.hunks] == [("x=1", "y=2", "z=3"), ()]
+        buffer.modified = False
+        file.write_text("\n".join([*buffer.text.lines, ""]).replace("   ", " "))
+        neovim.reload(path)
+        await workspace.core.live.sync(path)
+        after = workspace.core.files.ledger.get(path)
+        assert after is not None
+        assert after.hunks == before.hunks
+
+
 async def test_a_write_that_waited_follows_the_present_options(tmp_path: Path) -> None:
     async with fake_workspace(tmp_path) as workspace, anyio.create_task_group() as tasks:
         file = workspace.work / "a.txt"

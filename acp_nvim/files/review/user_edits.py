@@ -121,7 +121,12 @@ class UserEdits:
         self.news.set()
 
     def _on_discarded(self, path: str, before: Text | None, unsaved: bool) -> None:
-        """Process the discard of a buffer's text, by `:edit!` or `:bwipeout!`."""
+        """Process the discard of a buffer's text, by `:edit!` or `:bwipeout!`.
+
+        A text that was not `unsaved` was saved right before.
+        """
+        if not unsaved:
+            self._ledger.disk_entries.drop(path)
         if before is not None:
             self._bases.record_change(path, before, ChangeKind.TYPED)
         self._bases.record_discard(
