@@ -92,7 +92,7 @@ def test_a_file_in_netrw(editor: Editor, agent: Traffic, style: int) -> None:
     editor.cmd(f"let g:netrw_liststyle = {style}")
     editor.cmd("edit .")
     editor.wait("vim.bo.filetype == 'netrw'")
-    editor.cmd("call search('b.py')")
+    editor.wait("vim.fn.search('b.py') > 0")
     at = editor.lua("return vim.api.nvim_win_get_cursor(0)")
     editor.cmd("Acp attach")
     assert editor.lua("return vim.api.nvim_win_get_cursor(0)") == at
@@ -103,7 +103,7 @@ def test_the_marked_files_of_netrw(editor: Editor, agent: Traffic) -> None:
     editor.cmd("edit .")
     editor.wait("vim.bo.filetype == 'netrw'")
     for name in ("a.py", "sub"):
-        editor.cmd(f"call search('{name}')")
+        editor.wait("vim.fn.search(...) > 0", name)
         editor.keys("mf")
     editor.cmd("Acp attach")
     assert sorted(names(editor, agent)) == ["a.py", "sub"]
@@ -112,7 +112,7 @@ def test_the_marked_files_of_netrw(editor: Editor, agent: Traffic) -> None:
 def test_a_file_in_mini_files(editor: Editor, agent: Traffic) -> None:
     add_plugins(editor, "mini.nvim")
     editor.lua("require('mini.files').setup() require('mini.files').open(vim.fn.getcwd())")
-    editor.cmd("call search('b.py')")
+    editor.wait("vim.fn.search('b.py') > 0")
     assert "With your next prompt: b.py" in editor.cmd("Acp attach")
     editor.cmd("lua MiniFiles.close()")
     assert names(editor, agent) == ["b.py"]
@@ -123,7 +123,7 @@ def test_a_file_in_neo_tree(editor: Editor, agent: Traffic) -> None:
     editor.cmd("Neotree")
     editor.wait_screen("b.py")
     editor.wait("vim.bo.filetype == 'neo-tree'")
-    editor.cmd("call search('b.py')")
+    editor.wait("vim.fn.search('b.py') > 0")
     assert "With your next prompt: b.py" in editor.cmd("Acp attach")
     editor.cmd("Neotree close")
     assert names(editor, agent) == ["b.py"]
@@ -134,7 +134,8 @@ def test_files_in_the_explorer_of_snacks(editor: Editor, agent: Traffic) -> None
     editor.lua("require('snacks').setup({ explorer = {} }) Snacks.explorer()")
     editor.wait_screen("b.py")
     editor.wait("vim.bo.filetype == 'snacks_picker_list'")
-    editor.cmd("call search('b.py')")
+    at_b = "vim.fn.search('b.py', 'c') > 0 and Snacks.picker.get()[1]:current().file:find('b.py')"
+    editor.wait(at_b)  # the list is filled and drawn in steps
     assert "With your next prompt: b.py" in editor.cmd("Acp attach")
     assert names(editor, agent) == ["b.py"]
 
@@ -144,10 +145,10 @@ def test_files_in_oil(editor: Editor, agent: Traffic) -> None:
     editor.lua("require('oil').setup({ view_options = { show_hidden = true } })")
     (editor.work / "link.py").symlink_to("a.py")
     editor.cmd("Oil .")
-    editor.wait_screen("b.py")
+    editor.wait("vim.b.oil_ready and vim.fn.search('link.py') > 0")
     editor.keys("ggVG:Acp attach<CR>")  # the first line is `..`
     editor.wait_message("With your next prompt: sub, a.py, b.py, link.py")
-    editor.cmd("call search('b.py')")
+    editor.wait("vim.fn.search('b.py') > 0")
     editor.cmd("Acp attach")
     editor.cmd("enew")
     found = [*dict.fromkeys(names(editor, agent))]
