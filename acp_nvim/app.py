@@ -13,7 +13,7 @@ from acp_nvim.agent.agents import Agents
 from acp_nvim.agent.child.early import EarlyAgent
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.connection import Connection
-from acp_nvim.agent.notify import notify
+from acp_nvim.agent.notify import notify, notify_in_turn
 from acp_nvim.agent.observers import ConversationObservers
 from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.agent.prompts.conversation import Conversation
@@ -228,6 +228,7 @@ class Host:
                 group.start_soon(connection.terminals.close)
         notify(self.observers.on_closed)
         await self.reaper.aclose()
+        await notify_in_turn(self.observers.on_processes_ended)
 
 
 def _follow(session: Session, path: str, line: int | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -74,6 +74,8 @@ class HostObservers(Struct, frozen=True, eq=False):
     """All tasks have ended. Called while agents are being ended, and awaited."""
     on_closed: list[Callable[[], None]] = field(default_factory=list)
     """All agents have ended."""
+    on_processes_ended: list[Callable[[], Awaitable[None]]] = field(default_factory=list)
+    """All processes of agents have ended. Neovim may kill the host 2 s after its own end."""
 
     def next_frame(self, budget: int) -> tuple[list[Op], bool]:
         """Return the operations of a frame, and whether there are more."""

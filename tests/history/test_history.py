@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import anyio.lowlevel
@@ -85,6 +88,23 @@ async def test_a_transcript_is_found_at_once_and_by_the_next_host(tmp_path: Path
         "Bye",
     ]
     assert not it.lines
+
+
+async def test_the_last_prompt_is_stored_when_the_database_is_busy_at_the_exit(
+    tmp_path: Path,
+) -> None:
+    it = HistoryOnDisk(tmp_path / "history.db")
+    it.turn(it.session(), "First", "Done.")
+    assert await it.titles() == ["First"]
+    with closing(sqlite3.connect(it.path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        release = Timer(1.2, other.execute, ("ROLLBACK",))
+        release.start()
+        it.turn(it.sessions[1], "Last", "Done.")
+        await it.history.on_exit()
+        await it.history.on_processes_ended()
+        release.join()
+    assert await HistoryOnDisk(it.path).texts() == ["First", "Done.", "Last", "Done."]
 
 
 def test_the_history_is_not_imported_with_the_host() -> None:

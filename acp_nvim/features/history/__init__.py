@@ -37,6 +37,7 @@ def install(app: Host) -> None:
     app.observers.on_setup.append(partial(_on_setup, app, history))
     app.observers.on_frame.append(history.on_frame)
     app.observers.on_exit.append(history.on_exit)
+    app.observers.on_processes_ended.append(history.on_processes_ended)
     app.conversation_observers.on_prompt_sent.append(history.on_prompt_sent)
 
 

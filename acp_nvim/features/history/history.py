@@ -35,8 +35,8 @@ QUERY_WAIT_S: Final = 2.0
 """Seconds for which a query waits for the writer."""
 MAX_RECORDED_SIZE: Final = 16 << 20
 """Largest text, in bytes of memory, whose authors are recorded."""
-EXIT_WAIT_S: Final = 1.0
-"""Seconds for which the exit of the host waits for the writer."""
+EXIT_WAIT_S: Final = 10.0
+"""Seconds for which the exit of the host waits for the writer, unless Neovim ends it earlier."""
 
 
 class History:
@@ -245,8 +245,11 @@ class History:
         self._flush()
 
     async def on_exit(self) -> None:
-        """Pass the remaining changes to the writer, and wait for it."""
+        """Pass the remaining changes to the writer."""
         self.close()
+
+    async def on_processes_ended(self) -> None:
+        """Wait for the writer, after everything else has been done."""
         await to_thread.run_sync(self.wait_written)
 
     def close(self) -> None:
