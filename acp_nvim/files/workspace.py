@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -47,6 +48,8 @@ Otherwise its agent's changes during the scan would count as the earlier content
 """
 MAX_CATCH_UP_S: Final = 10.0
 """Maximum time that a command of the user waits for running scans, in seconds."""
+MAX_DECISION_S: Final = 10.0
+"""Maximum time that a prompt waits for decisions made before it, in seconds."""
 SLOW_S: Final = 1.0
 """Duration of the first scan from which it is reported to the user, in seconds."""
 
@@ -86,6 +89,8 @@ class Workspace(Generic[S]):
         )
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """Checkpoints of the running turns, by session number."""
+        self._decisions: list[anyio.Event] = []
+        """Ends of the decisions that are being carried out."""
         tasks.start_soon(live.run, self.disk.before_use)
 
     @cached_property
@@ -189,6 +194,25 @@ class Workspace(Generic[S]):
         """Drop the parked edits of these files."""
         self.files.ledger.parked.drop(paths)
         self.persistence.request_exchange()
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        """Delay later prompts until a decision of the user has been carried out."""
+        end = anyio.Event()
+        self._decisions.append(end)
+        try:
+            yield
+        finally:
+            self._decisions.remove(end)
+            end.set()
+
+    async def wait_decided(self) -> bool:
+        """Wait for the decisions made so far. Return whether there were any."""
+        ends = list(self._decisions)
+        with anyio.move_on_after(MAX_DECISION_S):
+            for end in ends:
+                await end.wait()
+        return bool(ends)
 
     async def begin_turn(
         self,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
 
+from acp_nvim.agent.observers import TurnStart
 from acp_nvim.edits.text import Text, parse
+from acp_nvim.features.prompts import TurnFiles
+from acp_nvim.nvim.buffers import NvimBuffers
+from acp_nvim.session.prompts import Prompt
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))
@@ -197,3 +201,18 @@ async def test_a_decision_in_a_turn_scans_only_a_changed_file(
         ]
         monkeypatch.undo()
         await workspace.end()
+
+
+async def test_a_prompt_waits_for_decisions_made_before_it(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace, anyio.create_task_group() as group:
+        await changed(workspace)
+        session = workspace.sessions[0]
+        files = TurnFiles(workspace.core, NvimBuffers(cast("Any", workspace.neovim)))
+        turn = TurnStart(session, Prompt("next"), texts={"a": parse(AGENTS)})
+        with workspace.core.deciding():
+            group.start_soon(files.on_turn_starting, turn)
+            await anyio.wait_all_tasks_blocked()
+            assert workspace.core.disk.turns.get(session) is None
+            await workspace.decide("reject")
+    assert workspace.core.disk.turns.get(session) is not None
+    assert turn.texts == {}, "read again after the decision"

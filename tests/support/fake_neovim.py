@@ -60,6 +60,9 @@ class FakeNeovim:
         self.send_verb: Tell = lambda *_: None
         self._numbers = itertools.count(1)
 
+    def call_nowait(self, module: str, function: str, *args: Any) -> None:
+        """Ignore a notification."""
+
     async def call(self, module: str, function: str, *args: Any) -> Any:
         """Run one of the functions below by its Lua name."""
         if function in LEFT_OUT:

@@ -76,6 +76,8 @@ class TurnFiles(Struct, frozen=True, eq=False):
         if not session.shares_files:
             return
         if not turn.is_at_agent:
+            if await self.workspace.wait_decided():
+                turn.texts = None  # a decision may have changed them
             self.buffers.send_session_roots(session.n, turn_roots(session))
         turn.texts = await self.workspace.begin_turn(
             session, prompt, clean_text(prompt.text), turn.texts, under_way=turn.is_at_agent

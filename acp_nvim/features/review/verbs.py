@@ -68,13 +68,15 @@ async def refresh(host: Host, args: Args) -> None:
 @verb("accept")
 async def accept(host: Host, args: Args) -> None:
     """Accept a hunk, all hunks of a file, or all."""
-    await _decide(host, args, "accept")
+    with host.workspace.deciding():
+        await _decide(host, args, "accept")
 
 
 @verb("reject")
 async def reject(host: Host, args: Args) -> None:
     """Reject a hunk, all hunks of a file, or all: restore the lines of the base."""
-    await _decide(host, args, "reject")
+    with host.workspace.deciding():
+        await _decide(host, args, "reject")
 
 
 async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
@@ -150,9 +152,9 @@ async def unreject(host: Host, args: Args) -> None:
     """Undo the last reject."""
     paths = host.workspace.files.ledger.unreject_paths()
     names = ", ".join(Path(path).name for path in paths)
-    host.notices.show_lines(
-        await host.workspace.review.unreject() or [words.UNREJECTED.format(files=names)]
-    )
+    with host.workspace.deciding():
+        notes = await host.workspace.review.unreject()
+    host.notices.show_lines(notes or [words.UNREJECTED.format(files=names)])
 
 
 @verb("base_written")
