@@ -493,7 +493,7 @@ class Ledger:
             theirs=None,
             is_overtaken=False,
         )
-        self._undo_history.add_if_reduced(entry, changed.pending_lines)
+        self._undo_history.record_write(entry, changed)
         self._put(changed)
 
     def _replace_accepted(self, entry: Pending, remaining: Pending) -> None:

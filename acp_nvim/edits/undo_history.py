@@ -26,6 +26,8 @@ class UndoHistory:
     def __init__(self) -> None:
         self.entries: list[Pending] = []
         """Entries, the latest step last."""
+        self._recent: dict[str, list[Pending]] = {}
+        """Entries of each file from before its latest changes, by agents and the user."""
         self._user_edits: dict[str, list[Pending]] = {}
         """Entries of each file from before its latest changes, if these are all the user's."""
         self._after: dict[str, Pending] = {}
@@ -34,6 +36,19 @@ class UndoHistory:
     def replace_file(self, path: str, entries: Sequence[Pending]) -> None:
         others = [entry for entry in self.entries if entry.path != path]
         self.entries = [*others, *entries][-MAX_UNDONE:]
+        self._recent.pop(path, None)
+
+    def record_write(self, entry: Pending, written: Pending) -> None:
+        """Record a change by an agent from an entry to `written`."""
+        self.add_if_reduced(entry, written.pending_lines)
+        if not entry.is_settled:
+            self._record_change(entry)
+
+    def _record_change(self, entry: Pending) -> None:
+        recent = [*self._recent.pop(entry.path, ()), entry]
+        self._recent[entry.path] = recent[-MAX_TOGETHER - 1 :]
+        for oldest in [*self._recent][:-MAX_RUNS]:
+            del self._recent[oldest]
 
     def add_if_reduced(self, entry: Pending, remaining_lines: int) -> None:
         """Remember a step that reduces the number of pending lines to `remaining_lines`."""
@@ -42,18 +57,27 @@ class UndoHistory:
             and entry.live is not None
             and remaining_lines < entry.pending_lines
         ):
+            self._add_recent(entry.path)
             self.add(entry)
+
+    def _add_recent(self, path: str) -> None:
+        """Remember the entries from before the latest changes, which Neovim may redo one by one."""
+        remembered = set(map(id, self.entries))
+        for before in self._recent.get(path, ()):
+            if id(before) not in remembered:
+                self.add(before)
 
     def record_user_edit(self, entry: Pending, edited: Pending) -> None:
         """Remember a change by the user from an entry to `edited`."""
         run = self._user_edits.pop(entry.path, []) if self._is_latest(entry) else []
-        self._user_edits[entry.path] = run = [*run, entry][-MAX_UNDONE:]
-        if entry.base is None or entry.live is None or edited.pending_lines >= entry.pending_lines:
-            return
-        remembered = set(map(id, self.entries))
-        for before in run[-MAX_TOGETHER - 1 :]:
-            if id(before) not in remembered:
-                self.add(before)
+        self._user_edits[entry.path] = [*run, entry][-MAX_UNDONE:]
+        self._record_change(entry)
+        if (
+            entry.base is not None
+            and entry.live is not None
+            and edited.pending_lines < entry.pending_lines
+        ):
+            self._add_recent(entry.path)
 
     def record_result(self, path: str, after: Pending | None) -> None:
         """Record the entry of a file after the change of `record_user_edit`."""
@@ -92,6 +116,7 @@ class UndoHistory:
 
         An undo does not make them pending again.
         """
+        self._recent.pop(entry.path, None)
         steps = [at for at, before in enumerate(self.entries) if before.path == entry.path]
         if not steps:
             return

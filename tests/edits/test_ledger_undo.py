@@ -66,6 +66,36 @@ def test_steps_are_undone_at_once() -> None:
     assert base(found) == "abcde"
 
 
+@pytest.mark.parametrize("is_rejected", [False, True])
+def test_writes_that_are_undone_at_once_are_redone_one_by_one(is_rejected: bool) -> None:
+    """`:undo 0` and then a redo of each write, with a line of the user between the writes."""
+    found = ledger("abcdefg", "aXcdefg")
+    found.record_user_edit("/f", text("aXcdefU"))
+    found.record_agent_write("/f", text("aXcdefU"), text("aXYdefU"))
+    found.record_agent_write("/f", text("aXYdefU"), text("aXYdfU"))
+    if is_rejected:
+        found.reject("/f")
+    found.record_user_edit("/f", text("abcdefg"))
+    assert found.get("/f") is None
+    for now, its_base in [
+        ("aXcdefg", "abcdefg"),
+        ("aXcdefU", "abcdefU"),
+        ("aXYdefU", "abcdefU"),
+        ("aXYdfU", "abcdefU"),
+    ]:
+        found.record_user_edit("/f", text(now))
+        assert base(found) == its_base
+    for now in ["aXYdefU", "aXcdefU", "aXcdefg"]:
+        found.record_user_edit("/f", text(now))
+    assert pending(found) == [(1, 2, "X")]
+    found.record_user_edit("/f", text("abcdefg"))
+    found.record_agent_write("/f", text("abcdefg"), text("abcdefZ"))
+    found.accept("/f")
+    found.record_user_edit("/f", text("abcdefg"))
+    found.record_user_edit("/f", text("abcdefZ"))
+    assert found.get("/f") is None
+
+
 def test_a_block_of_steps_with_a_later_removal_is_undone_at_once() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["aXnocYe", "anocYe", "aXcYe"]:
