@@ -62,8 +62,12 @@ function M.cut(text, width)
   return cut .. '…'
 end
 
---- Return whether |vim.notify()| is the built-in one, which writes to the message area.
-local function is_builtin() return debug.getinfo(vim.notify, 'S').source:match('^@?vim/') ~= nil end
+--- Return whether |vim.notify()| is the built-in one, which writes to the message area. Neovim 0.12
+--- may have it compiled without the name of its source.
+local function is_builtin()
+  local source = debug.getinfo(vim.notify, 'S').source
+  return source == '?' or source:match('^@?vim/') ~= nil
+end
 
 --- Return whether the user types on the command line or reads a prompt. A message would overwrite
 --- that line.
@@ -87,6 +91,27 @@ local function no_prompt_option(message)
   return 'cmdheight', math.max(vim.o.cmdheight, math.min(rows, vim.o.lines - 3))
 end
 
+--- Cut a message to the rows that cause no prompt now. A message that fills the screen causes a
+--- more-prompt, and Neovim limits 'cmdheight' to what the windows leave.
+---@return string
+local function without_prompt(message)
+  local has_option = vim.fn.exists('+messagesopt') == 1
+  local rows = has_option and vim.o.lines - 2 or vim.o.cmdheight - 1
+  return M.cut(message, math.max(rows * vim.o.columns, message_cells()))
+end
+
+--- Restore the cursor behind the end of a line. Neovim leaves Insert mode while it shows a long
+--- message, and a function that runs then, such as |nvim_win_call()|, moves the cursor from there.
+---@param win integer
+---@param cursor integer[]
+local function restore_cursor(win, cursor)
+  local is_inserting = vim.api.nvim_get_mode().mode:find('^[iR]') ~= nil
+  if is_inserting and vim.api.nvim_get_current_win() == win then
+    local row, column = unpack(vim.api.nvim_win_get_cursor(win))
+    if row == cursor[1] and column < cursor[2] then vim.api.nvim_win_set_cursor(win, cursor) end
+  end
+end
+
 --- Return whether a message would cause a hit-enter prompt, as an error does if 'cmdheight' is 0.
 local function would_prompt(level) return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR end
 
@@ -99,11 +124,14 @@ local function pass_to_notify(level, message)
     return
   end
   local option, value = no_prompt_option(message)
+  local win, cursor = vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0)
   local before = vim.o[option]
   vim.o[option] = value
+  if is_builtin() then message = without_prompt(message) end
   local ok, why = pcall(vim.notify, message, level, PLAIN)
   vim.cmd.redraw()
   vim.o[option] = before
+  restore_cursor(win, cursor)
   if not ok then error(why, 0) end
 end
 

@@ -175,7 +175,18 @@ def test_a_message_is_one_line_without_a_hit_enter_prompt(edit: Start) -> None:
             f"{number} long\nand\x1b[31m longer " + "漢字" * 60,
         )
         assert front.rpc.mode()["blocking"] is False
-    assert "^[" in front.messages()
+    assert front.messages().count("^[") == front.messages().count("…") == 3
+    front.rpc.request("nvim_ui_try_resize", 20, 6)
+    front.cmd("new")
+    front.keys("atyped")
+    front.lua(
+        "local other = vim.fn.win_getid(2)"
+        "vim.schedule(function() vim.api.nvim_win_call(other, function() end) end)"
+        "require('acp.base.notify').echo('info', ...)",
+        "longer than this screen of twenty columns and six rows, " * 3,
+    )
+    assert front.rpc.mode() == {"mode": "i", "blocking": False}
+    assert front.lua("return vim.api.nvim_win_get_cursor(0)") == [1, len("typed")]
 
 
 def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
