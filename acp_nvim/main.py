@@ -56,13 +56,13 @@ async def _run(host: Host, waiting: asyncio.Queue[VerbCall]) -> None:
     """Install the features, and run the verbs in their order until cancelled."""
     for name in FEATURES:
         importlib.import_module(f"acp_nvim.features.{name}").install(host)
-    host.tasks.start_soon(host.frames.run)
-    host.tasks.start_soon(host.early_start.end_if_unused, host.reaper)
+    host.tasks.start_soon(host.nvim.frames.run, host.workspace.persistence.wait_written)
+    host.tasks.start_soon(host.early_start.end_if_unused)
     try:
         while True:
             name, args = await waiting.get()
             host.run(name, args)
-            host.buffers.on_verb(args)
+            host.nvim.buffers.on_verb(args)
             await anyio.lowlevel.checkpoint()  # the task of a verb begins before the next verb
     finally:
         notify(host.observers.on_closing)

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import anyio
+
 import acp_nvim
 from acp_nvim import wording
 from acp_nvim.agent import registry
@@ -132,6 +134,13 @@ class Agents:
         notify(self._around.observers.on_changed, connection)
         connection.start()
         return connection
+
+    async def end(self) -> None:
+        """End all process trees, those of terminals too. Do not wait for the cleanup."""
+        async with anyio.create_task_group() as group:
+            for connection in self.connections.values():
+                group.start_soon(connection.end)
+                group.start_soon(connection.terminals.close)
 
     async def stop(self, name: str) -> bool:
         """End an agent's process tree and wait for it. Return False if none ran."""

@@ -107,6 +107,11 @@ class Workspace(Generic[S]):
 
         return ChangeSets(self.files, self.live, self.agent_files, self.disk.before_write)
 
+    async def close(self) -> None:
+        """Stop watching files, then write and close the journals."""
+        self.disk.close()
+        await self.persistence.close()
+
     # ---- events
 
     def on_idle_save(self, path: str) -> None:

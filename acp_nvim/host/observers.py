@@ -1,28 +1,22 @@
-"""Observers of a host: lists that features add to, and the observer of all sessions."""
+"""Observers and other objects that features add to a host."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, TypeAlias, TypeVar, cast
 
 from msgspec import Struct, field
 
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.notify import notify
-from acp_nvim.agent.prompts.own_turns import OwnTurns
-from acp_nvim.agent.serving.overwrites import Overwrites
-from acp_nvim.agent.serving.tool_call_watch import ToolCallWatch
 from acp_nvim.edits.pending import Pending
-from acp_nvim.files.workspace import Workspace
-from acp_nvim.nvim.pace import Pace
-from acp_nvim.nvim.screen import Screen
 from acp_nvim.render.batch import Op
-from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.session import Session
-from acp_nvim.tasks import Tasks
 from acp_nvim.tools.server.toolbox import ToolList
 
 Resume: TypeAlias = Callable[[], None]
+P = TypeVar("P")
+"""Type of an object that a feature adds."""
 
 
 class HostObservers(Struct, frozen=True, eq=False):
@@ -108,47 +102,18 @@ class HostObservers(Struct, frozen=True, eq=False):
         return next(filter(None, (titles(entry) for titles in self.hunk_titles)), ())
 
 
-class SessionEvents:
-    """`SessionObserver` of all sessions, which updates the screen and the turns of the files."""
+class Parts:
+    """Objects that features add to a host, by type."""
 
-    def __init__(
-        self,
-        screen: Screen,
-        pace: Pace,
-        workspace: Workspace[Session],
-        tasks: Tasks,
-    ) -> None:
-        self._overwrites = Overwrites(workspace.live.text, tasks)
-        self._own_turns = OwnTurns(tasks, workspace)
-        self._screen = screen
-        self._pace = pace
-        self._tool_calls = ToolCallWatch(workspace.tool_calls)
-        self.on_stream = pace.wake
-        """Called for each chunk. For speed it is `Pace.wake` itself."""
+    def __init__(self) -> None:
+        self._parts: dict[type, Any] = {}
 
-    def on_change(self, session: Session) -> None:
-        """Request a frame. The start and the end of a turn or a question are urgent."""
-        if not self._pace.is_urgent:
-            self._pace.wake(self._screen.is_urgent(session))
+    def add(self, part: object, kind: type | None = None) -> None:
+        """Add an object under its type, or under `kind`, a base class of it."""
+        self._parts[kind or type(part)] = part
 
-    def on_own_turn(self, session: Session) -> None:
-        """Watch for changes that the agent makes to files outside of a prompt."""
-        self._own_turns.on_own_turn(session)
-
-    def on_tool_call(self, session: Session, call: ToolCall) -> None:
-        """Attribute a tool call to the turn of the root session."""
-        self._tool_calls.tool_call(session.root, call)
-        if not session.replaying:
-            self._overwrites.tool_call(session, call)
-
-    def on_plain_calls(self, session: Session, calls: Iterable[ToolCall]) -> None:
-        """Attribute tool calls that name no file to the turn of the root session."""
-        self._tool_calls.plain_calls(session.root, calls)
-
-    def on_command(self, session: Session, line: str, directory: str) -> None:
-        """Count the files in a command as named by the agent."""
-        self._tool_calls.command(session.root, line, directory)
-
-    def on_work_at(self, session: Session, path: str) -> None:
-        """Count a file that the editor's tools read or change as named by the agent."""
-        self._tool_calls.on_tool_at(session.root, path)
+    def get(self, kind: type[P], make: Callable[[], P] | None = None) -> P:
+        """Return the object of this type, made by `make` if none was added."""
+        if kind not in self._parts and make is not None:
+            self._parts[kind] = make()
+        return cast("P", self._parts[kind])

@@ -96,7 +96,7 @@ def _move_waiting(host: Host, old: Session, new: Session) -> None:
 def submit(host: Host, conversation: Conversation, sent: Prompt) -> None:
     """Queue a prompt. Show a message if it is not sent at once."""
     if conversation.is_open and not conversation.session.in_turn:
-        host.pace.hold()  # the prompt is sent at once and drawn after that
+        host.nvim.pace.hold()  # the prompt is sent at once and drawn after that
     passed = conversation.submit(sent)
     if passed:
         host.echo("info", wording.PROMPT_OVERTAKES.format(count=passed))

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Literal
 
 from acp_nvim import wording
-from acp_nvim.agent.agents import is_agent
+from acp_nvim.agent.agents import Agents, is_agent
 from acp_nvim.agent.connection import Connection
+from acp_nvim.agent.observers import ConversationObservers
 from acp_nvim.agent.opening.origin import NEW, Origin
 from acp_nvim.agent.opening.stored import IndexFile
 from acp_nvim.agent.prompts.conversation import Conversation
@@ -21,9 +22,8 @@ from acp_nvim.nvim import memory
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session, SessionObserver
 from acp_nvim.session.transcript.entries import Past
+from acp_nvim.tasks import Tasks
 
-Converse = Callable[[Session, Origin], Conversation]
-"""Factory for the conversation of a session."""
 Waiting = Callable[[int | None], None]
 """Function that gets the number of a prepared session, or None if there will be none."""
 
@@ -76,10 +76,15 @@ class Sessions:
         subagents: SubagentRegistry,
         observer: SessionObserver,
         settings: Callable[[], Settings],
-        converse: Converse,
+        agents: Agents,
+        tasks: Tasks,
+        observers: ConversationObservers,
         on_added: Callable[[Session], None],
     ) -> None:
-        """`on_added` is called with each new or restored session."""
+        """`observers` are those of all conversations.
+
+        `on_added` is called with each new or restored session.
+        """
         self.conversations: dict[int, Conversation] = {}
         self.index: IndexFile | None = None
         """Index of the sessions that can be reopened, None before `open_index`."""
@@ -89,9 +94,13 @@ class Sessions:
         self._subagents = subagents
         self._observer = observer
         self._settings = settings
-        self._converse = converse
+        self._agents = agents
+        self._tasks = tasks
+        self._observers = observers
         self._on_added = on_added
         self._preparations: list[Preparation] = []
+        observers.on_open_failed.append(self._on_open_failed)
+        observers.on_worth_storing.append(self._on_worth_storing)
 
     @property
     def current(self) -> int | None:
@@ -191,7 +200,9 @@ class Sessions:
     def _begin(self, session: Session, origin: Origin) -> Conversation:
         spec = self._settings().agents.get(session.agent)
         session.shares_files = spec is None or spec.shares_files
-        conversation = self.conversations[session.n] = self._converse(session, origin)
+        conversation = self.conversations[session.n] = Conversation(
+            session, self._agents, self._tasks, self._settings, self._observers, origin
+        )
         self._list.add(session)
         return conversation
 
@@ -250,10 +261,10 @@ class Sessions:
         if path is not None and self.index is None:
             self.index = IndexFile(path, problem)
 
-    def on_open_failed(self, session: Session) -> None:
+    def _on_open_failed(self, session: Session) -> None:
         self.leave(session.n)
 
-    def on_worth_storing(self, session: Session, connection: Connection) -> None:
+    def _on_worth_storing(self, session: Session, connection: Connection) -> None:
         """Add a session to the index if its agent can reopen it and it has no purpose."""
         can_reopen = connection.agent.capabilities.load_session is True
         can_reopen = can_reopen or bool(connection.agent.session_capabilities.resume)

@@ -30,17 +30,19 @@ def ping(host: Host, args: Args) -> None:
 @verb("picked")
 def picked(host: Host, args: Args) -> None:
     """Pass on the answer to `Asking.choose`."""
-    host.asking.on_answer(args.get("id"), args.get("index"))
+    host.nvim.asking.on_answer(args.get("id"), args.get("index"))
 
 
 @verb("typed")
 def typed(host: Host, args: Args) -> None:
     """Pass on the answer to `Asking.ask_text` or `ask_secret`."""
-    host.asking.on_answer(args.get("id"), args.get("text"))
+    host.nvim.asking.on_answer(args.get("id"), args.get("text"))
 
 
 @verb("async_reply")
 def async_reply(host: Host, args: Args) -> None:
     """Pass on the reply of an asynchronous Lua function."""
     error = args.get("error")
-    host.async_calls.on_reply(args["id"], args.get("value"), None if error is None else str(error))
+    host.nvim.async_calls.on_reply(
+        args["id"], args.get("value"), None if error is None else str(error)
+    )

@@ -36,19 +36,16 @@ class Frames:
         pace: Pace,
         collect: Collect,
         on_collected: Callable[[], None],
-        wait_saved: Callable[[], Awaitable[None]],
         on_error: Callable[[str], None],
     ) -> None:
         """`collect` returns the next frame. `on_collected` is called after it (`Flow.on_frame`).
 
-        `wait_saved` waits, before a frame is sent, until the journal contains the edits in it.
         `on_error` is called with each error of Neovim.
         """
         self._bridge = bridge
         self._pace = pace
         self._collect = collect
         self._on_collected = on_collected
-        self._wait_saved = wait_saved
         self._on_error = on_error
         self._budget = 64_000
         self._unanswered: deque[asyncio.Future[Any]] = deque()
@@ -58,15 +55,18 @@ class Frames:
         self.sent = 0
         """Number of frames that Neovim has applied."""
 
-    async def run(self) -> None:
-        """Send frames until cancelled."""
+    async def run(self, wait_saved: Callable[[], Awaitable[None]]) -> None:
+        """Send frames until cancelled.
+
+        `wait_saved` waits, before a frame is sent, until the journal contains the edits in it.
+        """
         loop, pace = asyncio.get_running_loop(), self._pace
         while True:
             await pace.next_frame()
             started = loop.time()
             ops, more = self._next_frame()
             if ops:
-                await self._wait_saved()
+                await wait_saved()
                 await self._wait_applied(but_last=1 if pace.is_quick else 0)
                 self._send(ops, more)
                 if more or not pace.is_quick:

@@ -7,13 +7,10 @@ from typing import Any
 
 import msgspec
 
-from acp_nvim import wording
 from acp_nvim.agent.agents import spec_of
 from acp_nvim.agent.settings import AgentSettings, Settings, decode, file_options
-from acp_nvim.agent.transport.base import TransportError
 from acp_nvim.files.bytes import private_files
 from acp_nvim.files.ports import FileOptions
-from acp_nvim.nvim.bridge import Bridge, NvimError
 
 
 class UserOptions:
@@ -75,13 +72,3 @@ class UserOptions:
 
             root = gettempdir()
         return private_files.directory(Path(root) / "acp" / name)
-
-
-async def via_words(bridge: Bridge, agent: str) -> list[str]:
-    """Call the user's function in option `via` of an agent. Raise TransportError."""
-    try:
-        words: list[str] = await bridge.call("acp.base.host.via_words", "words", agent)
-    except NvimError as error:
-        reason = wording.WHY_VIA_FUNCTION.format(reason=error)
-        raise TransportError(reason, again=False) from error
-    return words

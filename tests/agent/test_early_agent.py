@@ -49,18 +49,18 @@ class Early:
         self.around = {"PATH": os.environ["PATH"], MARK: mark}
         self.agent: EarlyAgent | None = None
         self._made: list[StdioTransport] = []
-        self._reaper: Reaper | None = None
-        self._start = EarlyStart()
+        self._reaper = Reaper()
+        self._start = EarlyStart(self._reaper)
 
     def begin(self, *words: str, **env: str) -> EarlyAgent | None:
         """Start the agent as the host does first."""
         self.agent = early.start(described(list(words), self.cwd, env), self.around)
-        self._reaper, self._start = Reaper(self.agent), EarlyStart(self.agent)
+        self._reaper = Reaper(self.agent)
+        self._start = EarlyStart(self._reaper, self.agent)
         return self.agent
 
     def transport(self, *words: str, cwd: Path | None = None, **env: str) -> StdioTransport:
         """Open the transport as a connection does later."""
-        assert self._reaper is not None
         made = StdioTransport(
             words,
             cwd=cwd or self.cwd,
@@ -75,9 +75,8 @@ class Early:
     async def close(self) -> None:
         for transport in self._made:
             await transport.stop()
-        if self._reaper is not None:
-            await self._start.end(self._reaper)
-            await self._reaper.aclose()
+        await self._start.end()
+        await self._reaper.aclose()
 
 
 @pytest.fixture

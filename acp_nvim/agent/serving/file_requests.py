@@ -109,6 +109,11 @@ class FileRequests:
         return RequestError(CODES[refusal.reason], message, data)
 
 
+def announce_location(session: Session, path: str, line: int | None) -> None:
+    """Fire the event for a place at which an agent reads or writes."""
+    session.event("AcpLocation", path=path, line=line)
+
+
 def _number(value: int | UnsetType | None) -> int | None:
     return None if value is UNSET or isinstance(value, UnsetType) else value
 

@@ -59,7 +59,8 @@ class EarlyStart:
     The first transport that starts uses or ends it.
     """
 
-    def __init__(self, agent: EarlyAgent | None = None) -> None:
+    def __init__(self, reaper: Reaper, agent: EarlyAgent | None = None) -> None:
+        self._reaper = reaper
         self._agent = agent
 
     def __bool__(self) -> bool:
@@ -71,16 +72,16 @@ class EarlyStart:
         agent, self._agent = self._agent, None
         return agent
 
-    async def end_if_unused(self, reaper: Reaper) -> None:
+    async def end_if_unused(self) -> None:
         """End the agent if no prompt needs it in time."""
         if self:
             await anyio.sleep(MAX_UNUSED_S)
-            await self.end(reaper)
+            await self.end()
 
-    async def end(self, reaper: Reaper) -> None:
+    async def end(self) -> None:
         """End the agent if it is unused."""
         if (agent := self.pop()) is not None:
-            await _end_early(agent, reaper)
+            await _end_early(agent, self._reaper)
 
 
 async def _end_early(agent: EarlyAgent, reaper: Reaper) -> None:
@@ -116,7 +117,7 @@ class StdioTransport:
         """
         self._argv, self._cwd, self._env = argv, cwd, env
         self._reaper = reaper
-        self._early = EarlyStart() if early is None else early
+        self._early = EarlyStart(reaper) if early is None else early
         self._kill_s = kill_s
         self._mark = reaper.mark()
         self._stderr = StderrRing(on_stderr)

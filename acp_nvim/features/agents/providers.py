@@ -108,7 +108,7 @@ async def _ask_headers(host: Host) -> dict[str, str] | None:
     names = await host.ask_text(words.ASK_HEADERS)
     headers: dict[str, str] = {}
     for name in (names or "").replace(",", " ").split():
-        value = await host.asking.ask_secret(words.ASK_HEADER.format(header=name))
+        value = await host.nvim.asking.ask_secret(words.ASK_HEADER.format(header=name))
         if value is None:
             return None
         headers[name] = _fill_placeholders(value, agent_environment())

@@ -47,11 +47,11 @@ def info(host: Host, version: str) -> list[str]:
         lines += [*_agent_lines(connection), ""]
     for conversation in host.sessions.conversations.values():
         lines += [*_session_lines(conversation.session), *_server_lines(conversation.servers), ""]
-    lines += [*host.limit_reports.lines(), *host.tools.lines(), ""]
-    if host.notices.problems:
+    lines += [*host.nvim.limit_reports.lines(), *host.tools.lines(), ""]
+    if host.nvim.notices.problems:
         lines += [
             "problems",
-            *("  " + visible(line).replace("\n", " ") for line in host.notices.problems),
+            *("  " + visible(line).replace("\n", " ") for line in host.nvim.notices.problems),
         ]
     if not host.agents.connections and not host.sessions.conversations:
         lines.append(words.NO_AGENT_YET)

@@ -31,7 +31,7 @@ def rewind_of(host: Host) -> Rewind:
     """Return the checkpoint commands of this host."""
     workspace = host.workspace
     claim = workspace.persistence.claim_workspaces
-    return host.part(
+    return host.parts.get(
         Rewind,
         lambda: Rewind(workspace.files, workspace.live, workspace.disk, workspace.prompts, claim),
     )

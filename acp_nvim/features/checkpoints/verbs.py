@@ -68,7 +68,7 @@ async def restore(host: Host, args: Args) -> None:
         notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
     if len(notes) > 1:
         session.notice("warning", notes[0], notes[1:])
-    host.notices.show_lines(notes)
+    host.nvim.notices.show_lines(notes)
     if args.get("list"):
         await _show_checkpoints(host, session)
 
@@ -89,7 +89,7 @@ async def rewind(host: Host, args: Args) -> None:
     if n is None:
         return
     ask = partial(host.choose, kind="restore")
-    host.notices.show_lines(await rewinding.rewind(host, conversation, source, n, ask))
+    host.nvim.notices.show_lines(await rewinding.rewind(host, conversation, source, n, ask))
 
 
 async def _choose_prompt(host: Host, conversation: Conversation, source: Session) -> int | None:

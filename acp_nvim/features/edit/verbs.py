@@ -24,4 +24,4 @@ def cancel_edit(host: Host, args: Args) -> None:
 
 
 def _edits(host: Host) -> InlineEdits:
-    return host.part(InlineEdits, lambda: InlineEdits(host))
+    return host.parts.get(InlineEdits, lambda: InlineEdits(host))

@@ -24,7 +24,7 @@ def extensions(host: Host, args: Args) -> None:
 @verb("extension_reply")
 def extension_reply(host: Host, args: Args) -> None:
     """Pass on the reply of an asynchronous handler."""
-    host.extensions.reply(int(args["id"]), args)
+    host.nvim.extensions.reply(int(args["id"]), args)
 
 
 @verb("extension_request")

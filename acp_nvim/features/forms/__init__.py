@@ -16,4 +16,4 @@ def install(app: Host) -> None:
     app.verbs.add(
         "acp_nvim.features.forms.verbs", "answer_form", "open_decision", "form_write", "form_send"
     )
-    app.add(ReviewedForms())
+    app.parts.add(ReviewedForms())

@@ -118,13 +118,13 @@ def form_write(host: Host, args: Args) -> None:
     unread = {problem.name for problem in page.problems}
     wrong = [problem for problem in forms.check(form, page.values) if problem.name not in unread]
     problems = sorted([*page.problems, *wrong], key=lambda problem: page.rows.get(problem.name, 0))
-    host.part(ReviewedForms).pop(decision.id, None)
+    host.parts.get(ReviewedForms).pop(decision.id, None)
     if problems:
         rows = [[page.rows.get(problem.name, 0), str(problem)] for problem in problems]
         host.screen.push("form_problems", decision.id, rows)
         host.echo("error", _problem_summary(problems))
         return
-    host.part(ReviewedForms)[decision.id] = forms.to_wire(form, page.values)
+    host.parts.get(ReviewedForms)[decision.id] = forms.to_wire(form, page.values)
     host.screen.push("form_review", decision.id, form_page.summary(form, page.values))
 
 
@@ -132,6 +132,6 @@ def form_write(host: Host, args: Args) -> None:
 def form_send(host: Host, args: Args) -> None:
     """Send exactly the values that the user reviewed."""
     decision = pending_question(host, args)
-    values = host.part(ReviewedForms).pop(str(args.get("id")), None)
+    values = host.parts.get(ReviewedForms).pop(str(args.get("id")), None)
     if decision is not None and values is not None:
         decision.resolve(Outcome("accept", content=values))

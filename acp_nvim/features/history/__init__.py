@@ -28,11 +28,11 @@ def install(app: Host) -> None:
         lambda: app.workspace.persistence.keys.instance,
         lambda: app.agents.secrets(agent_environment()),
         partial(app.echo, "warn"),
-        app.bridge.loop,
+        app.nvim.bridge.loop,
     )
     chats = StoredChats(app, history)
-    app.add(chats)
-    app.add(chats, Transcripts)
+    app.parts.add(chats)
+    app.parts.add(chats, Transcripts)
     app.files.authors.recorders.append(history)
     app.observers.on_setup.append(partial(_on_setup, app, history))
     app.observers.on_frame.append(history.on_frame)

@@ -102,7 +102,7 @@ async def last_chat(host: Host, args: Args) -> None:
 
 
 async def _run_action(host: Host, stored: StoredSession, action: str) -> None:
-    chats = host.part(StoredChats)
+    chats = host.parts.get(StoredChats)
     conversation = chats.open_conversation(stored)
     if action == "delete":
         uid = chats.history.uid(conversation.session) if conversation is not None else None

@@ -50,7 +50,7 @@ def trust_prompt(host: Host, args: Args) -> None:
     digest = hashlib.sha256(text.encode()).hexdigest()
     name = os.path.relpath(file, os.path.realpath(cwd))
     project = Project(file, digest, lines=text.split("\n"), subject=name)
-    consent = host.part(
+    consent = host.parts.get(
         PromptConsent,
         lambda: PromptConsent(host.problem, lambda: host.options.data_file("prompts.json"), TEXTS),
     )

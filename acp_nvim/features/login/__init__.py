@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def install(app: Host) -> None:
     app.verbs.add("acp_nvim.features.login.verbs", "login", "login_done", "logout")
     logins = Logins(app.sessions, app.screen, app.tasks, app.echo)
-    app.add(logins)
+    app.parts.add(logins)
     app.connection_observers.on_authenticated.append(logins.on_logged_in)
     app.conversation_observers.on_login_needed.append(logins.on_login_needed)
     app.observers.on_login_needed.append(logins.require)

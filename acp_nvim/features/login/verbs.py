@@ -87,7 +87,7 @@ async def _log_in_by_agent(host: Host, connection: Connection, method: schema.Au
         host.echo("error", words.LOGIN_FAILED.format(agent=connection.title, reason=error))
         return
     host.echo("info", words.LOGGED_IN.format(agent=connection.title))
-    host.part(Logins).on_logged_in(connection)
+    host.parts.get(Logins).on_logged_in(connection)
 
 
 def _warn_slow(host: Host, connection: Connection) -> None:
@@ -119,7 +119,7 @@ async def _log_in_by_env(
     for variable in wanted:
         label = f"{variable.label} ({variable.name})" if variable.label else variable.name
         prompt = words.ASK_VALUE.format(variable=label, agent=title, source=source)
-        ask = host.ask_text if variable.secret is False else host.asking.ask_secret
+        ask = host.ask_text if variable.secret is False else host.nvim.asking.ask_secret
         value = await ask(prompt)
         if not value:
             host.echo("info", words.NO_VALUE.format(variable=variable.name, agent=name))
@@ -142,19 +142,19 @@ async def _log_in_by_terminal(host: Host, connection: Connection, run: auth.Term
     No `authenticate` request is sent.
     """
     name = connection.name
-    if name in host.part(Logins).in_terminal:
+    if name in host.parts.get(Logins).in_terminal:
         host.echo("info", words.LOGIN_BUSY.format(agent=connection.title))
         return
-    host.part(Logins).in_terminal.add(name)
+    host.parts.get(Logins).in_terminal.add(name)
     place = connection.place
     if place is not None and run.env and not place.via.passes_variables:
         names = ", ".join(sorted(run.env))
         line = words.LOGIN_WITHOUT.format(program=place.via.program, names=names)
         host.echo("warn", line)
     try:
-        code = await host.asking.ask("login", _terminal_command(connection, run))
+        code = await host.nvim.asking.ask("login", _terminal_command(connection, run))
     finally:
-        host.part(Logins).in_terminal.discard(name)
+        host.parts.get(Logins).in_terminal.discard(name)
     if code != 0:
         host.echo(
             "error",
@@ -179,7 +179,7 @@ def _terminal_command(connection: Connection, run: auth.TerminalLogin) -> dict[s
 @verb("login_done")
 def login_done(host: Host, args: Args) -> None:
     """Pass on the exit code of the login program."""
-    host.asking.on_answer(args.get("id"), args.get("code"))
+    host.nvim.asking.on_answer(args.get("id"), args.get("code"))
 
 
 @verb("logout")

@@ -31,7 +31,7 @@ def install(app: Host) -> None:
         from acp_nvim.features.permissions.proposal_check import ProposalCheck
 
         return ProposalCheck(
-            app.async_calls, app.proposed, app.tasks, app.settings, app.screen.push
+            app.nvim.async_calls, app.proposed, app.tasks, app.settings, app.screen.push
         )
 
     def on_card(session: Session, decision: Decision) -> None:

@@ -99,8 +99,8 @@ def install(app: Host) -> None:
     app.observers.on_setup.append(sent.on_setup)
     app.observers.on_closing.append(sent.close)
     app.observers.on_closed.append(sent.tidy)
-    view = PromptView(app.screen, app.pace, sent, app.comments)
-    files = TurnFiles(app.workspace, app.buffers)
+    view = PromptView(app.screen, app.nvim.pace, sent, app.comments)
+    files = TurnFiles(app.workspace, app.nvim.buffers)
     observers = app.conversation_observers
     observers.on_awaited.extend((view.on_awaited, app.workspace.early_scans.start))
     observers.on_turn_starting.append(files.on_turn_starting)

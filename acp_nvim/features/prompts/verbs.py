@@ -125,7 +125,7 @@ def _send(host: Host, args: Args, prompt: Prompt) -> None:
         return
     files = args.get("files") or {}
     if number := files.get("number"):
-        host.buffers.expect_turn(int(files["session"]), int(number))
+        host.nvim.buffers.expect_turn(int(files["session"]), int(number))
     conversation = conversation_for(host, args)
     if args.get("now"):
         _send_now(host, conversation, prompt)

@@ -30,7 +30,7 @@ async def report(host: Host, args: Args) -> None:
         [*secrets, *(secret for connection in connections for secret in connection.traffic.secrets)]
     )
     parts = {
-        "Host": [f"Python {platform.python_version()}", *host.notices.problems],
+        "Host": [f"Python {platform.python_version()}", *host.nvim.notices.problems],
         "Agents": [
             line for connection in connections for line in _agent_lines(connection, redactor)
         ],

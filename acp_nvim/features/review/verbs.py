@@ -53,7 +53,7 @@ async def disk_changed(host: Host, args: Args) -> None:
     try:
         same = await host.workspace.check_changed(path, shown)
     finally:
-        await host.bridge.call("acp.buffers.disk_changes", "on_checked", path, same)
+        await host.nvim.bridge.call("acp.buffers.disk_changes", "on_checked", path, same)
 
 
 @verb("refresh")
@@ -88,7 +88,7 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
         notes = await _decide_files(host, args, verdict)
         place = review.next_hunk(str(args.get("path", "")), 0)
         host.screen.push("next_hunk", *(place or ()))
-    host.notices.show_lines(notes)
+    host.nvim.notices.show_lines(notes)
 
 
 async def _decide_files(host: Host, args: Args, verdict: Verdict) -> list[str]:
@@ -154,7 +154,7 @@ async def unreject(host: Host, args: Args) -> None:
     names = ", ".join(Path(path).name for path in paths)
     with host.workspace.deciding():
         notes = await host.workspace.review.unreject()
-    host.notices.show_lines(notes or [words.UNREJECTED.format(files=names)])
+    host.nvim.notices.show_lines(notes or [words.UNREJECTED.format(files=names)])
 
 
 @verb("base_written")

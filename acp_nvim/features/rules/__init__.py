@@ -29,4 +29,4 @@ def store(app: Host) -> KeptRules:
     from acp_nvim.agent.serving.kept_rules import KeptRules
 
     make = partial(KeptRules, partial(app.options.data_file, "rules.json"), app.problem)
-    return app.part(KeptRules, make)
+    return app.parts.get(KeptRules, make)

@@ -19,5 +19,5 @@ def install(app: Host) -> None:
         "terminal_input",
     )
     views = TerminalViews(app.screen.terminal)
-    app.add(views)
+    app.parts.add(views)
     app.observers.frame_producers.append(views.collect)

@@ -58,12 +58,12 @@ def terminal_view(host: Host, args: Args) -> None:
     n, id = int(args["session"]), str(args["id"])
     match args["what"]:
         case "shown":
-            if host.part(TerminalViews).show(n, id, fresh=bool(args.get("fresh"))):
-                host.pace.wake()
+            if host.parts.get(TerminalViews).show(n, id, fresh=bool(args.get("fresh"))):
+                host.nvim.pace.wake()
         case "hidden":
-            host.part(TerminalViews).hide(n, id)
+            host.parts.get(TerminalViews).hide(n, id)
         case _:
-            host.part(TerminalViews).forget(n, id)
+            host.parts.get(TerminalViews).forget(n, id)
 
 
 @verb("terminal_input")

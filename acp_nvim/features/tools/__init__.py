@@ -63,7 +63,7 @@ class ToolTurns(Struct, frozen=True, eq=False):
 
 
 def install(app: Host) -> None:
-    editor = ToolEditor(app.bridge, app.async_calls)
+    editor = ToolEditor(app.nvim.bridge, app.nvim.async_calls)
     turns = ToolTurns(app.tools, editor)
     observers = app.conversation_observers
     observers.on_turn_starting.append(turns.on_turn_starting)

@@ -18,10 +18,10 @@ from acp_nvim.tools.server.tool import Tool
 
 def own_tools(host: Host, permissions: Permissions, editor: ToolEditor) -> list[Tool[Any]]:
     """Return the editor's tools in the order of the list."""
-    files, calls = host.workspace.agent_files, host.async_calls
+    files, calls = host.workspace.agent_files, host.nvim.async_calls
     tool_files = ToolFiles(files, host.workspace.files.buffers, host.options.files)
     servers = NvimLanguageServers(calls)
-    documents = NvimDocuments(host.bridge, calls)
+    documents = NvimDocuments(host.nvim.bridge, calls)
     changes = Changes(files, host.workspace.change_sets, permissions)
     return [
         *reading_tools(servers, editor, tool_files, ProgramSearcher()),

@@ -342,4 +342,4 @@ def _kind(change: FileChange) -> str:
 
 def permissions(host: Host) -> ToolPermissions:
     """Return the permissions of all tools, which remember the user's answers."""
-    return host.part(ToolPermissions, lambda: ToolPermissions(host.settings))
+    return host.parts.get(ToolPermissions, lambda: ToolPermissions(host.settings))

@@ -21,11 +21,11 @@ MODULE: Final = "acp.features.tools.user_tools"
 @verb("user_tools")
 def user_tools(host: Host, args: Args) -> None:
     """Replace the list of the user's tools."""
-    host.part(UserTools, partial(_new, host)).replace(_decode_tools(args.get("tools")))
+    host.parts.get(UserTools, partial(_new, host)).replace(_decode_tools(args.get("tools")))
 
 
 def _new(host: Host) -> UserTools:
-    runner = _NvimUserTools(host.async_calls)
+    runner = _NvimUserTools(host.nvim.async_calls)
     return UserTools(host.toolbox, runner, partial(permissions, host), host.tools.refresh)
 
 

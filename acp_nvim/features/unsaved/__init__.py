@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def install(app: Host) -> None:
-    changes = UnsavedChanges(app.buffers, app.options.files, app.choose)
+    changes = UnsavedChanges(app.nvim.buffers, app.options.files, app.choose)
     app.observers.on_file_read.append(changes.on_file_read)
     observers = app.conversation_observers
     observers.on_turn_starting.append(changes.on_turn_starting)

@@ -30,8 +30,8 @@ def parts(app: Host) -> tuple[Worktrees, Landing]:
     from acp_nvim.features.worktrees.landing import Landing
     from acp_nvim.features.worktrees.worktrees import Worktrees
 
-    worktrees = app.part(Worktrees, lambda: Worktrees(app))
-    return worktrees, app.part(Landing, lambda: Landing(app, worktrees))
+    worktrees = app.parts.get(Worktrees, lambda: Worktrees(app))
+    return worktrees, app.parts.get(Landing, lambda: Landing(app, worktrees))
 
 
 def _on_session_added(app: Host, session: Session) -> None:

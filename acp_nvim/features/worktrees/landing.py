@@ -90,7 +90,7 @@ class Landing:
         if session is not None:
             host.echo("warn", busy.format(session=session.n))
             return False
-        unsaved = [path for path in await host.buffers.unsaved() if worktree.contains(path)]
+        unsaved = [path for path in await host.nvim.buffers.unsaved() if worktree.contains(path)]
         if unsaved:
             files = list_names(sorted(unsaved), worktree.path, NAMED)
             host.echo("warn", words.NOT_LANDED_UNSAVED.format(files=files))
@@ -255,7 +255,7 @@ class Landing:
 
     async def _remove_unless_more(self, worktree: Worktree) -> None:
         result = await to_thread.run_sync(worktree_git.result, worktree, self._worktrees.env)
-        unsaved = await self._host.buffers.unsaved()
+        unsaved = await self._host.nvim.buffers.unsaved()
         if result.changes or any(map(worktree.contains, unsaved)):
             self._host.echo("info", self._stays_message(worktree, words.WHY_MORE_CHANGES))
         else:

@@ -82,7 +82,7 @@ class Worktrees:
         """
         with self._host.tasks.if_slow(SLOW_S, lambda: self._host.echo("info", words.WORKTREE_SLOW)):
             made = await to_thread.run_sync(self._make, cwd, names)
-        unsaved = await self._host.buffers.unsaved()
+        unsaved = await self._host.nvim.buffers.unsaved()
         tree = made.worktree.tree
         below = {path[len(tree) + 1 :] for path in unsaved if is_below(path, tree)}
         return msgspec.structs.replace(made, left=sorted({*made.left, *below}))

@@ -75,7 +75,7 @@ async def saved() -> None:
 
 def frames(neovim: RecordingNeovim, pace: Pace, collect: Collect, **options: Any) -> Frames:
     """Return frames that go to this Neovim."""
-    defaults = {"on_collected": lambda: None, "on_error": lambda _: None, "wait_saved": saved}
+    defaults = {"on_collected": lambda: None, "on_error": lambda _: None}
     return Frames(cast("Bridge", neovim), pace, collect, **defaults | options)
 
 
@@ -101,7 +101,7 @@ async def test_an_error_in_a_frame_does_not_stop_later_frames() -> None:
         announced.set()
 
     pace = Pace(neovim.loop.time)
-    task = asyncio.create_task(frames(neovim, pace, collect, on_error=failed).run())
+    task = asyncio.create_task(frames(neovim, pace, collect, on_error=failed).run(saved))
     pace.wake()
     await asyncio.wait_for(announced.wait(), PATIENCE_S)
     ready = True
@@ -120,7 +120,7 @@ async def test_a_flood_does_not_wait_for_the_end_of_a_pause(
     monkeypatch.setattr(pace, "QUICK_FRAMES", 0)
     neovim = RecordingNeovim()
     shown = ScreenedSession(neovim)
-    task = asyncio.create_task(shown.run())
+    task = asyncio.create_task(shown.run(saved))
     await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     neovim.came.clear()
     shown.session.transcript.stream("agent", "x" * FLOOD, None)
@@ -153,7 +153,7 @@ async def test_a_new_turn_is_drawn_as_soon_as_its_prompt_is_sent(
             paced.release()
 
     paced = Pace(loop.time)
-    task = asyncio.create_task(frames(neovim, paced, collect).run())
+    task = asyncio.create_task(frames(neovim, paced, collect).run(saved))
     paced.hold()
     paced.hold()
     paced.wake(urgent=True)
@@ -172,7 +172,7 @@ async def test_a_single_slow_frame_does_not_delay_the_next() -> None:
     """The system was busy with something else; a proportional pause would last 20 s."""
     neovim = RecordingNeovim(us=10_000_000)
     pace = Pace(neovim.loop.time)
-    task = asyncio.create_task(frames(neovim, pace, lambda _: ([["text"]], True)).run())
+    task = asyncio.create_task(frames(neovim, pace, lambda _: ([["text"]], True)).run(saved))
     pace.wake()
     await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     neovim.came.clear()
@@ -188,7 +188,7 @@ async def test_many_tool_calls_do_not_wait_for_the_end_of_a_pause(
     monkeypatch.setattr(pace, "QUICK_FRAMES", 0)
     neovim = RecordingNeovim()
     shown = ScreenedSession(neovim)
-    task = asyncio.create_task(shown.run())
+    task = asyncio.create_task(shown.run(saved))
     for neovim.busy in (False, True, False):
         await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
         neovim.came.clear()
