@@ -45,14 +45,28 @@ local function cwd_of(n)
   return cwd
 end
 
---- Return all texts to store, by directory.
----@return table<string, acp.StoredDrafts>
-local function collect()
-  local by_directory = {} ---@type table<string, acp.StoredDrafts>
+---@return acp.StoredDrafts
+local function no_texts(cwd)
+  return {
+    version = draft_file.VERSION,
+    cwd = cwd,
+    sent = vim.fs.basename(draft_file.sent_path()),
+    current = require('acp.base.state').current(),
+    drafts = {},
+    queue = {},
+    earlier = {},
+    remarks = {},
+  }
+end
+
+--- Return the wanted contents of each file of this Neovim, which has one for each directory.
+---@return table<string, acp.StoredDrafts> path -> texts
+local function contents()
+  local by_path = {} ---@type table<string, acp.StoredDrafts>
   local function of(cwd)
-    by_directory[cwd] = by_directory[cwd]
-      or { cwd = cwd, drafts = {}, queue = {}, earlier = {}, remarks = {} }
-    return by_directory[cwd]
+    local path = draft_file.path(cwd)
+    by_path[path] = by_path[path] or no_texts(cwd)
+    return by_path[path]
   end
   if package.loaded['acp.features.prompts.attachments'] then -- by composers, and by files for one
     for _, draft in ipairs(require('acp.features.prompts.composer.composers').contents()) do
@@ -70,18 +84,6 @@ local function collect()
   end
   for cwd, remarks in pairs(require('acp.base.signals').emit('remarks_to_store') or {}) do
     of(cwd).remarks = remarks
-  end
-  return by_directory
-end
-
---- Return the wanted contents of each file of this Neovim.
----@return table<string, acp.StoredDrafts> path -> drafts
-local function contents()
-  local by_path = {}
-  for cwd, stored in pairs(collect()) do
-    stored.version, stored.sent = draft_file.VERSION, vim.fs.basename(draft_file.sent_path())
-    stored.current = require('acp.base.state').current()
-    by_path[draft_file.path(cwd)] = stored
   end
   return by_path
 end

@@ -83,8 +83,8 @@ local function on_typed(n, before)
   show_for_pair()
 end
 
---- Return the 'sortText' of an entry of nvim-cmp, if it is of the language server. Called for each
---- comparison in all buffers, since nvim-cmp has one list of comparators.
+--- Return the 'sortText' of an nvim-cmp entry from the composer's language server, nil for others.
+--- Called for each comparison in all buffers, since nvim-cmp has one list of comparators.
 ---@return string|nil
 local function sort_text(entry)
   local client = entry.source.source.client
