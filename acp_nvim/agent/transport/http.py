@@ -84,7 +84,6 @@ class HttpTransport:
         self._url = address.url
         self._inbox = ByteQueue()
         self._outbox = Outbox()
-        self._lost: TransportError | None = None
         self._connection: str | None = None
         self._version = ""
         self._agent_requests: dict[object, str] = {}
@@ -119,10 +118,7 @@ class HttpTransport:
 
     async def receive(self) -> bytes:
         """Return the next bytes of the messages. Raise TransportError at the end."""
-        data = await self._inbox.get()
-        if not data and self._lost is not None:
-            raise self._lost
-        return data
+        return await self._inbox.get()
 
     def send(self, data: bytes) -> None:
         self._outbox.put(data)
@@ -130,14 +126,17 @@ class HttpTransport:
     async def aclose(self) -> None:
         """Close the connection on both sides, within about two seconds."""
         self._inbox.end()
-        if self._lost is None and self._connection is not None:
+        if self._inbox.error is None and self._connection is not None:
             await self._outbox.flush()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._client is None:
             return
-        if self._connection is not None and str(self._lost) != wording.WHY_CONNECTION_UNKNOWN:
+        if (
+            self._connection is not None
+            and str(self._inbox.error) != wording.WHY_CONNECTION_UNKNOWN
+        ):
             with contextlib.suppress(httpx.HTTPError), anyio.move_on_after(CLOSE_S):
                 await self._client.delete(self._url, headers=self._headers())
         with anyio.move_on_after(CLOSE_S):
@@ -148,9 +147,9 @@ class HttpTransport:
     async def _post_all(self) -> None:
         while True:
             line = await self._outbox.get()
-            if self._lost is None and self._pending_count >= MAX_PENDING:
+            if self._inbox.error is None and self._pending_count >= MAX_PENDING:
                 self._lose(self._no_answer())
-            elif self._lost is None:
+            elif self._inbox.error is None:
                 closed = asyncio.Event()
                 posting = self._start_task(self._post(line, closed))
                 self._pending_count += 1
@@ -219,7 +218,7 @@ class HttpTransport:
                 if answer.status not in (429, 503) or pause is None or after > PATIENCE_S:
                     self._on_refusal(answer, message)
                     return
-            if self._lost is not None or pause is None:
+            if self._inbox.error is not None or pause is None:
                 break
             await anyio.sleep(max(pause, after))
         self._lose(self._no_answer())
@@ -389,9 +388,8 @@ class HttpTransport:
     # -- the end ----------------------------------------------------------------------------------
 
     def _lose(self, error: TransportError) -> None:
-        if self._lost is None:
-            self._lost = error
-            self._inbox.end()
+        if self._inbox.error is None:
+            self._inbox.end(error)
 
     def _start_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(self._run_guarded(work))

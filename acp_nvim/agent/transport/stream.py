@@ -41,6 +41,8 @@ class ByteQueue:
         self.size = 0
         """Number of unread bytes."""
         self.ended = False
+        self.error: Exception | None = None
+        """Reason of the end, if it is an error."""
         self._chunks: deque[bytes] = deque()
         self._news: asyncio.Future[None] | None = None
         self._room = asyncio.Event()
@@ -53,9 +55,10 @@ class ByteQueue:
         self.size += len(data)
         self._wake()
 
-    def end(self) -> None:
-        """Mark the end: `get` returns `b''` once the queue is empty."""
+    def end(self, error: Exception | None = None) -> None:
+        """Mark the end: once the queue is empty, `get` returns `b''` or raises the first error."""
         self.ended = True
+        self.error = self.error or error
         self._wake()
         self._room.set()
 
@@ -66,9 +69,10 @@ class ByteQueue:
             await self._room.wait()
 
     async def get(self) -> bytes:
-        """Return about `CHUNK_BYTES` queued bytes, oldest first, or `b''` at the end.
+        """Return about `CHUNK_BYTES` queued bytes, oldest first.
 
-        Each call lets other tasks run, even if bytes are always queued.
+        At the end return `b''`, or raise the error of `end`. Each call lets other tasks run, even
+        if bytes are always queued.
         """
         if self._chunks or self.ended:
             await anyio.lowlevel.checkpoint()
@@ -76,6 +80,8 @@ class ByteQueue:
             self._news = asyncio.get_running_loop().create_future()
             await self._news
         if not self._chunks:
+            if self.error is not None:
+                raise self.error
             return b""
         data = self._chunks.popleft()
         if self._chunks and len(data) < CHUNK_BYTES:

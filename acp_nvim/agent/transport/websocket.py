@@ -60,7 +60,6 @@ class WebSocketTransport:
         self._outbox = Outbox()
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox = ByteQueue()
-        self._lost: TransportError | None = None
         self._has_timed_out = False
         self._waits_since: float | None = None
         """Time at which the current wait for data began, or None."""
@@ -111,10 +110,7 @@ class WebSocketTransport:
 
     async def receive(self) -> bytes:
         """Return the next bytes of the messages. Raise TransportError at the end."""
-        data = await self._inbox.get()
-        if not data and self._lost is not None:
-            raise self._lost
-        return data
+        return await self._inbox.get()
 
     async def _read(self) -> None:
         """Read messages until the connection ends."""
@@ -122,10 +118,10 @@ class WebSocketTransport:
             while True:
                 await self._read_message()
         except ConnectionClosed as error:
-            self._lost = self._error_of(error)
+            self._inbox.end(self._error_of(error))
         except Exception as error:  # internal error, here or in the library
             self._address.remark(f"{type(error).__name__}: {error}")
-            self._lost = TransportError(wording.WHY_TRANSPORT_FAULT)
+            self._inbox.end(TransportError(wording.WHY_TRANSPORT_FAULT))
         finally:
             self._inbox.end()
 
