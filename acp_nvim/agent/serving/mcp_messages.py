@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import Any, Final
 
+import anyio
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
@@ -98,11 +99,16 @@ class McpMessages:
 
     async def _drop_ended(self) -> None:
         """Drop connections to servers that have ended, which some agents leave open."""
-        for connection, server in list(self._servers.items()):
-            try:
-                await self._check_server(server)
-            except RequestError:
-                self._servers.pop(connection, None)
+        async with anyio.create_task_group() as group:
+            for server in set(self._servers.values()):
+                group.start_soon(self._drop_if_ended, server)
+
+    async def _drop_if_ended(self, server: str) -> None:
+        try:
+            await self._check_server(server)
+        except RequestError:
+            for connection in [it for it, named in self._servers.items() if named == server]:
+                del self._servers[connection]
 
     async def _disconnect(self, request: DisconnectMcpRequest) -> dict[str, Any]:
         if self._servers.pop(request.connection_id, None) is None:
