@@ -359,18 +359,19 @@ def _parts_outside(
             return all(part.end < hunk.start or hunk.end < part.start for hunk in hunks)
         return all(part.end <= hunk.start or hunk.end <= part.start for hunk in hunks)
 
-    def is_settled(part: Hunk) -> bool:
+    def is_separate(part: Hunk) -> bool:
         if not any(line.strip() for line in part.lines):
             return only_added or is_outside(part)
         return is_outside(part) and not _may_contain(part, base[part.start : part.end], hunks)
 
-    return [part for part in moved if is_settled(part)]
+    return [part for part in moved if is_separate(part)]
 
 
 def _may_contain(part: Hunk, replaced: Sequence[str], hunks: Sequence[Hunk]) -> bool:
     """Return whether a part that replaces lines of the base may contain text of these hunks.
 
-    This is the case if it adds lines, or words that are in a hunk.
+    If False, the part adds no lines, and no word that it adds is in a hunk. If True, the words may
+    be the same by chance. The part then stays pending, which loses nothing.
     """
     words = _count_words(part.lines) - _count_words(replaced)
     added = _count_words([line for hunk in hunks for line in hunk.lines])
