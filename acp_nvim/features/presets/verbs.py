@@ -11,7 +11,7 @@ from acp_nvim.agent.opening.initial_options import InitialOptions
 from acp_nvim.agent.settings import PresetSettings
 from acp_nvim.app import Host
 from acp_nvim.features.presets import words
-from acp_nvim.host.current_session import is_settled
+from acp_nvim.host.current_session import uncertainty
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import true_within
 from acp_nvim.verbs import Args, verb
@@ -23,7 +23,8 @@ OPEN_S: Final = 60.0
 @verb("preset")
 async def preset(host: Host, args: Args) -> None:
     """Apply a preset to a session. If no session is open, start one with it."""
-    if not is_settled(host, args):
+    if (problem := uncertainty(host, args)) is not None:
+        host.echo("warn", problem)
         return
     name = str(args["name"])
     conversation = host.sessions.conversation(args.get("session"))

@@ -11,7 +11,7 @@ from acp_nvim.agent.notify import notify
 from acp_nvim.agent.prompts.conversation import Conversation
 from acp_nvim.app import Host
 from acp_nvim.features.sessions import words
-from acp_nvim.host.current_session import is_settled
+from acp_nvim.host.current_session import uncertainty
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.protocol.refusals import needs_login
 from acp_nvim.session import options
@@ -87,7 +87,8 @@ async def _await_change(
 
 def _open_conversation(host: Host, args: Args) -> Conversation | None:
     """Return the session if it is certain and open at its agent. Otherwise tell the user why."""
-    if not is_settled(host, args):
+    if (problem := uncertainty(host, args)) is not None:
+        host.echo("warn", problem)
         return None
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None or not conversation.session.id:

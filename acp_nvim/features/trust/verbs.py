@@ -7,7 +7,7 @@ from typing import Final
 from acp_nvim import wording
 from acp_nvim.app import Host
 from acp_nvim.features.trust import words
-from acp_nvim.host.current_session import is_settled
+from acp_nvim.host.current_session import uncertainty
 from acp_nvim.verbs import Args, verb
 
 LINES: Final = {
@@ -23,7 +23,8 @@ def trust(host: Host, args: Args) -> None:
 
     Questions that are already pending wait for the user.
     """
-    if not is_settled(host, args):
+    if (problem := uncertainty(host, args)) is not None:
+        host.echo("warn", problem)
         return
     level = str(args["level"])
     conversation = host.sessions.conversation(args.get("session"))
