@@ -114,14 +114,14 @@ class Ledger:
         """Return whether there are writes that other processes do not know."""
         return bool(self._before_unpublished)
 
-    def mark_published(self, path: str, entry: Pending | None) -> None:
+    def mark_published(self, path: str, published: Pending | None) -> None:
         """Record that other processes have this entry of the file."""
         if path not in self._before_unpublished:
             return
-        if self._entry_to_publish(path) is entry:
+        if self._entry_to_publish(path) is published:
             del self._before_unpublished[path]
-        elif entry is not None:
-            self._before_unpublished[path] = entry
+        elif published is not None:  # only the writes after it are unpublished
+            self._before_unpublished[path] = published
 
     @property
     def rejects(self) -> Sequence[list[Reject]]:

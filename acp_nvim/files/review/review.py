@@ -121,12 +121,15 @@ class Review:
         if entry is None:
             return [wording.NOTHING_PENDING_IN.format(file=Path(path).name)]
         chosen = seen.hunk_at(row) if seen is not None else None
-        is_whole, hunk = _is_whole(entry), None
-        if not is_whole:
-            hunk = entry.equal_hunk(seen, chosen) if seen and chosen else entry.hunk_at(row)
-        if hunk is None and not is_whole and chosen is None:
+        hunk, is_as_seen = None, True
+        if _is_whole(entry):
+            is_as_seen = seen is None or _is_whole(seen)
+        elif seen is not None and chosen is not None:
+            hunk = entry.equal_hunk(seen, chosen)
+            is_as_seen = hunk is not None
+        elif (hunk := entry.hunk_at(row)) is None:
             return [wording.NO_HUNK.format(line=row + 1)]
-        if hunk is None and seen is not None and not (is_whole and _is_whole(seen)):
+        if not is_as_seen:
             return [wording.HUNK_CHANGED.format(line=row + 1)]
         decide = self._ledger.accept if verdict == "accept" else self._ledger.reject
         notes = await self._writer.carry_out(decide(path, hunk), [entry])
