@@ -90,17 +90,36 @@ class FileWriter:
                 return
             if before is not None and live.text != before:
                 raise Refused(wording.WHY_CHANGED)
-            if file_format is not None and file_format != live.format:
-                await self._files.buffers.set_format(path, live, file_format)
-                live = await self._files.buffers.read(place)
-                if isinstance(live, NotLoaded):
-                    continue
-            written = await self._write(place, live, after, fresh=stored is not None, exists=exists)
-            if written.outcome == "done":
-                self._on_written(path, after, written, live.format)
+            is_fresh = stored is not None
+            if await self._write_buffer(place, live, after, file_format, is_fresh, exists):
                 return
-            self._files.buffers.distrust(path)
         raise Refused("the buffer keeps changing")
+
+    async def _write_buffer(
+        self,
+        place: Place,
+        live: BufferText,
+        after: Text,
+        file_format: Format | None,
+        is_fresh: bool,
+        exists: bool,
+    ) -> bool:
+        """Change format (if set) and text of a buffer, and save it. Return False if it has moved.
+
+        `is_fresh`: it was loaded for this write. `exists`: it has a file.
+        """
+        if file_format is not None and file_format != live.format:
+            await self._files.buffers.set_format(place.real, live, file_format)
+            formatted = await self._files.buffers.read(place)
+            if isinstance(formatted, NotLoaded):
+                return False
+            live = formatted
+        written = await self._write(place, live, after, is_fresh, exists)
+        if written.outcome == "moved":
+            self._files.buffers.distrust(place.real)
+            return False
+        self._on_written(place.real, after, written, live.format)
+        return True
 
     def _on_written(
         self, path: str, after: Text, written: WriteResult, file_format: Format
@@ -135,7 +154,7 @@ class FileWriter:
         return fresh, stored or Decoded(EMPTY, Format())
 
     async def _write(
-        self, place: Place, live: BufferText, after: Text, fresh: bool, exists: bool
+        self, place: Place, live: BufferText, after: Text, is_fresh: bool, exists: bool
     ) -> WriteResult:
         """Try once, and wait while the buffer is busy. The outcome is `done` or `moved`."""
         options = self._files.options()
@@ -149,7 +168,7 @@ class FileWriter:
             is_empty=after == EMPTY,
             save=options.save if exists or options.save == "never" else "always",
             autocmds=options.autocmds,
-            is_fresh=fresh,
+            is_fresh=is_fresh,
             is_synced=live.is_stale,
             rights=None if exists else self._files.tracked.state(place.real).rights,
         )
