@@ -187,20 +187,15 @@ class ChangeApplier:
             if prepared is None:
                 return None
             entered, at = prepared
-            session, after, reformat = entered.session, entered.after, entered.format_change
+            session = entered.session
             if self._is_user_save(entered):
-                self.record_disk(path, after, reformat)
+                self.record_disk(path, entered.after, entered.format_change)
                 await self._enter_user_change(change)
                 return None
-            if entered.before == after and not entered.changes_format:
-                self.record_disk(path, after, reformat)  # the store has seen an intermediate state
-                return None
-            outcome = "moved"
-            if not await to_thread.run_sync(entered.is_still_empty):
-                outcome = await apply_change(self._files, entered)
-            if outcome == "done":
-                self.record_disk(path, after, reformat)
-                return entered
+            outcome = await self._try_to_enter(entered)
+            if outcome in ("done", "unchanged"):
+                self.record_disk(path, entered.after, entered.format_change)
+                return entered if outcome == "done" else None
             if outcome not in ("moved", "busy"):
                 self._files.view.warn(
                     session, wording.DISK_CHANGE_NOT_APPLIED.format(file=path, outcome=outcome)
@@ -213,6 +208,14 @@ class ChangeApplier:
             event = Postponed(entered.before, old, PostponedChange(session, at))
             self._tracked[path].apply(event)
         return None
+
+    async def _try_to_enter(self, entered: EnteredChange) -> str:
+        """Return the outcome of `apply_change`, or `unchanged` if there is nothing to apply."""
+        if entered.before == entered.after and not entered.changes_format:
+            return "unchanged"  # the store has seen an intermediate state
+        if await to_thread.run_sync(entered.is_still_empty):
+            return "moved"
+        return await apply_change(self._files, entered)
 
     async def _prepare(
         self, session: AgentSession, at: int, change: FileChange

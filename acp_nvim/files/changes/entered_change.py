@@ -209,7 +209,7 @@ async def _merge_into_unsaved(
     files: Files, change: EnteredChange, live: BufferText, conflict_base: Text | UnsetType | None
 ) -> str:
     """Merge a change into the unsaved text of a buffer, and enter it or a conflict."""
-    change = _enter_read_change(files, change, live)
+    change = _enter_earlier_text(files, change, live)
     start = change.before if isinstance(conflict_base, UnsetType) else conflict_base
     merged = _merge_sides(start, live.text, change.after)
     if merged is None:
@@ -284,21 +284,22 @@ async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) 
     return "done" if is_same else "moved"
 
 
-def _enter_read_change(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
-    """Enter an earlier change by the agent that Neovim loaded before the user typed on.
+def _enter_earlier_text(files: Files, change: EnteredChange, live: BufferText) -> EnteredChange:
+    """Enter an earlier text of the agent that Neovim has read, then the user's edits of it.
 
-    Otherwise it would count as the user's. A repeated call does nothing.
+    Otherwise that text would count as the user's. Return the rest of the change. A repeated call
+    does nothing.
     """
     file = files.tracked[change.path]
-    shown = file.state.neovim_read
+    earlier = file.state.neovim_read
     file.apply(NeovimRead(None))
-    if shown is None or shown in (change.before, change.after):
+    if earlier is None or earlier in (change.before, change.after):
         return change
-    _record(files, change, change.before, shown)
+    _record(files, change, change.before, earlier)
     files.ledger.split_from_disk(change.path)
     files.ledger.record_user_edit(change.path, live.text)
-    file.apply(ContentKnown(shown, None))
-    return msgspec.structs.replace(change, before=shown)
+    file.apply(ContentKnown(earlier, None))
+    return msgspec.structs.replace(change, before=earlier)
 
 
 async def _enter_read(files: Files, change: EnteredChange, live: BufferText, after: Text) -> str:
