@@ -249,6 +249,15 @@ def test_some_variables_are_harmless(name: str, value: str, action: Action) -> N
     assert decide([MAKE], Case("execute", commands=[given])) == action
 
 
+MAKES: dict[tuple[str, ...], Action | None] = {
+    ("make", "x", "y"): "allow",
+    ("make", "x y"): None,
+    ("make", "x", "y", "z"): None,
+    ("make x y",): "ask",
+}
+"""Commands as words, and their decision by a rule for `make x y`."""
+
+
 def test_a_command_in_another_directory_asks() -> None:
     assert decide([MAKE], case("make x", away=True)) == "ask"
 
@@ -268,6 +277,13 @@ def test_words_that_no_shell_reads_are_judged_as_words(
 ) -> None:
     given = command(argv)
     assert decide([MAKE], Case("execute", commands=[given])) == action
+
+
+def test_a_rule_without_wildcards_allows_the_same_words() -> None:
+    rules = [Rule("allow", command="make x y")]
+    given = {argv: Case("execute", commands=[command(argv)]) for argv in MAKES}
+    decided = {argv: decide(rules, case) for argv, case in given.items()}
+    assert decided == MAKES
 
 
 def test_written_files_of_a_line_must_be_allowed_too() -> None:

@@ -150,12 +150,14 @@ def commands(call: ToolCall) -> tuple[Command, ...]:
 @lru_cache(maxsize=4)
 def _distinct_commands(parts: _Parts) -> tuple[Command, ...]:
     found = list(_all_commands(parts.call))
-    by_identity = {id(command.env): command.env for command in found}
-    first: dict[Variables, int] = {}  # hashing many variables for each command would take long
-    same = {at: first.setdefault(env, at) for at, env in by_identity.items()}
+    # Commands of one map share their variables. Equal variables get one number, so that many of
+    # them are hashed once and not for each command.
+    objects = {id(command.env): command.env for command in found}
+    number_of: dict[Variables, int] = {}
+    numbers = {key: number_of.setdefault(env, key) for key, env in objects.items()}
     distinct: dict[tuple[object, ...], Command] = {}
     for command in found:
-        key = command.line, command.argv, command.cwd, same[id(command.env)]
+        key = command.line, command.argv, command.cwd, numbers[id(command.env)]
         distinct.setdefault(key, command)
     return tuple(distinct.values())
 

@@ -281,21 +281,26 @@ class _Judgement:
         return self._case.kind not in RUNS_NOTHING or _matches_any(rule.kind, "execute")
 
     def _allows_command(self, globs: Sequence[str]) -> bool:
-        if self._command is not None and self._command.is_name:
-            return any(fnmatch.fnmatchcase(self._command.line, glob) for glob in globs)
-        if self._command is None or self._case.written or not self._is_context_harmless():
+        """Return whether globs allow all open commands. The allowed ones are no longer open."""
+        whole = self._command
+        if whole is None:
             return False
-        if any(glob == self._command.line and not _WILD.search(glob) for glob in globs):
-            return self._command.argv is None
+        if whole.is_name:
+            return any(fnmatch.fnmatchcase(whole.line, glob) for glob in globs)
+        if self._case.written or not self._is_context_harmless():
+            return False
+        if whole.argv is None and whole.line in (glob for glob in globs if not _WILD.search(glob)):
+            return True  # the rule has the exact line, whatever a shell makes of it
         if self._line is None:
             return False
-        if any(_glob_allows_line(glob, self._line) for glob in globs):
-            self._open = [command for command in self._open if not self._may_write(command)]
-        self._open = [
-            command
-            for command in self._open
-            if not (any(_glob_allows(glob, command) for glob in globs) and self._may_write(command))
-        ]
+        line = self._line
+        is_line_allowed = any(_glob_allows_line(glob, line) for glob in globs)
+
+        def is_allowed(simple: Simple) -> bool:
+            is_named = is_line_allowed or any(_glob_allows(glob, simple) for glob in globs)
+            return is_named and self._may_write(simple)
+
+        self._open = [simple for simple in self._open if not is_allowed(simple)]
         return not self._open
 
     def _is_context_harmless(self) -> bool:
@@ -328,20 +333,21 @@ class _Judgement:
         return rule.command is None and bool(hidden)
 
     def _ask_if_nearly_allowed(self, rules: Sequence[Rule]) -> Action | None:
-        """Return "ask" for a command that an `allow` names in a way that may hide another one.
+        """Return "ask" for a line that runs an allowed program, but may do more than that.
 
         This applies even if commands run by default.
         """
         if self._command is None:
             return None
-        if (
+        shows_all_effects = (
             self._line is not None
             and self._is_context_harmless()
-            and not any(command.writes for command in self._open)
-        ):
+            and not any(simple.writes for simple in self._open)
+        )
+        if shows_all_effects:
             return None
-        named = (rule for rule in rules if rule.action == "allow" and self._applies(rule))
-        globs = [glob for rule in named for glob in _list(rule.command or [])]
+        allowing = (rule for rule in rules if rule.action == "allow" and self._applies(rule))
+        globs = [glob for rule in allowing for glob in _list(rule.command or [])]
         return "ask" if globs and self._suspicion(globs) else None
 
     # -- deny and ask -----------------------------------------------------------------------------
