@@ -1,4 +1,4 @@
-"""Neovim of a host: what it shows, asks and knows."""
+"""Neovim as the host uses it: bridge, screen, questions, options, buffers."""
 
 from __future__ import annotations
 
