@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from acp_nvim.edits.text import parse
+from acp_nvim.features.tools.tool_list import writing_tools as all_tools
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.session.session import Session
@@ -27,7 +28,6 @@ from acp_nvim.tools.changing.change_ports import (
     ProposedChanges,
 )
 from acp_nvim.tools.changing.changes import Changes
-from acp_nvim.tools.own_tools import writing_tools as all_tools
 from acp_nvim.tools.ports import Answer
 from acp_nvim.tools.server.tool import Call, ToolError, ToolResult
 from tests.support.fake_neovim import FakeNeovim

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from acp_nvim.features.tools.tool_list import reading_tools, writing_tools
 from acp_nvim.tools.asking.read_file import read_tool
-from acp_nvim.tools.own_tools import reading_tools, writing_tools
 from acp_nvim.tools.server.arguments import input_schema
 from acp_nvim.tools.server.tool import Tool
 from tests.support.tool_schemas import faults
