@@ -171,6 +171,14 @@ def bytes_of(path: str) -> bytes | None:
         raise
 
 
+def bytes_or_none(path: str) -> bytes | None:
+    """Return the result of `bytes_of`, or None if the file cannot be read either."""
+    try:
+        return bytes_of(path)
+    except OSError:
+        return None
+
+
 def signature_of(path: str) -> str | None:
     """Return a string that changes when the file changes, or None if there is no file.
 

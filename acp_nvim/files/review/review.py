@@ -14,6 +14,7 @@ from acp_nvim import wording
 from acp_nvim.edits.agent_bases import ChangeKind
 from acp_nvim.edits.pending import Pending, Restoration
 from acp_nvim.edits.text import Text
+from acp_nvim.files.bytes.disk import bytes_or_none
 from acp_nvim.files.bytes.file_format import BinaryError, text_of
 from acp_nvim.files.bytes.obstacles import pending_inside, users_file_inside
 from acp_nvim.files.bytes.paths import is_below
@@ -22,7 +23,6 @@ from acp_nvim.files.files import Files
 from acp_nvim.files.ports import BufferText, BusyError, Claim, EarlierEdits
 from acp_nvim.files.review.decision_writer import DecisionWriter
 from acp_nvim.files.review.live_texts import LiveTexts
-from acp_nvim.files.writes.file_writer import read_or_none
 
 Verdict = Literal["accept", "reject"]
 
@@ -315,6 +315,6 @@ def _is_whole(entry: Pending) -> bool:
 def _is_outdated(buffer: BufferText, path: str) -> bool:
     """Return whether a buffer without unsaved changes differs from its file. This call blocks."""
     try:
-        return text_of(read_or_none(path), buffer.format) != buffer.text
+        return text_of(bytes_or_none(path), buffer.format) != buffer.text
     except BinaryError:
         return True

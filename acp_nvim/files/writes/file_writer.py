@@ -12,7 +12,7 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.buffers.tracked_file import ContentKnown, Removed, UserFormat
 from acp_nvim.files.bytes import disk, nofollow, obstacles
-from acp_nvim.files.bytes.disk import bytes_of
+from acp_nvim.files.bytes.disk import bytes_or_none
 from acp_nvim.files.bytes.file_format import (
     BinaryError,
     Decoded,
@@ -135,7 +135,7 @@ class FileWriter:
     async def _format_of(self, path: str) -> Format | None:
         """Return the format of a file; None if it does not exist or is not text."""
         live = self._files.buffers.get(path)
-        data = await to_thread.run_sync(read_or_none, path)
+        data = await to_thread.run_sync(bytes_or_none, path)
         if live is not None or data is None:
             return live.format if live else None
         try:
@@ -215,11 +215,3 @@ async def _exists(path: str) -> bool:
         return await to_thread.run_sync(nofollow.info, path) is not None
     except OSError as error:
         raise Refused(error.strerror or str(error)) from error
-
-
-def read_or_none(path: str) -> bytes | None:
-    """Return the bytes of a file, or None if there is none or it cannot be read."""
-    try:
-        return bytes_of(path)
-    except OSError:
-        return None
