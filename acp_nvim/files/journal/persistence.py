@@ -374,10 +374,7 @@ class Persistence:
         if writes is None:
             await to_thread.run_sync(replica.write, now)
         else:
-            coverage = writes.coverage()
-            now = writes.with_note_number(now, coverage)
-            await to_thread.run_sync(replica.write, now)
-            writes.on_published(coverage, now)
+            await writes.publish(now)
         self._failing.discard(replica.root)
         for (kind, path), value in now.items():
             if kind == FILE:

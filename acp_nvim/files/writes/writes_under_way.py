@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import NamedTuple
+
+from anyio import to_thread
 
 from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.records import from_bytes, to_bytes
@@ -30,16 +31,6 @@ from acp_nvim.files.writes.write_notes import (
     old_notes,
     path_of,
 )
-
-
-class Coverage(NamedTuple):
-    """Notes whose writes are in the ledger."""
-
-    number: int
-    """Number of this process's last note up to which all writes are in the ledger."""
-
-    has_old_writes: bool
-    """Whether all writes that dead processes noted are in the ledger."""
 
 
 class WritesUnderWay:
@@ -105,32 +96,31 @@ class WritesUnderWay:
 
     # -- in the journal ---------------------------------------------------------------------------
 
-    def coverage(self) -> Coverage:
-        """Return the notes whose writes are in the ledger now."""
-        number = min(self._under_way) - 1 if self._under_way else self._notes.number
-        return Coverage(number, not self.unrecorded)
+    async def publish(self, values: Values) -> None:
+        """Write values of the ledger to the journal, then remove the notes on writes in them.
 
-    def with_note_number(self, values: Values, coverage: Coverage) -> Values:
-        """Return the values of the journal with the number of the last covered note."""
-        number = coverage.number
-        return {**values, (WRITES, self._notes.owner): number} if values and number else values
+        The journal also gets the number of the last note up to which it has all writes of this
+        process. Raise OSError.
+        """
+        number = min(self._under_way) - 1 if self._under_way else self._notes.number
+        has_old_writes = not self.unrecorded
+        if values and number:
+            values = {**values, (WRITES, self._notes.owner): number}
+        await to_thread.run_sync(self._replica.write, values)
+        if self._notes.number == number:
+            self._notes.clear()
+        else:
+            self._replica.file.set_pending(pending=True)
+        if has_old_writes and self._old_notes:
+            for notes in self._old_notes:
+                notes.remove()
+            self._old_notes = []
+            self._replica.file.set_pending(pending=is_pending(values.values()))
 
     @property
     def has_old_notes(self) -> bool:
         """Return whether there are notes of dead processes that can be removed."""
         return bool(self._old_notes) and not self.unrecorded
-
-    def on_published(self, coverage: Coverage, values: Values) -> None:
-        """Remove the notes on writes that the journal now contains. Raise OSError."""
-        if self._notes.number == coverage.number:
-            self._notes.clear()
-        else:
-            self._replica.file.set_pending(pending=True)
-        if coverage.has_old_writes and self._old_notes:
-            for notes in self._old_notes:
-                notes.remove()
-            self._old_notes = []
-            self._replica.file.set_pending(pending=is_pending(values.values()))
 
     # -- notes of dead processes ------------------------------------------------------------------
 
