@@ -234,19 +234,15 @@ def _has_eol(flags: int) -> bool:
 
 
 def _buffer(bufnr: int, tick: int, flags: int, encoding: str, raw: Text, text: Text) -> BufferText:
+    dos, mac, bomb, binary = (bool(flags & flag) for flag in (DOS, MAC, BOMB, BINARY))
     return BufferText(
         bufnr,
         tick,
         raw,
         text,
         is_modified=bool(flags & MODIFIED),
-        format=_format(flags, encoding),
+        format=Format(encoding or "utf-8", bomb, dos, mac, binary),
         is_stale=bool(flags & STALE),
         is_file_missing=bool(flags & GONE),
         is_new=bool(flags & NEW),
     )
-
-
-def _format(flags: int, encoding: str) -> Format:
-    dos, mac, bomb = bool(flags & DOS), bool(flags & MAC), bool(flags & BOMB)
-    return Format(encoding or "utf-8", bomb, dos, mac, bool(flags & BINARY))
