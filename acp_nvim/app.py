@@ -36,9 +36,9 @@ from acp_nvim.host.session_list import ForeignSessions, SessionList, SubagentReg
 from acp_nvim.host.sessions import Sessions
 from acp_nvim.host.transcripts import Transcripts
 from acp_nvim.host.unscoped_questions import UnscopedQuestions
+from acp_nvim.memory import Memory
 from acp_nvim.nvim.bridge import Bridge
 from acp_nvim.nvim.environment import agent_environment
-from acp_nvim.nvim.memory import Memory
 from acp_nvim.nvim.neovim import Neovim
 from acp_nvim.tasks import Tasks
 from acp_nvim.tools.server.toolbox import Toolbox

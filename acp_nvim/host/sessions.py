@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from acp_nvim import wording
+from acp_nvim import memory, wording
 from acp_nvim.agent.agents import Agents, is_agent
 from acp_nvim.agent.connection import Connection
 from acp_nvim.agent.observers import ConversationObservers
@@ -18,7 +18,6 @@ from acp_nvim.files.bytes.paths import pin
 from acp_nvim.files.ports import SessionInfo
 from acp_nvim.files.workspace import Workspace
 from acp_nvim.host.session_list import SessionList, SubagentRegistry
-from acp_nvim.nvim import memory
 from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session, SessionObserver
 from acp_nvim.session.transcript.entries import Past

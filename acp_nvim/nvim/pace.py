@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from acp_nvim.nvim import memory
+from acp_nvim import memory
 
 GAP_S, FLOOD_GAP_S, LEAST_GAP_S = 0.033, 0.016, 0.004
 """Seconds between the starts of two frames.

@@ -22,6 +22,7 @@ RINGS = {
     "wording": 0,
     "patterns": 0,
     "tasks": 1,
+    "memory": 1,
     "files": 1,
     "agent": 1,
     "tools": 1,

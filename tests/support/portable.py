@@ -18,9 +18,9 @@ def hide_linux_functions() -> None:
     """Remove the functions of Linux from the product in this process."""
     if hasattr(unix_events, "can_use_pidfd"):
         unix_events.can_use_pidfd = lambda: False
+    from acp_nvim import memory
     from acp_nvim.agent.child import guard, tree
     from acp_nvim.files.changes import folder_watch
-    from acp_nvim.nvim import memory
 
     tree.PROC = Path(NOWHERE)
     guard.GUARD = guard.GUARD.replace("/proc/", f"{NOWHERE}/")

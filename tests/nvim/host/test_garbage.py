@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import pytest
 
-from acp_nvim.nvim import memory
+from acp_nvim import memory
 
 NEW_OBJECTS = 100
 

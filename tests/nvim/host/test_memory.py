@@ -5,9 +5,9 @@ from __future__ import annotations
 import anyio
 import pytest
 
+from acp_nvim import memory
 from acp_nvim.agent.wire.traffic import BLOCK_BYTES, Traffic
-from acp_nvim.nvim import memory
-from acp_nvim.nvim.memory import Memory
+from acp_nvim.memory import Memory
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import Tasks
 from tests.support.waiting import eventually
