@@ -203,7 +203,18 @@ async def test_an_unreachable_server_is_reported_in_plain_words() -> None:
             pass
 
 
-async def test_pings_detect_a_dead_connection() -> None:
+@pytest.mark.parametrize(
+    ("last", "reason", "ping_s"),
+    [
+        (b"", "went silent", 0.05),
+        (b"\x88\x07\x03\xf4again", "closed .1012 again", 60),
+        (b"\xc1\x02{}", "the connection ended", 60),
+    ],
+    ids=["silent", "close frame", "broken frame"],
+)
+async def test_a_server_that_stays_connected_without_serving_is_left(
+    last: bytes, reason: str, ping_s: float
+) -> None:
     frozen = asyncio.Event()
 
     async def life(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -214,7 +225,7 @@ async def test_pings_detect_a_dead_connection() -> None:
         for request in protocol.events_received():
             assert isinstance(request, Request)
             protocol.send_response(protocol.accept(request))
-        writer.write(b"".join(protocol.data_to_send()))
+        writer.write(b"".join(protocol.data_to_send()) + last)
         await frozen.wait()  # reads and answers nothing from now on
         writer.close()
 
@@ -222,10 +233,10 @@ async def test_pings_detect_a_dead_connection() -> None:
     async with server:
         url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/acp"
         address = Address(url, {}, 1 << 20, CookieJar(), lambda text: None)
-        way = WebSocketTransport(address, ping_s=0.05, pong_s=0.1)
+        way = WebSocketTransport(address, ping_s=ping_s, pong_s=0.1)
         await way.start()
         try:
-            with anyio.fail_after(PATIENCE_S), pytest.raises(TransportError, match="went silent"):
+            with anyio.fail_after(PATIENCE_S), pytest.raises(TransportError, match=reason):
                 await way.receive()
         finally:
             await way.aclose()

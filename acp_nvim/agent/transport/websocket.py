@@ -25,6 +25,7 @@ from websockets.exceptions import (
     InvalidStatus,
     WebSocketException,
 )
+from websockets.protocol import State
 
 from acp_nvim import __version__, wording
 from acp_nvim.agent.transport import failures, tls
@@ -203,13 +204,17 @@ USER_AGENT: Final = f"acp.nvim/{__version__}"
 
 
 class SplittingConnection(ClientConnection):
-    """Connection that limits the memory for one frame, and for the answers to pings."""
+    """Connection that limits the memory for one frame, and for the answers to pings.
+
+    It ends `CLOSE_S` after a close frame or a broken frame, even if the server stays connected.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._splitter = FrameSplitter()
         self._unread_pongs = 0
         """Number of bytes that the library has written since the write buffer was last empty."""
+        self._is_closing = False
 
     def data_received(self, data: bytes) -> None:
         before = self.transport.get_write_buffer_size()
@@ -218,6 +223,9 @@ class SplittingConnection(ClientConnection):
         self._unread_pongs = self._unread_pongs + max(after - before, 0) if after else 0
         if self._unread_pongs > MAX_UNREAD_PONGS:
             self.transport.abort()
+        if self.protocol.state is State.CLOSING and not self._is_closing:
+            self._is_closing = True
+            self.loop.call_later(CLOSE_S, self.transport.abort)
 
 
 class _Connect(connect):
