@@ -331,13 +331,15 @@ class Ledger:
         """Join a deleted file and a new one into a move.
 
         `entry` is the old path's earlier entry. Return False if the deletion or the creation is no
-        longer pending.
+        longer pending, or if an agent has changed the new file since.
         """
         origin = entry.origin or old if entry else old
         deleted, created = self._files.get(origin), self._files.get(new)
         if deleted is None or deleted.live is not None or deleted.base is None:
             return False
         if created is None or created.base is not None or created.live is None:
+            return False
+        if created.written != text:
             return False
         del self._files[origin], self._files[new]
         if entry is not None:

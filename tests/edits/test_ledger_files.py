@@ -177,6 +177,19 @@ def test_user_edits_of_a_moved_file_belong_to_the_user() -> None:
     ]
 
 
+def test_an_agents_change_of_a_new_file_stays_pending_when_its_model_is_deleted() -> None:
+    for edits in ("abcU",), ():
+        found = Ledger()
+        found.record_agent_write("/g", None, text("abc"))
+        for edited in edits:
+            found.record_user_edit("/g", text(edited))
+        before = edits[-1] if edits else "abc"
+        found.record_agent_write("/g", text(before), text("X" + before))
+        found.record_agent_deletion("/f", text("abc"))
+        assert not found.join_move("/f", "/g", text("abc"), None)
+        assert [(e.path, e.kind) for e in found.files()] == [("/g", "created"), ("/f", "deleted")]
+
+
 def test_a_decided_deletion_is_not_part_of_a_move() -> None:
     for decided in "/f", "/g":
         found = Ledger()
