@@ -408,6 +408,27 @@ def test_the_kind_of_a_call_does_not_hide_that_its_command_writes(home: Path) ->
         assert verdict(call, home, allow, files=files) == "ask"
 
 
+def test_a_preset_allows_nothing_that_a_rule_denies_on_suspicion(home: Path) -> None:
+    """The preset counts as if the denying rules came first."""
+    remove, make = {"action": "deny", "command": "rm *"}, {"action": "allow", "command": "make *"}
+    secret = {"action": "deny", "path": "secret/**"}
+    read = ToolCall("t", kind="read")
+    for call, denied, wanted in (
+        (run({"command": "rm a"}), [remove], "deny"),
+        (run({"command": "$(printf r)m a"}), [remove], "ask"),
+        (run({"command": 'eval "$X"'}), [make, remove], "ask"),
+        (run({"command": "make rm"}), [make, remove], "allow"),
+        (run({"command": "make"}), [{**remove, "agent": "other"}], "allow"),
+        (edit(home / "secret/a"), [secret], "deny"),
+        (edit(home / "a"), [secret], "allow"),
+        (read, [secret], "ask"),
+        (read, [{**secret, "kind": "edit"}], "allow"),
+    ):
+        for everything in {"action": "allow"}, {"action": "allow", "kind": ["*"]}:
+            preset = {"presets": {"p": {"rules": [everything]}}}
+            assert verdict(call, home, *denied, **preset) == wanted, (call, denied)
+
+
 # -- terminals ------------------------------------------------------------------------------------
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -18,8 +18,10 @@ def rules(*wanted: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def verdict(call: ToolCall, cwd: Path, *wanted: dict[str, Any], **more: Any) -> str | None:
+    """Return the verdict on a call, in a session with the first preset of `more`, if any."""
     settings: Settings = decode(rules(*wanted, **more))
     session = Session(1, "agent", str(cwd))
+    session.preset = next(iter(settings.presets), None)
     return judge(rule_case(call, "agent", str(cwd)), session, settings)
 
 

@@ -22,7 +22,7 @@ from acp_nvim.files.bytes.paths import Place, below, targets_past_links
 from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.questions import command_line, rules
 from acp_nvim.session.questions.requests import Command
-from acp_nvim.session.questions.rules import Action, Case
+from acp_nvim.session.questions.rules import Action, Case, Rule
 from acp_nvim.session.session import Session
 
 MAX_PATHS: Final = 1000
@@ -46,7 +46,8 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     """Return the action of the first rule that matches, or None.
 
     The rules of the session's preset come before the others, but either list can deny. For a file
-    that always requires a question, "allow" becomes "ask".
+    that always requires a question, "allow" becomes "ask", and so it does if another rule denies on
+    suspicion.
     """
     if not has_rules(session, settings):
         return None
@@ -62,10 +63,21 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     action = rules.decide([*lists[0], *lists[1]], placed)
     if action != "allow":
         return action
+    if all(lists) and _may_be_denied(lists[1], placed):
+        return "ask"
     is_guarded = guard.is_guarded(
         guard_kind(case.kind, case.commands), placed.paths, session.roots, settings.files
     )
     return "ask" if is_guarded or any("\0" in path for path in placed.paths) else action
+
+
+def _may_be_denied(wanted: Sequence[Rule], case: Case) -> bool:
+    """Return whether a rule denies a program or path that the case may hide."""
+    if not any(rule.action == "deny" for rule in wanted):
+        return False
+    others = [rule for rule in wanted if rule.action != "ask"]
+    inside = msgspec.structs.replace(case, outside=())
+    return rules.decide([*others, Rule("allow")], inside) == "ask"
 
 
 def is_too_large(paths: Sequence[str], commands: Sequence[Command]) -> bool:
