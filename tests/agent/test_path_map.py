@@ -139,14 +139,16 @@ def test_all_members_of_a_message_are_mapped_and_data_of_others_is_not() -> None
 def test_refusals_and_answers_of_tools_have_the_paths_of_the_agent() -> None:
     fields = PathFields(PathMap("dev", {"/src": "/w"}))
     peer = Peer()
-    peer.receive(b'{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file","params":{}}\n')
-    line = peer.refuse(1, -32002, "/src/a: no such file", {"path": "/src/a", "reason": "missing"})
-    error = json.loads(fields.outgoing(line, "fs/read_text_file"))["error"]
-    assert error == {
-        "code": -32002,
-        "message": "/w/a: no such file",
-        "data": {"path": "/w/a", "reason": "missing"},
-    }
+    for method, key, local, there in (
+        ("fs/read_text_file", "path", "/src/a", "/w/a"),
+        ("terminal/create", "cwd", "/src/a", "/w/a"),
+        ("terminal/create", "cwd", "/dev:/etc", "/etc"),
+    ):
+        peer.receive(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode() + b"\n")
+        line = peer.refuse(1, -32002, f"no {local}", {key: local, "reason": "missing"})
+        error = json.loads(fields.outgoing(line, method))["error"]
+        data = {key: there, "reason": "missing"}
+        assert error == {"code": -32002, "message": f"no {there}", "data": data}
     prompt = {"prompt": [{"type": "resource_link", "uri": "file:///src/a", "name": "a"}]}
     _, line = peer.request("session/prompt", prompt)
     sent = json.loads(fields.outgoing(line, "session/prompt"))

@@ -136,10 +136,11 @@ class PathFields:
         """Return an error with the agent's paths, also in its message."""
         mapped = self._map_outgoing(error)
         data, shown = error.get("data"), mapped.get("data")
-        if isinstance(data, dict) and isinstance(path := data.get("path"), str) and path:
-            text = str(mapped.get("message", "")).replace(path, shown["path"])
-            return {**mapped, "message": text}
-        return mapped
+        paths = [key for key in ("path", "cwd") if isinstance(data, dict) and data.get(key)]
+        text = str(mapped.get("message", ""))
+        for key in paths:
+            text = text.replace(str(data[key]), str(shown[key]))
+        return {**mapped, "message": text} if paths else mapped
 
 
 def _has_paths(method: str) -> bool:
