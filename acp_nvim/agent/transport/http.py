@@ -317,6 +317,8 @@ class HttpTransport:
             self._lose(failure)
         elif is_unknown and not self._streams.of(None).is_open:
             self._lose(TransportError(wording.WHY_CONNECTION_UNKNOWN))
+        elif message.is_answer and answer.status >= 500:
+            self._lose(failure)  # else the agent would wait for the answer without end
         elif message.is_request:
             code = RESOURCE_NOT_FOUND if is_unknown else INTERNAL_ERROR
             self._put(envelopes.refusal(message, code, str(failure)))
