@@ -87,7 +87,7 @@ async def test_every_tool_is_described_and_can_be_called(tmp_path: Path) -> None
             workspace=fake.core,
             options=SimpleNamespace(files=lambda: fake.options),
             observers=HostObservers(),
-            **dict.fromkeys(("bridge", "async_calls")),
+            nvim=SimpleNamespace(bridge=None, async_calls=None),
         )
         tools = own_tools(host, nobody, nobody)
     assert len(tools) > 10
