@@ -10,6 +10,7 @@ All functions block. They raise `StoreError`.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,6 +56,11 @@ NESTED: Final = "160000"
 """Mode of a repository within the repository."""
 MOST_BYTES: Final = 1 << 28
 """Total size of the contents that are read at once."""
+_OWN_COMMIT: Final = re.compile(
+    r"commit|cherry-pick|revert|am\b|(rebase|pull).*\((pick|squash|fixup|reword|edit|continue)\)"
+    r"|(merge|pull)(?!.*: Fast-forward$)(?!.*\))"
+)
+"""Messages in the reflog about commits that were made, and not about a move to existing ones."""
 _CHECKOUT: Final = (
     *("-c", "core.sparseCheckout=false"),
     *("-c", "core.protectNTFS=true", "-c", "core.protectHFS=true"),
@@ -370,8 +376,18 @@ def is_merged(worktree: Worktree, env: Mapping[str, str]) -> bool:
     repository = _repository(worktree, env)
     users = private_git.head(private_git.find(worktree.tree, env), env)
     commit = private_git.head(repository, env)
+    if commit in ("", worktree.base) or not _has_own_commits(worktree, env):
+        return False
     with _private(repository, env) as git:
-        return commit not in ("", worktree.base) and _contains(git, users, commit)
+        return _contains(git, users, commit)
+
+
+def _has_own_commits(worktree: Worktree, env: Mapping[str, str]) -> bool:
+    """Return whether a commit was made in the worktree, or may have been if there is no reflog."""
+    ask = [*NO_PROGRAMS, "log", "--walk-reflogs", "--format=%gs", "HEAD"]
+    own = private_git.environment(env)
+    moves = os.fsdecode(call(ask, worktree.path, own, exit_codes=(0, 128))).splitlines()
+    return not moves or any(map(_OWN_COMMIT.match, moves))
 
 
 def _ancestor(

@@ -152,6 +152,17 @@ def test_changes_are_compared_with_the_common_ancestor(tree: Path) -> None:
     assert worktree_git.is_merged(worktree, ENV)
 
 
+@pytest.mark.parametrize("move", ["merge -q --ff-only main", "rebase -q main", "reset -q --hard main"])
+def test_a_worktree_that_was_only_brought_up_to_date_is_not_merged(tree: Path, move: str) -> None:
+    worktree = make(tree)
+    git(tree, "commit", "-q", "--allow-empty", "-m", "newer")
+    git(Path(worktree.path), *move.split())
+    assert not worktree_git.is_merged(worktree, ENV)
+    git(Path(worktree.path), "commit", "-q", "--allow-empty", "-m", "own")
+    git(tree, "merge", "-q", "--ff-only", worktree.branch)
+    assert worktree_git.is_merged(worktree, ENV)
+
+
 def test_a_removed_worktree_leaves_neither_files_nor_branch(tree: Path) -> None:
     worktree = make(tree)
     there = Path(worktree.path)
