@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -16,7 +17,7 @@ from acp_nvim.features.edit import words
 from acp_nvim.features.edit.edit_prompt import edit_prompt
 from acp_nvim.features.edit.hunk_titles import HunkTitles
 from acp_nvim.files.ports import AgentSession
-from acp_nvim.host.prompting import conversation_for, submit
+from acp_nvim.host.prompting import conversation_for, prompt_of, submit
 from acp_nvim.protocol.errors import RequestError
 from acp_nvim.render.text import one_line
 from acp_nvim.session import queue
@@ -111,6 +112,8 @@ class InlineEdits:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._edits: dict[int, InlineEdit] = {}
+        self._awaiting: set[int] = set()
+        """Edits that wait for a session that is being prepared."""
         self._ended: list[Conversation] = []
         """Sessions to close, because their edits have ended."""
         self._titles = HunkTitles(host.files.titles)
@@ -126,7 +129,31 @@ class InlineEdits:
     # -- verbs ------------------------------------------------------------------------------------
 
     def start(self, args: Args) -> None:
-        """Send the prompt of an edit, in a new session or, with `here`, in the current one."""
+        """Send the prompt of an edit, in a new session or, with `here`, in the current one.
+
+        A session that is being prepared becomes the current one.
+        """
+        preparation = self._host.sessions.preparation if args.get("here") else None
+        if preparation is not None:
+            self._awaiting.add(int(args["id"]))
+            preparation.add_prompt(partial(self._on_prepared, args))
+        else:
+            self._start(args)
+
+    def _on_prepared(self, args: Args, n: int | None) -> None:
+        """Start an edit in session `n`, which was prepared. Without one, return its instruction."""
+        id, screen = int(args["id"]), self._host.screen
+        is_awaited = id in self._awaiting
+        self._awaiting.discard(id)
+        if is_awaited and n is not None:
+            self._start({**args, "session": n})
+            return
+        screen.push("edit_over", id)
+        if is_awaited:
+            prompt = prompt_of(self._host, args)
+            screen.push("composer", self._host.sessions.current, prompt.text, prompt.files(), [])
+
+    def _start(self, args: Args) -> None:
         prompt, is_own = edit_prompt(self._host, args), not args.get("here")
         conversation = (
             self._new_session(args, prompt) if is_own else conversation_for(self._host, args)
@@ -150,6 +177,9 @@ class InlineEdits:
 
     def cancel(self, id: int) -> None:
         """Cancel an edit: end its turn, or take its prompt out of the queue."""
+        if id in self._awaiting:
+            self._awaiting.remove(id)
+            self._host.screen.push("edit_over", id)
         edit = self._edits.get(id)
         if edit is None:
             return

@@ -179,11 +179,13 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     editor.cmd("Acp land")
     editor.wait_message("No worktree to land")
     compose = "vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'go' }) vim.cmd('write | close')"
-    editor.lua(f"vim.cmd('Acp new!') vim.cmd('AcpPrompt') {compose} vim.cmd('AcpPrompt next')")
+    edit = "wincmd t | edit b.txt | Acp edit! more"
+    later = f"vim.cmd('AcpPrompt next') vim.cmd('{edit}')"
+    editor.lua(f"vim.cmd('Acp new!') vim.cmd('AcpPrompt') {compose} {later}")
     path = worktree(editor)  # the prompts were sent before it was there
     editor.wait("require('acp').state().sessions[1].status == 'running'")
     assert editor.session()["cwd"] == str(path)
-    assert (len(editor.state()["sessions"]), editor.session()["queue"]) == (1, ["next"])
+    assert (len(editor.state()["sessions"]), editor.session()["queue"]) == (1, ["next", "more"])
     editor.cmd("stopinsert | Acp queue clear")
     (path / "b.txt").write_text("B\n")
     editor.cmd("Acp land")
@@ -208,7 +210,7 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     (asked,) = pick(editor, "Acp land! 1", "Remove")
     assert "b.txt" in asked["prompt"]
     gone(editor, path)
-    commands = ("Acp new!", "AcpPrompt no", "AcpPrompt more", "AcpCancel")
+    commands = ("Acp new!", "AcpPrompt no", edit, "new | AcpCancel | close")
     editor.lua("for _, command in ipairs(...) do vim.cmd(command) end", commands)
     empty = worktree(editor, 2)
     assert editor.lines("acp://composer/1") == ["no", "more"]
