@@ -154,9 +154,15 @@ def test_two_edits_in_one_buffer_with_interleaved_writes(editor: Editor, path: P
     editor.keys(":9Acp edit explain all the names in it now, please<CR>")
     orders.traffic.wait("session/prompt", 3)
     wait_marks(editor, (9, 9, "Scripted: explain all the…"))
+    editor.rpc.request("nvim_ui_try_resize", 120, 20)
+    wait_marks(editor, (9, 9, "Scripted: explain all the names in it now, please…"))
+    editor.rpc.request("nvim_ui_try_resize", 40, 20)
+    wait_marks(editor, (9, 9, "Scripted: explain all the…"))
     orders.give("s3", "replace", str(path), "line 9", "nine")
     orders.give("s3", "end")
     editor.wait_screen("nine   explain all the names in it…")
+    editor.rpc.request("nvim_ui_try_resize", 120, 20)
+    editor.wait_screen("nine   explain all the names in it now, please")
 
 
 def test_the_agent_gets_the_lines_the_file_and_the_instruction(editor: Editor, path: Path) -> None:

@@ -110,6 +110,7 @@ local function watch()
   local on = require('acp.base.autocmds').group('acp.edit')
   on('BufReadPost', on_read)
   on('User', draw_all, { pattern = 'AcpState' })
+  on('WinResized', draw_all)
   on('BufWipeout', function(args) forget(args.buf) end)
 end
 

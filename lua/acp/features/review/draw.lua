@@ -258,4 +258,15 @@ function M.refine(bufnr, entry, place)
   entry.refined, entry.text = true, text
 end
 
+--- Cut the title of a hunk to the present width of its window.
+---@param entry acp.Entry
+---@param place integer[] of its extmark
+function M.fit_title(bufnr, entry, place)
+  if not entry.hunk.title then return end
+  local is_refined = entry.refined
+  M.draw(bufnr, entry, place)
+  entry.refined = nil
+  if is_refined then M.refine(bufnr, entry, place) end
+end
+
 return M

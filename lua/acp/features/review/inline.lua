@@ -220,12 +220,22 @@ local function on_win(_, _, bufnr, top, bottom)
   end
 end
 
+local function on_resized()
+  for bufnr, file in pairs(by_buffer) do
+    local at = draw.positions(bufnr)
+    for _, entry in ipairs(file.entries) do
+      if entry.id and at[entry.id] then draw.fit_title(bufnr, entry, at[entry.id]) end
+    end
+  end
+end
+
 local watch = require('acp.base.once')(function()
   require('acp.ui.highlights').define()
   require('acp.features.review.top').watch()
   local on = require('acp.base.autocmds').group('acp.features.review.inline')
   on({ 'BufReadPost', 'BufWinEnter' }, on_read)
   on('BufUnload', on_unload)
+  on('WinResized', on_resized)
   api.nvim_set_decoration_provider(draw.ns, { on_win = on_win })
 end)
 
