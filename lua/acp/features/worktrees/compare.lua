@@ -87,8 +87,8 @@ local function hints(has_more)
   local listed, words = {}, require('acp.ui.keymaps').words
   for _, labels in ipairs({
     { help = 'keys' },
-    { take = 'takes' },
     has_more and { next_racers = 'others' } or {},
+    { take = 'takes' },
     { next_file = 'next file' },
     { close = 'closes' },
   }) do
