@@ -37,6 +37,12 @@ def front(edit: Start) -> Editor:
     return editor
 
 
+OMNI = """
+local words = require('acp.features.prompts.composer.completion').omni(0, ...).words
+return vim.tbl_map(function(item) return item.abbr end, words)
+"""
+
+
 def open_composer(front: Editor) -> None:
     """Open the composer and wait for LspAttach, in which a user enables completion."""
     front.cmd("autocmd LspAttach * lua _G.is_attached = true")
@@ -69,6 +75,11 @@ def test_an_accepted_item_replaces_exactly_the_typed_word(front: Editor, encodin
     preview = front.lua(ACCEPT, first)
     assert composer(front) == ["é😀 ß @src/größe\\ 😀.py"]
     assert preview == "```python\none\ntwo\n```"
+    front.rpc.request("nvim_ui_try_resize", 80, 24)
+    front.keys("<Esc>:%d _<CR>i@größer")
+    (abbreviation,) = front.lua(OMNI, "@größer")
+    assert len(abbreviation) < 32, "the menu ends at the edge of the screen"
+    assert abbreviation.endswith("größer 😀😀.py")
 
 
 def test_each_sign_completes_with_a_preview(front: Editor) -> None:

@@ -45,7 +45,7 @@ local function names_that_fit(names, room)
     local line = notify.one_line('+ ' .. table.concat(names, ', ', 1, count)) .. more
     if text_width(line) <= room then return line end
   end
-  return notify.cut('+ ' .. notify.one_line(names[1]), math.max(room - 10, 10))
+  return notify.cut_middle('+ ' .. notify.one_line(names[1]), math.max(room - 10, 10))
     .. (#names > 1 and (' +%d more'):format(#names - 1) or '')
 end
 

@@ -143,14 +143,26 @@ function M.when_known(n, fn)
   when_known(n, base, fn)
 end
 
+--- Return the cells that Neovim's menu has for names, from the beginning of the word at the cursor
+--- to the edge of the screen.
+---@param base string
+local function room_for_names(base)
+  local at = vim.api.nvim_win_get_cursor(0)
+  local typed = vim.api.nvim_get_current_line():sub(1, at[2])
+  local start = vim.endswith(typed, base) and at[2] - #base or at[2] -- Neovim has removed it
+  local col = vim.fn.screenpos(0, at[1], start + 1).col
+  return math.max(vim.o.columns - col, 15) -- with a column for the scrollbar
+end
+
 ---@param candidate acp.Candidate
 ---@param n integer|nil composer
+---@param room integer cells
 ---@return table complete-item
-local function complete_item(candidate, n)
+local function complete_item(candidate, n, room)
   local cwd = require('acp.base.places').cwd()
   return {
     word = candidate.word,
-    abbr = candidate.label,
+    abbr = require('acp.base.notify').cut_middle(candidate.label, room),
     menu = candidate.about,
     info = candidate.text and candidates.legible(candidate.text),
     user_data = {
@@ -179,7 +191,9 @@ function M.omni(findstart, base)
   if not candidates.is_known(base, n) then
     when_known(n, base, function() vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false) end)
   end
-  local words = vim.tbl_map(function(candidate) return complete_item(candidate, n) end, listed)
+  local room = room_for_names(base)
+  local function item(candidate) return complete_item(candidate, n, room) end
+  local words = vim.tbl_map(item, listed)
   return { words = words, refresh = 'always' }
 end
 
