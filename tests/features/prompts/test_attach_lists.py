@@ -140,6 +140,24 @@ def test_files_in_the_explorer_of_snacks(editor: Editor, agent: Traffic) -> None
     assert names(editor, agent) == ["b.py"]
 
 
+def test_files_in_nvim_tree(editor: Editor, agent: Traffic) -> None:
+    add_plugins(editor, "nvim-tree.lua")
+    editor.write("deep/only/d.py", "d\n")
+    editor.write("c.py", "c\n")
+    editor.lua("require('nvim-tree').setup({ renderer = { group_empty = true } })")
+    editor.cmd("NvimTreeOpen")
+    editor.wait_screen("b.py")
+    editor.cmd("call search('deep')")
+    editor.keys("<CR>V:Acp attach<CR>")
+    editor.wait_message("With your next prompt: deep/only")
+    for name in ("c.py", "a.py", "b.py"):
+        editor.cmd(f"call search('{name}')")
+        editor.keys("m")
+    assert "With your next prompt: a.py, b.py, c.py" in editor.cmd("Acp attach")
+    editor.cmd("NvimTreeClose")
+    assert names(editor, agent) == ["deep/only", "a.py", "b.py", "c.py"]
+
+
 def test_files_in_oil(editor: Editor, agent: Traffic) -> None:
     add_plugins(editor, "oil.nvim")
     editor.lua("require('oil').setup({ view_options = { show_hidden = true } })")

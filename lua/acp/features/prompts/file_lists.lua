@@ -68,6 +68,7 @@ function lists.NvimTree(first, last)
     return node and node.absolute_path
   end
   local marked = vim.tbl_map(path, api.marks.list())
+  table.sort(marked) -- their own order varies
   if marked[1] then return marked end
   return at_lines(first, last, function() return path(api.tree.get_node_under_cursor()) end)
 end
