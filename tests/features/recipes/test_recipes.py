@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,10 +29,12 @@ WINDOWS = lua_chunk(__file__, "window_names")
 
 Start = Callable[..., Editor]
 
+REQUIRED = {"telescope.nvim": ["plenary.nvim"]}
+
 
 def use(editor: Editor, name: str) -> None:
     """Run the recipe for a plugin. It may call `setup()`, which resets the options."""
-    add_plugins(editor, name)
+    add_plugins(editor, *REQUIRED.get(name, []), name)
     if name == "blink.cmp":  # without its Rust library it shows a warning
         editor.lua("require('blink.cmp.config').merge_with({ fuzzy = { implementation = 'lua' } })")
     editor.lua(RECIPES[name])
@@ -159,6 +162,8 @@ PICKERS = {
 
 @pytest.mark.parametrize("name", sorted(PICKERS))
 def test_a_picker_attaches_the_files_that_are_marked(editor: Editor, name: str) -> None:
+    if name == "fzf-lua" and not shutil.which("fzf"):
+        pytest.skip("no fzf")
     for file in ("a.py", "b.py", "sub/c.py"):
         editor.write(file, f"{file}\n")
     agent = editor.agent("hello")
@@ -172,7 +177,7 @@ def test_a_picker_attaches_the_files_that_are_marked(editor: Editor, name: str) 
         editor.keys(mark + "<BS>" * len(text))
         editor.wait_screen("b.py")  # snacks fails if it is closed before it has looked again
     editor.keys("<M-c>")
-    editor.wait_message("With your next prompt")
+    editor.wait_screen("With your next prompt: ")
     assert attached(editor, agent) == ["a.py", "sub/c.py"]
 
     editor.open("b.py")
@@ -181,6 +186,13 @@ def test_a_picker_attaches_the_files_that_are_marked(editor: Editor, name: str) 
     editor.keys("<M-c>")
     editor.wait_message("With your next prompt: b.py")
     assert attached(editor, agent) == ["b.py"]
+
+    if name == "fzf-lua":
+        editor.open("sub/c.py")
+        editor.rpc.notify("nvim_command", "FzfLua blines")
+        editor.wait_screen("1/1")
+        editor.keys("<M-c>")
+        editor.wait_message("With your next prompt: sub/c.py:1")
 
 
 def test_snacks_shows_the_preview_of_a_choice(editor: Editor) -> None:
