@@ -55,7 +55,8 @@ def test_missing_files_are_named_and_the_rest_attached(editor: Editor, agent: Tr
     editor.lua("require('acp').attach({ 'gone.py', { path = 'a.py', first = 99 }, 'b.py' })")
     editor.wait_message("Not attached, no such file or line: gone.py, a.py")
     assert names(editor, agent) == ["b.py"]
-    editor.lua("require('acp').attach({ { first = 1 } })")  # an entry of a picker that is no file
+    # Entries of pickers that are no files. Telescope uses the whole entry of a mapping as its path.
+    editor.lua("require('acp').attach({ { first = 1 }, { path = { lhs = 'gx' } } })")
     editor.wait_message("There is no file to attach")
 
 

@@ -2,7 +2,7 @@
 local M = {}
 
 ---@class acp.AttachItem
----@field path string|nil nil for an entry of a picker that is not a file
+---@field path any a string, except for an entry of a picker that is not a file
 ---@field first? integer 1-based
 ---@field last? integer 1-based, inclusive
 
@@ -23,7 +23,7 @@ end
 ---@return acp.AttachItem[]
 local function with_paths(items)
   return vim.tbl_filter(
-    function(item) return item.path ~= nil and item.path ~= '' end,
+    function(item) return type(item.path) == 'string' and item.path ~= '' end,
     vim.tbl_map(as_table, items)
   )
 end
