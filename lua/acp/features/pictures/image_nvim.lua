@@ -1,4 +1,4 @@
---- Pictures by image.nvim. Each of its images belongs to the window in which it is first seen.
+--- Pictures by image.nvim. Each of its images belongs to a window of the current tab page.
 ---@type acp.PictureBackend
 local M = {}
 
@@ -13,7 +13,7 @@ end
 ---@param picture acp.Picture
 function M.draw(picture, row)
   local image = require('image').from_file(picture.file, {
-    window = vim.fn.win_findbuf(picture.bufnr)[1],
+    window = vim.fn.bufwinid(picture.bufnr), -- -1 if hidden: it draws nothing
     buffer = picture.bufnr,
     x = 2,
     y = row,
@@ -27,5 +27,13 @@ function M.draw(picture, row)
 end
 
 function M.remove(picture) picture.handle:clear() end
+
+--- It drops the images of a window that is closed or in another tab page.
+function M.is_lost(picture)
+  local plugin, image = require('image'), picture.handle
+  if not image or plugin.is_enabled and not plugin.is_enabled() then return false end
+  return image.window ~= vim.fn.bufwinid(picture.bufnr)
+    or not vim.list_contains(plugin.get_images(), image)
+end
 
 return M

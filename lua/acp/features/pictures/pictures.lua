@@ -33,6 +33,7 @@ local MAX_BYTES = 64 * 1024 * 1024
 ---@field draw fun(picture: acp.Picture, row: integer): any handle
 ---@field remove fun(picture: acp.Picture)
 ---@field move? fun(picture: acp.Picture, row: integer) change row and size; nil: draw it again
+---@field is_lost? fun(picture: acp.Picture): boolean whether a picture on the screen is not drawn
 
 ---@type string[] modules, the best first
 local BACKENDS = { 'neovim', 'snacks', 'image_nvim', 'kitty' }
@@ -71,6 +72,14 @@ local function row_of(picture)
   if not picture.mark then return end
   local at = api.nvim_buf_get_extmark_by_id(picture.bufnr, ns, picture.mark, { details = true })
   return at[1] and not at[3].invalid and at[1] or nil
+end
+
+--- Return whether a picture has failed, or is drawn or being fetched for `row`.
+---@param picture acp.Picture
+---@param row integer
+local function is_done(picture, row)
+  if picture.failed then return true end
+  return row_of(picture) == row and not (backend and backend.is_lost and backend.is_lost(picture))
 end
 
 ---@param picture acp.Picture
@@ -234,7 +243,7 @@ local function draw_or_fetch(chat, row, where)
   local key = key_of(where)
   local picture = pictures[chat.bufnr][key] or { bufnr = chat.bufnr, where = where }
   pictures[chat.bufnr][key] = picture
-  if picture.failed or row_of(picture) == row then return end
+  if is_done(picture, row) then return end
   picture.mark = api.nvim_buf_set_extmark(chat.bufnr, ns, row, 0, {
     id = picture.mark,
     invalidate = true,
@@ -254,7 +263,7 @@ end
 function M.on_drawn(chat, row, where)
   if backend == false or not require('acp.config').get().chat.images then return end
   local picture = (pictures[chat.bufnr] or {})[key_of(where)]
-  if picture and (picture.failed or row_of(picture) == row) then return end
+  if picture and is_done(picture, row) then return end
   vim.schedule(function() draw_or_fetch(chat, row, where) end)
 end
 

@@ -34,11 +34,17 @@ elseif backend == 'snacks' then
   end
 else
   package.preload['image'] = function()
+    local images = {}
     local function from_file(path, opts)
-      local function render() add(opts.y, opts.width, opts.height, read(path)) end
-      return { render = render, clear = remove }
+      local image = { window = opts.window, clear = remove }
+      function image.render()
+        if not vim.api.nvim_win_is_valid(opts.window) then return end
+        add(opts.y, opts.width, opts.height, read(path))
+        table.insert(images, image)
+      end
+      return image
     end
     vim.api.nvim_create_augroup('image.nvim', {}) -- as its setup() does
-    return { from_file = from_file }
+    return { from_file = from_file, get_images = function() return images end }
   end
 end
