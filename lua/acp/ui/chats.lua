@@ -10,8 +10,8 @@ local M = {}
 --- each span of its language, see `acp.features.chat.blocks`
 ---@field blocks? boolean whether a row may belong to a block of `acp.features.chat.blocks`
 ---@field folds acp.Fold[]
----@field open integer bytes of the last row that was written
----@field long boolean whether it has a row longer than LONG
+---@field last_length integer bytes of the last row that was written
+---@field has_long_row? boolean whether a row was too long for 'linebreak', see the view
 ---@field awaited? boolean whether the host has been asked to draw it again
 ---@field others? boolean whether another plugin has drawn its Markdown
 

@@ -75,6 +75,10 @@ def test_a_line_of_megabytes_is_cut_in_the_chat_and_exported_whole(editor: Edito
     beginning = editor.chat(1)[-1].removesuffix(wording.PART_LINE_CUT)
     assert len(beginning) < size
     assert line.startswith(beginning)
+    editor.cmd("Acp chat")
+    editor.cmd("Acp chat")
+    linebreak = "return vim.wo[vim.fn.bufwinid('acp://chat/1')].linebreak"
+    assert editor.lua(linebreak) is False, "it is slow in a long row"
     editor.cmd("Acp export out.md")
     editor.wait_message("Exported to")
     assert line in (editor.work / "out.md").read_text().split("\n")

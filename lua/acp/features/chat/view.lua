@@ -15,6 +15,9 @@ local LONG = 8000
 --- Delay before a new chat gets its filetype, so that the first prompt is sent without waiting.
 local FILETYPE_MS = 20
 
+--- Options of windows that show a long row.
+local long_row_options = { linebreak = false, breakindent = false }
+
 local window_options = {
   wrap = true,
   linebreak = true,
@@ -48,8 +51,8 @@ local function set_filetype(bufnr)
 end
 
 local function set_up(win, chat)
-  for name, value in pairs(window_options) do
-    if chat.has_long_row and (name == 'linebreak' or name == 'breakindent') then value = false end
+  local long_row = chat.has_long_row and long_row_options
+  for name, value in pairs(vim.tbl_extend('force', window_options, long_row or {})) do
     set(win, name, value)
   end
   if vim.w[win].acp_chat ~= chat.bufnr then
@@ -75,8 +78,9 @@ local function measure(chat, lines, continued)
   if longest <= LONG or chat.has_long_row then return end
   chat.has_long_row = true
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
-    set(win, 'linebreak', false)
-    set(win, 'breakindent', false)
+    for name, value in pairs(long_row_options) do
+      set(win, name, value)
+    end
   end
 end
 
@@ -269,12 +273,13 @@ end
 ---@param win? integer window to show it in, in place of the chat there
 ---@param leaving? boolean whether the user is going to its composer
 local function show(bufnr, win, leaving)
-  local chat = require('acp.config').get().chat
+  local config = require('acp.config').get().chat
   local signals, is_replaced = require('acp.base.signals'), false
+  local long_row = buffers.of(bufnr).has_long_row and long_row_options
   local opts = {
-    layout = chat.layout,
-    size = chat.size,
-    options = margin.options,
+    layout = config.layout,
+    size = config.size,
+    options = vim.tbl_extend('force', margin.options, long_row or {}),
     last = true,
     like = 'acp://chat/',
     leaving = leaving,
