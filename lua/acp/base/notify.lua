@@ -62,6 +62,19 @@ function M.cut(text, width)
   return cut .. '…'
 end
 
+--- Truncate the middle of `text`, such as a path, to `width` display cells. Its end gets most room.
+---@return string
+function M.cut_middle(text, width)
+  local count, cut = vim.fn.strchars(text, true), text
+  local head, tail = math.floor(width / 3), width - 1 - math.floor(width / 3)
+  while text_width(cut) > width and tail > 0 do
+    local part = vim.fn.strcharpart
+    cut = part(text, 0, head, true) .. '…' .. part(text, count - tail, tail, true)
+    head, tail = math.max(head - 1, 0), tail - 1 -- wide characters need more cells
+  end
+  return cut
+end
+
 --- Return whether |vim.notify()| is the built-in one, which writes to the message area. Neovim 0.12
 --- may have it compiled without the name of its source.
 local function is_builtin()

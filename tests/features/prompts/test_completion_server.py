@@ -69,9 +69,11 @@ def wait_item(front: Editor, text: str) -> None:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_an_accepted_item_replaces_exactly_the_typed_word(front: Editor, encoding: str) -> None:
     front.write("src/größe 😀.py", "one\ntwo\n")
+    front.write(f"src/{'deep/' * 20}größer 😀😀.py", "")
     open_composer(front)
     front.lua("vim.lsp.get_clients({ name = 'acp' })[1].offset_encoding = ...", encoding)
-    first = items(front, "é😀 ß @gr")[0]
+    first, second = items(front, "é😀 ß @gr")
+    assert second["label"] == f"@src/{'deep/' * 2}deep…{'/deep' * 5}/größer 😀😀.py"
     preview = front.lua(ACCEPT, first)
     assert composer(front) == ["é😀 ß @src/größe\\ 😀.py"]
     assert preview == "```python\none\ntwo\n```"

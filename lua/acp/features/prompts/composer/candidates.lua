@@ -8,6 +8,7 @@ local files = require('acp.features.prompts.composer.files')
 
 local MOST, MOST_SYMBOLS = 200, 20
 local HINT, ABOUT = 20, 50 -- cells in the menu for a command's argument and for a description
+local LABEL = 60 -- cells of a name; completion plugins cut longer ones at the end
 
 ---@class acp.Candidate
 ---@field kind 'command'|'file'|'folder'|'variable'|'prompt'|'symbol'
@@ -116,7 +117,7 @@ local function prompts(base)
       kind = 'prompt',
       name = name,
       word = word,
-      label = word,
+      label = notify.cut_middle(word, LABEL),
       about = first_line(text),
       text = text,
     }
@@ -148,7 +149,7 @@ local function file(path)
     kind = path:sub(-1) == '/' and 'folder' or 'file',
     name = path,
     word = '@' .. paths_of.quote_mention(path),
-    label = '@' .. paths_of.on_one_line(path),
+    label = notify.cut_middle('@' .. paths_of.on_one_line(path), LABEL),
   }
 end
 
