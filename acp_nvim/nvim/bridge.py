@@ -34,6 +34,7 @@ class Bridge:
         self._session = session
         self.loop: asyncio.AbstractEventLoop = session.loop._loop
         self.closed = False
+        self._unanswered: set[asyncio.Future[Any]] = set()
 
     @classmethod
     def stdio(cls) -> Bridge:
@@ -51,8 +52,10 @@ class Bridge:
     def request(self, method: str, *args: Any) -> asyncio.Future[Any]:
         """Send an API request. The future gets its value or an `NvimError`."""
         future: asyncio.Future[Any] = self.loop.create_future()
+        self._unanswered.add(future)
 
         def on_answer(error: Any, value: Any = None) -> None:
+            self._unanswered.discard(future)
             if future.done():
                 return
             if error is None:
@@ -63,6 +66,7 @@ class Bridge:
         try:
             self._session.request(method, args, on_answer)
         except (OverflowError, TypeError, ValueError) as error:  # not representable in msgpack
+            self._unanswered.discard(future)
             future.set_exception(NvimError(f"{method}: {error}"))
         return future
 
@@ -101,11 +105,15 @@ class Bridge:
     def _finish(self, root: asyncio.Task[None]) -> None:
         """Cancel the root task and wait for it. pynvim may stop the loop again meanwhile.
 
+        Tasks that are shielded from the cancellation may wait for answers, which cannot come.
+
         The waiting task must finish too: with it anyio ends the worker threads that were started
         meanwhile, and Python waits for these on exit.
         """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         root.cancel()
+        for future in self._unanswered:
+            future.cancel()
         ended = self.loop.create_task(_wait_ended(root))
         while not ended.done():
             try:

@@ -1,4 +1,4 @@
-"""End of the host's loop: no thread keeps the process alive."""
+"""End of the host's loop: no thread and no request keeps the process alive."""
 
 from __future__ import annotations
 
@@ -73,3 +73,24 @@ def test_no_thread_remains(when: str) -> None:
     session.loop._loop.close()
     assert "afterwards" in done or when == "before"
     assert left == []
+
+
+def test_a_shielded_request_ends_with_the_connection() -> None:
+    ended: list[bool] = []
+
+    async def write() -> None:
+        with anyio.move_on_after(PATIENCE_S, shield=True) as patience:
+            try:
+                await bridge.call("acp.buffers.live", "write")
+            finally:
+                ended.append(not patience.cancel_called)
+
+    async def main() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(write)
+
+    session = ClosedSession()
+    bridge = Bridge(cast(AsyncSession, session))
+    bridge.run(main(), lambda _name, _args: None)
+    session.loop._loop.close()
+    assert ended == [True]
