@@ -283,6 +283,19 @@ async def test_the_last_write_wins_despite_a_slow_scan(
     assert found == ["four\n"]
 
 
+async def test_a_write_that_neovim_makes_is_recorded_if_its_request_ends(
+    served: AgentFiles,
+) -> None:
+    """The agent may die while an autocommand takes its time."""
+    served.buffers.open(served.path("f"), "a\nb\nc\n")
+    await served.read("f")
+    with anyio.CancelScope() as request:
+        served.buffers.meanwhile = request.cancel
+        await served.write("f", "A\nb\nC\n")
+    assert str(served.buffers.texts[served.path("f")]) == "A\nb\nC\n"
+    assert len(served.written) == 1
+
+
 async def test_a_write_is_repeated_if_the_buffer_changed(served: AgentFiles) -> None:
     path = served.path("f")
     served.buffers.open(path, "a\nb\nc\n")

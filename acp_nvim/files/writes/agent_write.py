@@ -383,7 +383,8 @@ class AgentWrite(Generic[S]):
         )
         self._request.check_cancelled(self._where.path)
         self._on_write(None if self._is_new else live.text, merged.text, merged.hunks)
-        written = await self._buffers.write(self._where, live, change)
+        with anyio.CancelScope(shield=True):  # Neovim's change is recorded if the agent dies
+            written = await self._buffers.write(self._where, live, change)
         if written.outcome not in {"done", "moved", "busy"}:
             raise self._refuse(_REASONS.get(written.outcome, "failed"), written.reason)
         return written
