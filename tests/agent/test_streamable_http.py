@@ -228,7 +228,7 @@ async def test_a_refused_message_is_answered_with_the_refusal(status: int) -> No
         assert f"HTTP {status}" in error["message"]
         client.send(id=9, result={})  # an answer of the client, which has no answer itself
         await eventually(lambda: f"POST of an answer: {server.url}" in "".join(client.remarks))
-        if status == 500:  # else the agent, which has no answer, would wait without end
+        if status == 500:  # otherwise the agent would wait forever
             assert "HTTP 500" in await client.end()
         assert (client.transport.lost is None) == (status < 500)
 

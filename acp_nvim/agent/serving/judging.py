@@ -45,9 +45,9 @@ def has_rules(session: Session, settings: Settings) -> bool:
 def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     """Return the action of the first rule that matches, or None.
 
-    The rules of the session's preset come before the others, but either list can deny. For a file
-    that always requires a question, "allow" becomes "ask", and so it does if another rule denies on
-    suspicion.
+    The rules of the session's preset come before the others, but either list can deny. "allow"
+    becomes "ask" for a file that always requires a question, and for a case that may hide a denied
+    program or path.
     """
     if not has_rules(session, settings):
         return None
@@ -72,7 +72,7 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
 
 
 def _may_be_denied(wanted: Sequence[Rule], case: Case) -> bool:
-    """Return whether a rule denies a program or path that the case may hide."""
+    """Return whether one of the rules denies a program or path that the case may hide."""
     if not any(rule.action == "deny" for rule in wanted):
         return False
     others = [rule for rule in wanted if rule.action != "ask"]

@@ -318,7 +318,7 @@ class HttpTransport:
         elif is_unknown and not self._streams.of(None).is_open:
             self._lose(TransportError(wording.WHY_CONNECTION_UNKNOWN))
         elif message.is_answer and answer.status >= 500:
-            self._lose(failure)  # else the agent would wait for the answer without end
+            self._lose(failure)  # otherwise the agent would wait forever
         elif message.is_request:
             code = RESOURCE_NOT_FOUND if is_unknown else INTERNAL_ERROR
             self._put(envelopes.refusal(message, code, str(failure)))

@@ -152,7 +152,9 @@ def test_changes_are_compared_with_the_common_ancestor(tree: Path) -> None:
     assert worktree_git.is_merged(worktree, ENV)
 
 
-@pytest.mark.parametrize("move", ["merge -q --ff-only main", "rebase -q main", "reset -q --hard main"])
+@pytest.mark.parametrize(
+    "move", ["merge -q --ff-only main", "rebase -q main", "reset -q --hard main"]
+)
 def test_a_worktree_that_was_only_brought_up_to_date_is_not_merged(tree: Path, move: str) -> None:
     worktree = make(tree)
     git(tree, "commit", "-q", "--allow-empty", "-m", "newer")
