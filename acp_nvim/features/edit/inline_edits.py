@@ -113,7 +113,7 @@ class InlineEdits:
         self._host = host
         self._edits: dict[int, InlineEdit] = {}
         self._awaiting: set[int] = set()
-        """Edits that wait for a session that is being prepared."""
+        """Edits waiting for a session under preparation."""
         self._ended: list[Conversation] = []
         """Sessions to close, because their edits have ended."""
         self._titles = HunkTitles(host.files.titles)
