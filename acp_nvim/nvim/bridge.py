@@ -50,8 +50,14 @@ class Bridge:
         return cls(nvim._session._async_session)
 
     def request(self, method: str, *args: Any) -> asyncio.Future[Any]:
-        """Send an API request. The future gets its value or an `NvimError`."""
+        """Send an API request. The future gets its value or an `NvimError`.
+
+        It is cancelled when Neovim is gone.
+        """
         future: asyncio.Future[Any] = self.loop.create_future()
+        if self.closed:
+            future.cancel()
+            return future
         self._unanswered.add(future)
 
         def on_answer(error: Any, value: Any = None) -> None:

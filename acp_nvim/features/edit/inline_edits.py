@@ -142,16 +142,16 @@ class InlineEdits:
 
     def _on_prepared(self, args: Args, n: int | None) -> None:
         """Start an edit in session `n`, which was prepared. Without one, return its instruction."""
-        id, screen = int(args["id"]), self._host.screen
-        is_awaited = id in self._awaiting
-        self._awaiting.discard(id)
-        if is_awaited and n is not None:
+        id, host = int(args["id"]), self._host
+        if id not in self._awaiting:
+            return  # cancelled
+        self._awaiting.remove(id)
+        if n is not None:
             self._start({**args, "session": n})
             return
-        screen.push("edit_over", id)
-        if is_awaited:
-            prompt = prompt_of(self._host, args)
-            screen.push("composer", self._host.sessions.current, prompt.text, prompt.files(), [])
+        prompt = prompt_of(host, args)
+        host.screen.push("edit_over", id)
+        host.screen.push("composer", host.sessions.current, prompt.text, prompt.files(), [])
 
     def _start(self, args: Args) -> None:
         prompt, is_own = edit_prompt(self._host, args), not args.get("here")

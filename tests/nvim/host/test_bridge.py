@@ -83,7 +83,10 @@ def test_a_shielded_request_ends_with_the_connection() -> None:
             try:
                 await bridge.call("acp.buffers.live", "write")
             finally:
-                ended.append(not patience.cancel_called)
+                try:
+                    await bridge.call("acp.buffers.live", "restore")
+                finally:
+                    ended.append(not patience.cancel_called)
 
     async def main() -> None:
         async with anyio.create_task_group() as group:
