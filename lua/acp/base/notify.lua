@@ -82,9 +82,12 @@ local function is_builtin()
   return source == '?' or source:match('^@?vim/') ~= nil
 end
 
---- Return whether the user types on the command line or reads a prompt. A message would overwrite
---- that line.
-local function is_prompting() return vim.api.nvim_get_mode().mode:match('^[cr]') ~= nil end
+--- Return whether the user types on the command line or reads a prompt, because a message would
+--- overwrite that line, or whether Terminal mode is about to end, which would erase the message.
+local function is_prompting()
+  local mode = vim.api.nvim_get_mode().mode
+  return mode:match('^[cr]') ~= nil or mode == 't' and vim.bo.buftype ~= 'terminal'
+end
 
 ---@return integer cells for a message; almost none if the ruler is on the same line
 local function message_cells() return math.max(vim.v.echospace - 1, 0) end
@@ -172,7 +175,7 @@ local function notify_later(level, message)
   waiting[#waiting + 1] = { level = level, message = message }
   if #waiting == 1 then
     vim.api.nvim_create_autocmd('ModeChanged', {
-      pattern = { 'c*:*', 'r*:*' },
+      pattern = { 'c*:*', 'r*:*', 't:*' },
       once = true,
       callback = vim.schedule_wrap(flush),
     })
@@ -193,7 +196,7 @@ end
 local is_deferring = false
 
 --- Run `fn` and delay its messages until Neovim waits for a key again. A visible message at the
---- start of Insert mode would block Neovim for three seconds.
+--- start of Insert mode would block Neovim for three seconds; the end of Insert mode erases it.
 ---@param ... any arguments of `fn`
 ---@return any result
 function M.defer_messages(fn, ...)

@@ -56,8 +56,10 @@ def test_missing_files_are_named_and_the_rest_attached(editor: Editor, agent: Tr
     editor.wait_message("Not attached, no such file or line: gone.py, a.py")
     assert names(editor, agent) == ["b.py"]
     # Entries of pickers that are no files. Telescope uses the whole entry of a mapping as its path.
-    editor.lua("require('acp').attach({ { first = 1 }, { path = { lhs = 'gx' } } })")
-    editor.wait_message("There is no file to attach")
+    no_files = "{ { first = 1 }, { path = { lhs = 'gx' } } }"
+    editor.cmd(f"inoremap <F2> <Cmd>stopinsert<Bar>lua require('acp').attach({no_files})<CR>")
+    editor.keys("i<F2>")
+    editor.wait_screen("There is no file to attach")
 
 
 def test_attached_lines_follow_the_edits_of_their_buffer(editor: Editor, agent: Traffic) -> None:

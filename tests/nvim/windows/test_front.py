@@ -196,6 +196,12 @@ def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
     assert front.lua("return vim.fn.getcmdline()") == "echo 'typ"
     front.keys("<Esc>")
     front.wait_message("acp: later")
+    # The end of Terminal mode in a picker that closes would erase the message.
+    say = "lua require('acp.base.notify').echo('info', vim.fn.mode())"
+    front.cmd(f"tnoremap <F2> <Cmd>close<Bar>{say}<CR>")
+    front.cmd("split | terminal cat")
+    front.keys("i<F2>")
+    front.wait_screen("acp: t")
 
 
 def test_the_placeholder_is_grey_in_a_terminal_with_16_colours(edit: Start) -> None:

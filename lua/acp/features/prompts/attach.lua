@@ -30,7 +30,7 @@ end
 
 --- Attach files and lines to the next prompt. Items that do not exist are named in one message.
 ---@param items (string|acp.AttachItem)[]
-function M.attach(items)
+local function attach(items)
   if not require('acp.base.args').check('attach', items) then return end
   local paths, chips, missing = {}, {}, {}
   local chips_of = require('acp.features.prompts.chips')
@@ -59,6 +59,10 @@ function M.attach(items)
   end
 end
 
+--- Attach files and lines. A picker may call it while it closes, before Insert mode has ended.
+---@param items (string|acp.AttachItem)[]
+function M.attach(items) require('acp.base.notify').defer_messages(attach, items) end
+
 --- Attach the marked files of a list, or those under the cursor, if the current buffer is one.
 ---@param first integer 1-based line
 ---@param last integer
@@ -66,7 +70,7 @@ end
 function M.from_list(first, last)
   local items = require('acp.features.prompts.file_lists').selected_items(first, last)
   if not items then return false end
-  M.attach(items)
+  attach(items)
   return true
 end
 
