@@ -90,7 +90,7 @@ class Workspace(Generic[S]):
         self._open_checkpoints: dict[int, tuple[Checkpoint | None, anyio.Event]] = {}
         """Checkpoints of the running turns, by session number."""
         self._decisions: list[anyio.Event] = []
-        """Ends of the decisions that are being carried out."""
+        """Ends of the decisions and restores that are being carried out."""
         tasks.start_soon(live.run, self.disk.before_use)
 
     @cached_property
@@ -202,7 +202,7 @@ class Workspace(Generic[S]):
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
-        """Delay later prompts until a decision of the user has been carried out."""
+        """Delay later prompts until a decision or restore by the user has been carried out."""
         end = anyio.Event()
         self._decisions.append(end)
         try:
@@ -212,7 +212,7 @@ class Workspace(Generic[S]):
             end.set()
 
     async def wait_decided(self) -> bool:
-        """Wait for the decisions made so far. Return whether there were any."""
+        """Wait for the decisions and restores begun so far. Return whether there were any."""
         ends = list(self._decisions)
         with anyio.move_on_after(MAX_DECISION_S):
             for end in ends:

@@ -63,9 +63,10 @@ async def restore(host: Host, args: Args) -> None:
     wanted: Any = args.get("n")
     rewind, every = rewinding.rewind_of(host), bool(args.get("every"))
     ask = partial(host.choose, kind="restore")
-    notes = None if wanted else await rewinding.undo(host, conversation, ask)
-    if notes is None:
-        notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
+    with host.workspace.deciding():
+        notes = None if wanted else await rewinding.undo(host, conversation, ask)
+        if notes is None:
+            notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
     if len(notes) > 1:
         session.notice("warning", notes[0], notes[1:])
     host.nvim.notices.show_lines(notes)
@@ -89,7 +90,9 @@ async def rewind(host: Host, args: Args) -> None:
     if n is None:
         return
     ask = partial(host.choose, kind="restore")
-    host.nvim.notices.show_lines(await rewinding.rewind(host, conversation, source, n, ask))
+    with host.workspace.deciding():
+        notes = await rewinding.rewind(host, conversation, source, n, ask)
+    host.nvim.notices.show_lines(notes)
 
 
 async def _choose_prompt(host: Host, conversation: Conversation, source: Session) -> int | None:

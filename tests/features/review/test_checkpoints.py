@@ -11,6 +11,7 @@ from tests.support.checkpoints import COMPLETED, FIRST, LIST, contents, run
 from tests.support.editor import Editor
 from tests.support.git import git, repository
 from tests.support.lua import lua_chunk
+from tests.support.script_lines import silently
 from tests.support.waiting import until
 
 
@@ -65,10 +66,13 @@ def test_a_later_checkpoint_keeps_changes_of_earlier_prompts(project: Editor) ->
     run(project, "sed -i 's/two/TWO/' a.txt")
     run(project, "sed -i 's/three/THREE/' a.txt")
     project.wait("#require('acp').state().sessions[1].edits == 1")
-    project.cmd("Acp restore 2")
+    seen = project.work.parent / "seen"
+    project.cmd(f"Acp restore 2 | AcpPrompt {silently(f'cp a.txt {seen}')}")
     project.wait_message("Files restored to before prompt 2: 1 file changed")
     assert contents(project)["a.txt"] == "one\nTWO\nthree\n"
     project.wait("require('acp').state().sessions[1].edits[1].added == 1")
+    until(seen.exists)
+    assert seen.read_text() == contents(project)["a.txt"], "a later prompt is sent afterwards"
 
 
 def test_edits_that_were_not_pending_then_are_not_pending_after_the_restore(
