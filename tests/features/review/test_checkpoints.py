@@ -71,7 +71,7 @@ def test_a_later_checkpoint_keeps_changes_of_earlier_prompts(project: Editor) ->
     project.wait_message("Files restored to before prompt 2: 1 file changed")
     assert contents(project)["a.txt"] == "one\nTWO\nthree\n"
     project.wait("require('acp').state().sessions[1].edits[1].added == 1")
-    until(seen.exists)
+    until(lambda: seen.exists() and seen.read_text())
     assert seen.read_text() == contents(project)["a.txt"], "a later prompt is sent afterwards"
 
 
