@@ -105,6 +105,7 @@ class Host:
                 consent=Consent(self.problem, partial(self.options.data_file, "mcp.json")),
                 ask_unscoped=self.unscoped_questions.ask,
                 new_child=self.subagents.child,
+                wait_for_cancels=self.nvim.buffers.wait_for_cancels,
             ),
             observers=self.connection_observers,
         )

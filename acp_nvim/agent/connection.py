@@ -81,7 +81,12 @@ class Connection:
         self._via_agent: ViaAgent | None = None
         """Program of an agent with option `via`, once it is started."""
         self.terminals = AgentTerminals(
-            name, around.settings, around.launch.reaper, self._terminal_env, lambda: self.place
+            name,
+            around.settings,
+            around.launch.reaper,
+            self._terminal_env,
+            lambda: self.place,
+            around.services.wait_for_cancels,
         )
         self._around = around
         self._negotiation = Negotiation(self.warnings)

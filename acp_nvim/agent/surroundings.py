@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+import anyio.lowlevel
 from msgspec import Struct, field
 
 from acp_nvim.agent.child.reaper import Reaper
@@ -52,6 +53,8 @@ class AgentServices(Struct, frozen=True, eq=False):
     """Asks the user a question that belongs to no session."""
     new_child: Callable[[Session, str], Session] | None = None
     """Finds or creates the session of a subagent."""
+    wait_for_cancels: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
+    """Waits until the cancels that the user has sent are handled."""
 
 
 class ConnectionObservers(Struct, Generic[C], frozen=True, eq=False):

@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
+import anyio
 import msgspec
 from anyio import to_thread
 
@@ -24,6 +25,9 @@ from acp_nvim.nvim.bridge import NvimError
 
 MODULE: Final = "acp.buffers.live"
 DISK_CHANGES: Final = "acp.buffers.disk_changes"
+HOST: Final = "acp.base.host"
+MAX_BLOCKED_S: Final = 0.3
+"""Longest wait for a Neovim that waits for a key, in which the user cannot cancel a turn."""
 EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
 GONE, NEW = 256, 512
 
@@ -48,6 +52,12 @@ class NvimBuffers:
         Options that are queued while the host starts have an earlier number than verbs before them.
         """
         self._cancels = max(self._cancels, args.get("cancels", 0))
+
+    async def wait_for_cancels(self) -> None:
+        """Wait until the host has handled the cancels that Neovim has sent."""
+        with anyio.move_on_after(MAX_BLOCKED_S):
+            while await self._bridge.call(HOST, "is_cancelling", self._cancels):
+                pass
 
     async def read(self, place: Place, known: BufferText | None = None) -> BufferText | NotLoaded:
         bufnr, tick = (known.bufnr, known.tick) if known else (0, 0)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio.lowlevel
 from msgspec import UNSET, Struct, UnsetType
 
 from acp_nvim import wording
@@ -77,8 +78,12 @@ class AgentTerminals:
         reaper: Reaper,
         env: Callable[[], Mapping[str, str]],
         place: Callable[[], ViaPlace | None] = lambda: None,
+        wait_for_cancels: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint,
     ) -> None:
-        """`env` is the agent's environment, `place` returns the place of a remote agent."""
+        """`env` is the agent's environment, `place` returns the place of a remote agent.
+
+        `wait_for_cancels` returns when the cancels that the user has sent are handled.
+        """
         self.handlers: Mapping[str, Handler] = {
             "terminal/create": self.create,
             "terminal/output": self.output,
@@ -91,6 +96,7 @@ class AgentTerminals:
         self._reaper = reaper
         self._env = env
         self._place = place
+        self._wait_for_cancels = wait_for_cancels
         self._live: dict[str, _Live] = {}
         self._allowed: set[tuple[int, RequestedCommand]] = set()
         self._used: set[str] = set()
@@ -253,10 +259,11 @@ class AgentTerminals:
         decision: Decision | None,
         turn: int | None,
     ) -> schema.CreateTerminalResponse:
+        cancels = session.cancels
         if decision is not None:
-            cancels = session.cancels
             await self._require_permission(session, command, decision)
-            _check_cancelled(session, command, cancels)
+        await self._wait_for_cancels()
+        _check_cancelled(session, command, cancels)
         terminal = session.terminals.new(ids.new("term-"), command.shown, limit, is_hosted=True)
         try:
             process = await self._start(terminal, command, self._mark(session, turn))

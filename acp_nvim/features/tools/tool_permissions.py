@@ -8,11 +8,12 @@ permission requests.
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Any, Final
 
+import anyio.lowlevel
 import msgspec
 from msgspec import UNSET
 
@@ -71,8 +72,14 @@ class _Question(msgspec.Struct, frozen=True):
 class ToolPermissions:
     """Implementation of `Permissions` and `CallPermissions`, with the grants of each session."""
 
-    def __init__(self, settings: Callable[[], Settings]) -> None:
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        wait_for_cancels: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint,
+    ) -> None:
+        """`wait_for_cancels` returns when the cancels that the user has sent are handled."""
         self._settings = settings
+        self._wait_for_cancels = wait_for_cancels
         self._allowed: set[tuple[int, str]] = set()
 
     @asynccontextmanager
@@ -123,6 +130,7 @@ class ToolPermissions:
         try:
             cancels = session.cancels
             outcome = await wait(decision)
+            await self._wait_for_cancels()
             why_not = self._refusal_reason(session, question, decision, outcome)
             if session.is_cancelling or session.cancels != cancels:
                 why_not = CANCELLED_BY_USER
@@ -342,4 +350,5 @@ def _kind(change: FileChange) -> str:
 
 def permissions(host: Host) -> ToolPermissions:
     """Return the permissions of all tools, which remember the user's answers."""
-    return host.parts.get(ToolPermissions, lambda: ToolPermissions(host.settings))
+    wait_for_cancels = host.nvim.buffers.wait_for_cancels
+    return host.parts.get(ToolPermissions, lambda: ToolPermissions(host.settings, wait_for_cancels))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.support.editor import Editor
 from tests.support.stalled_agent import let_answer, stalled_agent
 from tests.support.waiting import until
 
-CANCEL_BEFORE_WRITE = """
-local live = require('acp.buffers.live')
-local write = live.write
-live.write = function(...) live.write = write vim.cmd('AcpCancel') return write(...) end
+CANCEL_BEFORE = """
+local module, name = require((...)), select(2, ...)
+local run = module[name]
+module[name] = function(...) module[name] = run vim.cmd('AcpCancel') return run(...) end
 """
-"""Cancel when Neovim has the request of the next write, before the host learns of it."""
+"""Cancel when the host calls a Lua function, before it learns of the cancel."""
 
 IDLE = "require('acp').state().sessions[1].status == 'idle'"
 
@@ -109,7 +111,7 @@ def test_a_cancel_refuses_the_write_that_it_meets(editor: Editor) -> None:
     editor.wait_event("AcpTurnEnd")
     assert first.read_text() == "one"
     for turn, path in enumerate((opened, closed)):
-        editor.lua(CANCEL_BEFORE_WRITE)
+        editor.lua(CANCEL_BEFORE, "acp.buffers.live", "write")
         editor.prompt(f"write {path} two")
         editor.wait_event("AcpTurnEnd", 2 * turn + 2)
         error = traffic.answers("fs/write_text_file")[-1]["error"]
@@ -118,3 +120,25 @@ def test_a_cancel_refuses_the_write_that_it_meets(editor: Editor) -> None:
         editor.turn(f"write {path} two")
         assert path.read_text() == "two"
     assert editor.lines(str(opened)) == ["two"]
+
+
+def test_a_cancel_refuses_the_command_that_it_meets(editor: Editor) -> None:
+    """The user allows it and cancels at once, or a rule allows it."""
+    traffic = editor.agent("script")
+    command = {"command": "touch", "args": [str(editor.work / "started")]}
+    for turn, action in enumerate(("ask", "allow")):
+        editor.setup({"permission": {"rules": [{"action": action, "kind": "execute"}]}})
+        if action == "allow":
+            editor.lua(CANCEL_BEFORE, "acp.base.host", "is_cancelling")
+        editor.prompt(f"term_create t1 {json.dumps(command)}")
+        if action == "ask":
+            question = editor.wait_event("AcpPermission")
+            editor.lua(
+                "require('acp').answer(..., 'allow_once') vim.cmd('AcpCancel')", question["id"]
+            )
+        editor.wait_event("AcpTurnEnd", turn + 1)
+        error = traffic.answers("terminal/create")[-1]["error"]
+        assert error["message"] == "the turn was cancelled"
+        assert not (editor.work / "started").exists()
+    editor.turn(f"term_create t1 {json.dumps(command)}\nterm_wait t1")
+    assert (editor.work / "started").exists()

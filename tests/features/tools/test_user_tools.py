@@ -231,6 +231,9 @@ def test_a_refusal_is_reported_and_nothing_runs(editor: Editor) -> None:
     editor.answer("Acp deny")
     editor.wait_event("AcpTurnEnd")
     assert any('"the user refused"' in note for note in agent.notes())
+    question = wait_question(editor)
+    editor.lua("require('acp').answer(..., 'allow_once') vim.cmd('AcpCancel')", question["id"])
+    editor.wait_event("AcpTurnEnd", 2)
     assert editor.lua("return _G.done == nil")
 
 
