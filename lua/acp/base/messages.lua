@@ -54,6 +54,7 @@ return {
   -- Attachments
   attached = 'With your next prompt: %s',
   mention_missing = 'Not attached, no such file: %s',
+  variables_empty = 'Sent without a value: %s',
   attach_missing = 'Not attached, no such file or line: %s',
   nothing_to_attach = 'There is no file to attach',
   attach_needs_file = ':Acp attach needs a file, or - for the image in the clipboard',

@@ -40,8 +40,9 @@ def test_nothing_is_sent_for_a_name_if_the_cursor_is_on_none(
 ) -> None:
     editor.open(editor.write("a.py", "one\n\n"))
     editor.keys("2G")
-    editor.turn("rename {symbol}")
-    assert sent(agent) == {}
+    editor.keys(":AcpPrompt rename {symbol} in {function|selection} by {line}<CR>")
+    assert sent(agent) == {"line": "a.py:2\n"}
+    editor.wait_message("Sent without a value: {symbol}, {function|selection}")
 
 
 def test_the_visible_lines(editor: Editor, agent: Traffic) -> None:
@@ -108,6 +109,10 @@ def test_the_first_alternative_that_is_not_empty_is_sent(editor: Editor, agent: 
     editor.keys("2G")
     editor.turn("explain {function|line|buffer}")
     assert sent(agent) == {"line": "a.txt:2\ntwo"}
+    editor.open(editor.write("a.lua", "--\nlocal function f()\nend\n"))
+    editor.keys("3G")
+    editor.turn("explain {function|line|buffer}")
+    assert sent(agent, 2) == {"function": "a.lua:2-3\nlocal function f()\nend"}
 
 
 def test_alternatives_with_an_unknown_name_are_plain_text(editor: Editor, agent: Traffic) -> None:

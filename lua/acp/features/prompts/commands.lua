@@ -22,7 +22,7 @@ local function prompt(opts)
   local create = require('acp.features.prompts.chips').create
   local chips = range and { create(range.bufnr, range.first, range.last) } or {}
   local n = require('acp.base.state').default_session()
-  local args = context.prompt(opts.args, chips, n)
+  local args = context.typed_prompt(opts.args, chips, n)
   args.new = new
   args.instead = new and require('acp.ui.current').here()
   args.now = opts.now

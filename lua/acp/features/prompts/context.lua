@@ -113,4 +113,23 @@ function M.prompt(text, chips, n, more, foreign)
   }
 end
 
+--- Return the same for a text that the user typed. A message names variables without a value.
+---@param chips? acp.Chip[]
+---@param n? integer
+---@param foreign? string[]
+---@return table args
+function M.typed_prompt(text, chips, n, foreign)
+  local args = M.prompt(text, chips, n, nil, foreign)
+  local empty = text:find('{', 1, true)
+      and require('acp.features.prompts.composer.variables').without_value(
+        text,
+        args.variables or {}
+      )
+    or {}
+  if empty[1] then
+    require('acp.base.notify').show('info', 'variables_empty', table.concat(empty, ', '))
+  end
+  return args
+end
+
 return M

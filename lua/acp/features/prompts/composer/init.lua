@@ -141,7 +141,7 @@ function M.send(n, first, last, now)
   local text = table.concat(lines, '\n')
   local args = vim.tbl_extend(
     'error',
-    context.prompt(text, composer.chips, n, nil, composer.foreign),
+    context.typed_prompt(text, composer.chips, n, composer.foreign),
     target(n)
   )
   args.composer = n

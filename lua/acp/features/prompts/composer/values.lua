@@ -16,7 +16,14 @@ local function diagnostic_line(item)
   return ('%s: %s: %s'):format(where, severity, (item.message:gsub('%s+', ' ')))
 end
 
---- Return the text of the tree-sitter node around a position whose type contains 'function' or
+--- Return lines of a buffer below the name of the range.
+local function label_and_text(bufnr, first, last)
+  local places = require('acp.base.places')
+  local range = places.range(bufnr, first, last)
+  return places.label(range) .. '\n' .. range.text
+end
+
+--- Return the lines of the tree-sitter node around a position whose type contains 'function' or
 --- 'method'.
 ---@param row integer 0-based
 local function enclosing_function(bufnr, row, col)
@@ -24,17 +31,10 @@ local function enclosing_function(bufnr, row, col)
   while ok and node do
     if node:type():match('function') or node:type():match('method') then
       local first, _, last = node:range()
-      return require('acp.base.places').range(bufnr, first + 1, last + 1).text
+      return label_and_text(bufnr, first + 1, last + 1)
     end
     node = node:parent()
   end
-end
-
---- Return lines of a buffer below the name of the range.
-local function label_and_text(bufnr, first, last)
-  local places = require('acp.base.places')
-  local range = places.range(bufnr, first, last)
-  return places.label(range) .. '\n' .. range.text
 end
 
 ---@param items vim.quickfix.entry[]

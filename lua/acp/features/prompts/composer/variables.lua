@@ -68,6 +68,23 @@ function M.variables_in(text)
   return list
 end
 
+--- Return the references in a text that have no value, each once and in the text's order.
+---@param text string
+---@param variables acp.Variable[] those of the text
+---@return string[]
+function M.without_value(text, variables)
+  local list, has_value = {}, {}
+  for _, variable in ipairs(variables) do
+    has_value[variable.name] = true
+  end
+  for _, names in ipairs(references(text)) do
+    local reference = '{' .. table.concat(names, '|') .. '}'
+    local is_empty = not vim.iter(names):any(function(name) return has_value[name] end)
+    if is_empty and not vim.tbl_contains(list, reference) then list[#list + 1] = reference end
+  end
+  return list
+end
+
 --- Return the files whose text a variable contains, '' for a buffer without a file.
 ---@param name string
 ---@return string[] paths
