@@ -49,7 +49,7 @@ class Landing:
 
     async def land(self, worktree: Worktree, session: Session) -> None:
         """Land the changes of a worktree as pending edits of a session, and show the review."""
-        if worktree.id in self._busy or not await self._is_quiet(worktree, words.NOT_LANDED_BUSY):
+        if self._is_at_work(worktree) or not await self._is_quiet(worktree, words.NOT_LANDED_BUSY):
             return
         if not self._claim(worktree):
             self._host.echo("warn", words.NOT_LANDED.format(reason=words.WHY_IN_USE))
@@ -63,6 +63,13 @@ class Landing:
             self._unclaim(worktree)
         if is_whole:
             await self._remove_if_done(worktree.id)
+
+    def _is_at_work(self, worktree: Worktree) -> bool:
+        """Return whether a worktree is being landed or removed here, and tell the user if so."""
+        if worktree.id not in self._busy:
+            return False
+        self._host.echo("info", words.AT_WORK.format(branch=worktree.branch))
+        return True
 
     def _claim(self, worktree: Worktree) -> bool:
         """Lock a worktree. Return False if it is locked here or by another Neovim."""
@@ -188,6 +195,8 @@ class Landing:
         if step.is_guarded and not allowed:
             return ""
         try:
+            if step.change.before is None:
+                await to_thread.run_sync(steps.clear_folder, step.path)
             if step.text is None:
                 buffer = self._host.workspace.files.buffers.get(step.path)
                 if buffer is not None and buffer.is_modified:
@@ -197,6 +206,8 @@ class Landing:
                 change_sets = self._host.workspace.change_sets
                 if (await change_sets.live_text(step.path)).text != step.text.after:
                     await change_sets.carry_out(session, [step.text], is_known=False)
+                if step.ends is not None and allowed:
+                    await change_sets.set_ends(step.path, step.ends)
             if step.executable is not None and (allowed or step.change.before is None):
                 await to_thread.run_sync(steps.set_executable, step.path, step.executable)
         except (Refusal, Refused) as error:
@@ -280,7 +291,7 @@ class Landing:
         """Remove worktrees with everything that has not landed, after a question."""
         host, claimed = self._host, list[Worktree]()
         for worktree in worktrees:
-            if worktree.id in self._busy:
+            if self._is_at_work(worktree):
                 return
             if not await self._is_quiet(worktree, words.NOT_REMOVED_BUSY):
                 return

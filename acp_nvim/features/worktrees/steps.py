@@ -16,8 +16,15 @@ import msgspec
 from acp_nvim.edits.text import Text
 from acp_nvim.features.worktrees import words
 from acp_nvim.features.worktrees.worktree_git import LINK, NESTED, PROGRAM, Change, File
-from acp_nvim.files.bytes import disk, nofollow
-from acp_nvim.files.bytes.file_format import BinaryError, Format, decode, encodable
+from acp_nvim.files.bytes import disk, nofollow, obstacles
+from acp_nvim.files.bytes.file_format import (
+    BinaryError,
+    Format,
+    decode,
+    describe_change,
+    encodable,
+    format_change,
+)
 from acp_nvim.files.bytes.guard import Globs, by_name
 from acp_nvim.files.bytes.nofollow import Rights
 from acp_nvim.files.bytes.paths import Place
@@ -36,6 +43,8 @@ class Step(msgspec.Struct, frozen=True):
     """Change of its text, or None if the file is copied as a whole."""
     executable: bool | None = None
     """Whether the file becomes executable, or None if that does not change."""
+    ends: Format | None = None
+    """Line ends and BOM that the file gets with its new text, or None if these do not change."""
     questions: list[str] = []
     """Reasons to ask the user first."""
     is_guarded: bool = False
@@ -70,8 +79,15 @@ def _step(change: Change, path: str, globs: Globs) -> Step:
     questions += [whole] if whole else []
     if executable is not None and before is not None:
         questions.append(words.PART_PROGRAM if executable else words.PART_NO_PROGRAM)
-    text = None if whole else FileChange(path, *texts)
-    return Step(path, change, text, executable, questions, is_guarded)
+    if whole:
+        return Step(path, change, None, executable, None, questions, is_guarded)
+    text, ends = FileChange(path, *texts), None
+    if before is not None and after is not None:
+        formats = format_change(None, before.data, after.data)
+        if formats is not None and formats.is_change:
+            ends = formats.new
+            questions.append(describe_change(formats.old, ends))
+    return Step(path, change, text, executable, ends, questions, is_guarded)
 
 
 def _texts(before: File | None, after: File | None) -> tuple[tuple[Text | None, Text | None], str]:
@@ -114,6 +130,18 @@ def _guards(change: Change, path: str, globs: Globs) -> Iterator[str]:
 
 
 # -- on disk: these functions block and raise Refusal --------------------------------------------
+
+
+def clear_folder(path: str) -> None:
+    """Remove a folder without files, which a file replaces."""
+    if obstacles.describe(path) != "a folder":
+        return
+    try:
+        obstacles.clear(path)
+    except obstacles.Blocked as error:
+        raise Refusal("conflict", path, str(error)) from error
+    except OSError as error:
+        raise Refusal("failed", path, error.strerror or str(error)) from error
 
 
 def copy(step: Step) -> None:

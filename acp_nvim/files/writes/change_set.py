@@ -19,6 +19,7 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.tracked_file import ContentKnown
 from acp_nvim.files.bytes import disk, nofollow
+from acp_nvim.files.bytes.file_format import Format, with_ends
 from acp_nvim.files.bytes.paths import Place, place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.files import Files
@@ -130,6 +131,15 @@ class ChangeSets(Generic[S]):
         with anyio.CancelScope(shield=True):
             written += await self._carry_out(session, changes, is_known)
         return written
+
+    async def set_ends(self, path: str, ends: Format) -> None:
+        """Save a file (real path) with other line ends and BOM. Raise Refusal or Refused."""
+        async with self._live.hold(path):
+            text = await self._live.sync(path)
+            live = self._files.buffers.get(path)
+            file_format = ends if live is None else with_ends(live.format, ends)
+            if text is not None:
+                await self._writer.write(path, text, text, agents_format=file_format)
 
     async def _carry_out(
         self, session: S, changes: Sequence[FileChange], is_known: bool

@@ -59,6 +59,11 @@ def test_a_text_is_merged_and_everything_else_is_asked_about(tmp_path: Path) -> 
     mode = step(tmp_path, old, file(b"b\n", PROGRAM))
     assert (mode.is_guarded, mode.questions) == (False, ["becomes executable"])
     assert mode.text is not None
+    ends = step(tmp_path, file(b"a\r\n"), new)
+    assert (ends.is_guarded, ends.questions) == (False, ["line ends: dos → unix"])
+    assert ends.text == plain.text
+    assert step(tmp_path, file(b"a\r\n"), file(b"b\r\n")).ends is None
+    assert step(tmp_path, file(b"a\r\n"), file(b"a\r\nb\n")).ends is None, "mixed line ends"
     secret = step(tmp_path, old, new, "sub/.env")
     assert secret.line() == "sub/.env: a secret file"
     assert secret.is_guarded

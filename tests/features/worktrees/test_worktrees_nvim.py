@@ -136,11 +136,13 @@ def test_the_setup_runs_after_consent_and_the_first_prompt_waits(editor: Editor)
 def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
     env = {"XDG_DATA_HOME": str(tmp_path / "data")}
     first = edit(env=env)
+    first.write("dos.txt", "1\r\n1\r\n")
     start(first)
     first.cmd("Acp new!")
     path = worktree(first)
     shell = f"cd {path}; echo B >b.txt; head -c 1 /dev/zero >x.bin; ln -s b.txt link"
     first.turn(f"runs {json.dumps(shell)}")
+    first.turn(f"runs {json.dumps(f'cd {path}; rm -r sub; echo file >sub; seq 2 >dos.txt')}")
     assert (path / "x.bin").exists()
     second = edit(env=env, work=first.work)
     second.cmd("Acp land")
@@ -155,8 +157,13 @@ def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
     card = "\n".join(second.screen())
     assert "x.bin: not a text file" in card
     assert "link: a symbolic link to b.txt" in card
+    assert "dos.txt: line ends: dos → unix" in card
+    second.cmd("Acp land")
+    second.wait_message("is being landed or removed already")
     second.cmd("Acp allow")
-    second.wait("#require('acp').state().sessions[1].edits == 1")
+    second.wait("#require('acp').state().sessions[1].edits == 4")
+    assert (second.work / "sub").read_text() == "file\n"
+    assert (second.work / "dos.txt").read_bytes() == b"1\n2\n"
     until((second.work / "x.bin").exists, what="x.bin has landed")
     until((second.work / "x.bin").exists)
     assert (second.work / "x.bin").read_bytes() == b"\0"
@@ -165,6 +172,7 @@ def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
     second.cmd("Acp reject all")
     gone(second, path)
     assert (second.work / "b.txt").read_text() == "b\n"
+    assert (second.work / "sub/c.txt").read_text() == "c\nd\ne\n"
 
 
 def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: Editor) -> None:
