@@ -193,6 +193,8 @@ async def test_a_decision_in_a_turn_scans_only_a_changed_file(
         assert await review.hunk("accept", str(path), 2, buffer.tick) == []
         assert scanned == []
         path.write_text(path.read_text().replace("line 11\n", "eleven\n"))
+        unseen = await review.hunk("reject", str(path), 10, buffer.tick)
+        assert unseen == ["No pending hunk on line 11"]
         assert await review.hunk("reject", str(path), 6, buffer.tick) == []
         assert scanned == [[str(path)]]
         assert path.read_text() == AGENTS.replace("line 11\n", "eleven\n")

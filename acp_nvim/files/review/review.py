@@ -118,17 +118,15 @@ class Review:
     ) -> list[str]:
         """Decide the hunk at a `row` of the pending edits that the user saw (`seen`)."""
         entry = self._ledger.get(path)
-        if entry is None:
+        if entry is None or seen is None:
             return [wording.NOTHING_PENDING_IN.format(file=Path(path).name)]
-        chosen = seen.hunk_at(row) if seen is not None else None
-        hunk, is_as_seen = None, True
         if _is_whole(entry):
-            is_as_seen = seen is None or _is_whole(seen)
-        elif seen is not None and chosen is not None:
+            hunk, is_as_seen = None, _is_whole(seen)
+        elif (chosen := seen.hunk_at(row)) is None:
+            return [wording.NO_HUNK.format(line=row + 1)]
+        else:
             hunk = entry.equal_hunk(seen, chosen)
             is_as_seen = hunk is not None
-        elif (hunk := entry.hunk_at(row)) is None:
-            return [wording.NO_HUNK.format(line=row + 1)]
         if not is_as_seen:
             return [wording.HUNK_CHANGED.format(line=row + 1)]
         decide = self._ledger.accept if verdict == "accept" else self._ledger.reject
