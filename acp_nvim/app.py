@@ -50,11 +50,11 @@ class Host:
 
     def __init__(self, bridge: Bridge, group: TaskGroup, agent: EarlyAgent | None = None) -> None:
         """Build the parts, each from earlier ones. `agent` is an agent that is already starting."""
-        self.observers = HostObservers()
+        self.observers = observers = HostObservers()
         self.connection_observers = ConnectionObservers[Connection]()
         self.conversation_observers = ConversationObservers()
         self.session_list = session_list = SessionList()
-        self.nvim = nvim = Neovim(bridge, self.observers.next_frame, session_list.current_session)
+        self.nvim = nvim = Neovim(bridge, observers.next_frame, session_list.current_session)
         self.screen, self.options, self.settings = nvim.screen, nvim.options, nvim.options.settings
         self.echo, self.problem = nvim.notices.echo, nvim.notices.problem
         self.choose, self.ask_text = nvim.asking.choose, nvim.asking.ask_text
@@ -65,8 +65,7 @@ class Host:
         self.subagents = SubagentRegistry(self.screen, session_list)
         self.foreign_sessions = others = ForeignSessions(self.screen, session_list)
         self.unscoped_questions = UnscopedQuestions(self.screen.push, self.screen.state)
-        titles = self.observers.titles
-        view = ReviewView(self.screen.push, nvim.notices.notice, session_list.get, titles)
+        view = ReviewView(self.screen.push, nvim.notices.notice, session_list.get, observers.titles)
         self.files = Files(nvim.buffers, view, self.options.files, session_list.all)
         live = LiveTexts(self.files)
         self.comments = Comments(self.screen.push)
@@ -75,15 +74,13 @@ class Host:
             self.files, live, self.tasks, self.proposed, Access(), announce_location, others
         )
         self.observer = SessionEvents(self.screen, nvim.pace, self.workspace, self.tasks)
-        self.toolbox = Toolbox((), nvim.notices.on_error, late=self.observers.tool_lists)
+        self.toolbox = Toolbox((), nvim.notices.on_error, late=observers.tool_lists)
         self.tools = EditorTools(self.toolbox, self.options.runtime_directory, self.tasks)
         self.reaper = Reaper(agent)
         self.early_start = EarlyStart(self.reaper, agent)
         self.agents = Agents(self._surroundings(), self.options.spec)
         self.sessions = self._sessions()
-        self.restarts = Restarts(
-            self.agents, self.sessions.open_with, self.observers.agent_restarted
-        )
+        self.restarts = Restarts(self.agents, self.sessions.open_with, observers.agent_restarted)
         self._observe()
 
     def _surroundings(self) -> Surroundings[Connection]:
