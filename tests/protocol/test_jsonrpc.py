@@ -76,12 +76,20 @@ def test_a_message_is_refused_if_it_is_nested_deeper_than_100_levels(
         assert json.loads(event.reply)["error"]["code"] == errors.PARSE_ERROR
 
 
-@given(st.text('[]{}\\"a'), st.sampled_from([500, 20_000]), st.integers(90, 110), st.booleans())
-def test_brackets_in_text_are_no_levels(text: str, copies: int, depth: int, is_after: bool) -> None:
+@given(
+    st.text('[]{}\\"a'),
+    st.sampled_from([500, 20_000]),
+    st.integers(0, 50),
+    st.integers(90, 110),
+    st.booleans(),
+)
+def test_brackets_in_text_are_no_levels(
+    text: str, copies: int, short: int, depth: int, is_after: bool
+) -> None:
     nested: Any = None
     for _ in range(depth - 1):
         nested = [nested]
-    members = [text * copies, nested]
+    members = [*["[a]"] * short, text * copies, nested]
     line = msgspec.json.encode(members[::-1] if is_after else members)
     assert is_nested_too_deep(line) == (depth > MAX_NESTING)
 
