@@ -31,9 +31,14 @@ class GitHistory:
         self._top = git.repository.top
         self._home = home
 
+    @property
+    def has_repository(self) -> bool:
+        """Return whether the directory is in a repository."""
+        return not self._git.repository.is_alone
+
     def head(self) -> str:
         """Return the commit of HEAD; empty before the first one, or without a repository."""
-        if self._git.repository.is_alone:
+        if not self.has_repository:
             return ""
         return private_git.head(self._git.repository, os.environ)
 
@@ -62,7 +67,7 @@ class GitHistory:
         an agent.
         """
         by_path: dict[str, list[GitContent]] = {}
-        if self._git.repository.is_alone:
+        if not self.has_repository:
             return by_path
         log = Path(self._git.repository.head_log)
         moves = read_moves(log, since)

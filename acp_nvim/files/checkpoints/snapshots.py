@@ -278,7 +278,7 @@ class Snapshots:
     async def head_moves(self, root: str, known: str | None) -> tuple[str, list[HeadMove]]:
         """Return the commit of HEAD, and its moves since the commit `known` (None: no moves)."""
         store = self._stores.get(root)
-        if store is None:
+        if store is None or not store.history.has_repository:
             return "", []
 
         def ask() -> tuple[str, list[HeadMove]]:
