@@ -264,8 +264,8 @@ class Client:
         action = self._verdict(session, calls, settings) if has_rules(session, settings) else None
         decision.guarded = {}
         for call in calls:
-            kind = guard_kind(call.kind, requests.commands(call))
             if paths := named_paths(call, session.cwd):
+                kind = guard_kind(call.kind, requests.commands(call))
                 dotted = dotted_paths(call, session.cwd)[: guard.MAX_NAMED]
                 paths = [*targets_past_links(dotted), *paths]
                 reasons = guard.reasons(kind, paths, session.roots, settings.files)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session import lists
 from acp_nvim.session.calls.tool_calls import FINISHED, ToolCall, is_plain, limit_item
+from acp_nvim.session.questions.requests import is_without_content
 from acp_nvim.session.session import Session
 from acp_nvim.session.transcript.entries import ToolEntry
 
@@ -116,20 +117,19 @@ def _renew_covering(session: Session, last: ToolCall) -> None:
 
     A call that exists only because of its own question is covered by no other.
     """
-    if not len(session.root.decisions):
+    if not len(session.root.decisions) or (last.asked_first and is_without_content(last)):
         return
-    from acp_nvim.session.questions import renewal, requests  # few calls need permission
+    from acp_nvim.session.questions.renewal import renew_if_covered_changed  # rarely needed
 
-    if not (last.asked_first and requests.is_without_content(last)):
-        renewal.renew_if_covered_changed(session)
+    renew_if_covered_changed(session)
 
 
 def _merge(session: Session, entry: ToolEntry, update: CallUpdate) -> None:
     session.tool_calls.merge(entry.call, update)
     if entry.decisions:
-        from acp_nvim.session.questions import renewal  # few calls need permission
+        from acp_nvim.session.questions.renewal import renew_if_changed  # rarely needed
 
-        renewal.renew_if_changed(session, entry, update)
+        renew_if_changed(session, entry, update)
 
 
 def _apply_terminals_and_files(

@@ -144,6 +144,8 @@ class _Context(NamedTuple):
 
 def commands(call: ToolCall) -> tuple[Command, ...]:
     """Return the distinct commands of a tool call, in order."""
+    if not (call.content or call.raw_input or call.meta):
+        return ()  # only a title, which is very common
     return _distinct_commands(_Parts(call))
 
 
@@ -241,7 +243,7 @@ def is_without_content(call: ToolCall) -> bool:
     """
     if call.content or call.raw_input or call.locations or call.own or call.user_tool:
         return False
-    if call.kind != "other" and not call.asked_first:
+    if not call.asked_first and call.kind != "other":
         return False
     return not call.meta or not commands(call)
 
