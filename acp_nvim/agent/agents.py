@@ -78,7 +78,7 @@ class Agents:
         """Settings of each agent at its start, or at its last reported change."""
 
     def secrets(self, env: Mapping[str, str]) -> list[str]:
-        """Return the secret values in the environments of the user and of all agents."""
+        """Return the secret values in the user's environment and in those of all agents."""
         known = dict.fromkeys(secret_values(env))
         for connection in self.connections.values():
             known.update(dict.fromkeys(secret_values(connection.spec.env)))

@@ -58,7 +58,7 @@ def _extensions(settings: Settings) -> dict[str, Any]:
 
 
 def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:
-    """Return the values of secret variables in the environments of the user and of the agent."""
+    """Return the values of secret variables in the user's and the agent's environment."""
     configured = (value for key, value in spec.env.items() if _SECRET.search(key))
     return list(dict.fromkeys([*secret_values({**env, **spec.env}), *configured]))
 

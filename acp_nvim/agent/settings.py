@@ -1,4 +1,4 @@
-"""Options of the user, decoded. `lua/acp/config.lua` has the defaults and validates them."""
+"""The user's options, decoded. `lua/acp/config.lua` has the defaults and validates them."""
 
 from __future__ import annotations
 

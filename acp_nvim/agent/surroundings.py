@@ -37,7 +37,7 @@ class AgentLaunch(Struct, frozen=True, eq=False):
     """Working directory of agents without option `cwd`."""
     env: Callable[[], Mapping[str, str]]
     via: Callable[[str], Awaitable[list[str]]] | None = None
-    """Calls the function of the user in option `via` of the named agent. Raises AgentStartError."""
+    """Calls the user's function in option `via` of the named agent. Raises AgentStartError."""
     cookies: dict[str, CookieJar] = field(default_factory=dict)
     """Cookies of remote agents by address, kept for the next connection."""
 

@@ -152,7 +152,7 @@ class WriteResult(msgspec.Struct, frozen=True):
     is_verified: bool = True
     """False if the file was read again and does not contain the saved text."""
     is_unloaded: bool = False
-    """Whether an autocommand of the user unloaded the buffer after it was saved."""
+    """Whether one of the user's autocommands unloaded the buffer after it was saved."""
     requested: Text | None = None
     """The requested text, if it was made. `live` differs if an autocommand changed it.
 

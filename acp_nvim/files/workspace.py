@@ -47,7 +47,7 @@ FIRST_SCAN_WAIT_S: Final = 2.0
 Otherwise its agent's changes during the scan would count as the earlier content.
 """
 MAX_CATCH_UP_S: Final = 10.0
-"""Maximum time that a command of the user waits for running scans, in seconds."""
+"""Maximum time that the user's command waits for running scans, in seconds."""
 MAX_DECISION_S: Final = 10.0
 """Maximum time that a prompt waits for decisions made before it, in seconds."""
 SLOW_S: Final = 1.0

@@ -105,8 +105,8 @@ def forget_words(sql: sqlite3.Connection, record: int) -> None:
 def trim(database: Database, days: float, size: int) -> None:
     """Remove files that no agent has written for `days`, and authors without lines.
 
-    If the rest is larger than its share of `size` bytes, remove the oldest files too. Raise
-    `sqlite3.Error`.
+    If the rest is larger than its share of `size` bytes, remove the oldest files too. Clear the
+    words of the prompts of sessions that were removed. Raise `sqlite3.Error`.
     """
     with database.transaction() as sql:
         sql.execute("DELETE FROM blames WHERE updated < ?", (time.time() - days * DAY_S,))

@@ -516,7 +516,7 @@ _TO_ENTRY: Final[dict[type, Callable[[Any], Entry]]] = {
 def words(data: bytes) -> str:
     """Return the searchable text of an entry other than a message.
 
-    It is empty if the entry has no text of the user, the agent or a tool.
+    It is empty if the entry has no text by the user, the agent or a tool.
     """
     return words_of(_DECODER.decode(data))
 

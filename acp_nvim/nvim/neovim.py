@@ -45,7 +45,7 @@ class Neovim:
             self.options.extensions, self._ask_extension, self._notify_extension
         )
 
-    # -- functions of the user, called for an agent -----------------------------------------------
+    # -- the user's functions, called for an agent ------------------------------------------------
 
     async def via_words(self, agent: str) -> list[str]:
         """Call the user's function in option `via` of an agent. Raise TransportError."""

@@ -484,7 +484,7 @@ class ElicitationFormMode(
 class ElicitationUrlMode(
     CreateElicitationRequest, frozen=True, kw_only=True, tag_field="mode", tag="url"
 ):
-    """A page to open, with the consent of the user (v1/elicitation#url-mode)."""
+    """A page to open, with the user's consent (v1/elicitation#url-mode)."""
 
     elicitation_id: ElicitationId
     url: str

@@ -1,4 +1,4 @@
-"""Choices of the user in a session: modes, config options, and the models of the older API.
+"""The user's choices in a session: modes, config options, and the models of the older API.
 
 Those models appear as a config option here (v1/session-modes, v1/session-config-options).
 """

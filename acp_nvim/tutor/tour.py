@@ -1,4 +1,4 @@
-"""Tour of ten steps, each with one action of the user. The next prompt begins the next step."""
+"""Tour of ten steps, each with one action by the user. The next prompt begins the next step."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ STDIN, STDOUT, STDERR = 0, 1, 2
 async def adopt(
     process: subprocess.Popen[bytes], protocol: asyncio.SubprocessProtocol
 ) -> AdoptedChild:
-    """Adopt a process whose three streams are pipes, which belong to the loop from then on."""
+    """Adopt a process whose three streams are pipes. The loop then owns the pipes."""
     child = AdoptedChild(process, protocol)
     await child.connect()
     return child

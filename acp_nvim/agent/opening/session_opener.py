@@ -304,7 +304,7 @@ class SessionOpener:
         session.change("status", "error")
 
     async def close_at_agent(self) -> None:
-        """Close the session at the agent, if it supports that and still runs."""
+        """Close the session at the agent, if the agent supports that and is still running."""
         connection, session = self.connection, self.session
         assert connection is not None
         try:

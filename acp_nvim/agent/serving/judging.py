@@ -38,7 +38,7 @@ MAX_WORDS: Final = 4000
 
 
 def has_rules(session: Session, settings: Settings) -> bool:
-    """Return whether any rules of the user apply to a session."""
+    """Return whether any of the user's rules apply to a session."""
     return bool(settings.permission.rules or settings.preset(session.root.preset).rules)
 
 

@@ -1,4 +1,4 @@
-"""Tools of the editor and of the user for agents, and permissions for their calls."""
+"""The editor's and the user's tools for agents, and permissions for their calls."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def write(path: str, data: bytes, rights: Rights | None = None) -> None:
             _create(at, data, rights)
             return
         at.check_regular(info)
-        if not info.st_mode & 0o222 or not at.may(os.W_OK):
+        if not info.st_mode & 0o222 or not at.can_access(os.W_OK):
             raise PermissionError(errno.EACCES, "the file is write-protected")
         if not _try_replace(at, info, data):
             _overwrite(at, info, data)
@@ -76,7 +76,7 @@ def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
 
 def _try_replace(at: Spot, info: os.stat_result, data: bytes) -> bool:
     """Replace the file with a new one. Do nothing and return False if that would lose data."""
-    if info.st_nlink > 1 or not at.may(os.W_OK | os.X_OK, "."):
+    if info.st_nlink > 1 or not at.can_access(os.W_OK | os.X_OK, "."):
         return False
     with _new_file_beside(at, _PRIVATE) as (file, name):
         if not _copy_metadata(file, at, info):
@@ -148,7 +148,7 @@ def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
     Return the path of the copy; `cleanup` removes it.
     """
     name = f".{at.name[:40]}.{os.urandom(6).hex()}.acp-old"
-    beside = at.may(os.W_OK | os.X_OK, ".")
+    beside = at.can_access(os.W_OK | os.X_OK, ".")
     folder = os.path.dirname(at.path) if beside else _temporary()  # noqa: PTH120
     path = os.path.join(folder, name)  # noqa: PTH118
     where = at.folder if beside else None

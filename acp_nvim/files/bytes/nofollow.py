@@ -118,7 +118,7 @@ class Spot:
         if not stat.S_ISREG(info.st_mode):
             raise NotRegularError
 
-    def may(self, how: int, name: str = "") -> bool:
+    def can_access(self, how: int, name: str = "") -> bool:
         """Return `os.access` of the file, or of the directory itself (`.`)."""
         return os.access(name or self.name, how, dir_fd=self.folder)
 

@@ -51,7 +51,7 @@ def write_new(path: Path, data: bytes) -> None:
 def write(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Replace the content of a file; with `sync`, flush it to disk. Raise OSError.
 
-    The directory may be behind symbolic links of the user.
+    The directory may be behind the user's symbolic links.
     """
     directory(path.parent)
     atomic_write.replace(os.path.realpath(path.parent) + os.sep + path.name, data, sync=sync)

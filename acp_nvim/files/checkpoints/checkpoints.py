@@ -186,7 +186,7 @@ class Checkpoints:
         self.record(path, before, after)
 
     def record(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
-        """Record a change of a file by an agent, or by a decision or restore of the user."""
+        """Record a change of a file by an agent, or by the user's decision or restore."""
         if any(self._made.values()):
             self.record_change(path, ContentChange(mark(before), mark(after), agent))
 

@@ -32,7 +32,7 @@ TIMEOUT_S: Final = 30.0
 PRIVATE_UMASK: Final = 0o077
 """The umask of git: only the user may read its files."""
 USER_UMASK: Final = -1
-"""The umask of the user, for files in a work tree."""
+"""The user's umask, for files in a work tree."""
 ANY_EXIT_CODE: Final = range(256)
 _FLAGS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0"})
 _STAT_OPTIONS: Final = {
@@ -120,7 +120,7 @@ class Repository(msgspec.Struct, frozen=True):
 def environment(env: Mapping[str, str]) -> dict[str, str]:
     """Return the environment for git.
 
-    It has no git variables of the user and no relative directory in PATH. It forbids fetching,
+    It has none of the user's git variables and no relative directory in PATH. It forbids fetching,
     whatever the config says.
     """
     inherited = {key: value for key, value in env.items() if not key.startswith("GIT_")}
@@ -474,7 +474,7 @@ def _line(key: str, value: str) -> str:
 
 
 def _link_or_copy(path: str, place: Path) -> None:
-    """Link `place` to a file of the user, so that git sees later changes of the file."""
+    """Link `place` to the user's file, so that git sees its later changes, or copy it."""
     try:
         place.symlink_to(path)
     except OSError:  # no symlinks, as on Windows

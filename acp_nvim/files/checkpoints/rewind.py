@@ -1,4 +1,4 @@
-"""Commands of the user on checkpoints: list, compare and restore them."""
+"""The user's commands on checkpoints: list, compare and restore them."""
 
 from __future__ import annotations
 

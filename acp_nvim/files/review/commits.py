@@ -1,4 +1,4 @@
-"""Commits of the user, which accept the pending hunks that they contain."""
+"""The user's commits, which accept the pending hunks that they contain."""
 
 from __future__ import annotations
 

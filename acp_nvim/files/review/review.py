@@ -38,7 +38,7 @@ _SeenFiles = dict[str, _SeenFile]
 
 
 class Review:
-    """Decisions of the user: accept, reject, and undo the last reject.
+    """The user's decisions: accept, reject, and undo the last reject.
 
     Each decision claims the journal, brings the ledger up to date with the files, changes the
     ledger, and writes the texts that the ledger restores. It returns lines for the user.

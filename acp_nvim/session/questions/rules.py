@@ -1,4 +1,4 @@
-"""Permission rules of the user, which answer requests without a question.
+"""The user's permission rules, which answer requests without a question.
 
 A rule is `{action, kind, path, command, agent}`. All its conditions must hold, and the first rule
 that matches wins. `path` and `command` are globs (`*` any text, `?`, `[ab]`; `{a,b}` in paths

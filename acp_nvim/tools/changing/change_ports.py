@@ -50,7 +50,7 @@ class Permissions(Protocol):
         ...
 
     def forbidden(self, session: Session, changes: Sequence[FileChange]) -> str:
-        """Return why a rule of the user forbids these changes, or an empty string."""
+        """Return why one of the user's rules forbids these changes, or an empty string."""
         ...
 
 

@@ -1,4 +1,4 @@
---- Suspension of 'autoread' for a buffer while a pending command of the user may refer to line
+--- Suspension of 'autoread' for a buffer while one of the user's pending commands may refer to line
 --- numbers in it. Neovim fires |FileChangedShell| instead of reading the file again.
 local M = {}
 

@@ -23,7 +23,7 @@ local assumed = {} ---@type table<integer, true>
 local unmerged = {} ---@type table<integer, string>
 local checking = {} ---@type table<string, integer> files that the host is checking: their buffers
 local awaited ---@type integer|nil buffer whose save waits for the merge of its file
--- Autocommands while turns run: for changes on disk, and for writes of the user.
+-- Autocommands while turns run: for changes on disk, and for the user's writes.
 local on_change, changes = require('acp.base.autocmds').group('acp.disk_changes')
 local on_write, writes = require('acp.base.autocmds').group('acp.user_writes')
 
@@ -210,7 +210,7 @@ function M.mark_conflict(bufnr)
 end
 
 --- Empty the buffer of a deleted file, in one undo step, and delete it unless a window shows it. A
---- buffer that is no longer at `tick` has newer text of the user and stays.
+--- buffer that is no longer at `tick` has newer text by the user and stays.
 function M.vacate(bufnr, tick)
   if not api.nvim_buf_is_loaded(bufnr) then return end
   if api.nvim_buf_get_changedtick(bufnr) ~= tick then return end

@@ -6,7 +6,7 @@ local api, fn = vim.api, vim.fn
 
 local MAX_BYTES = 4 * 1024 * 1024 -- of a file to compare; of larger ones only the size is compared
 
---- Return whether an autocommand of the user or another plugin runs at this event of the buffer.
+--- Return whether an autocommand by the user or another plugin runs at this event of the buffer.
 ---@param event string
 function M.any(bufnr, event)
   local name = api.nvim_buf_get_name(bufnr)

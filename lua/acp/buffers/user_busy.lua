@@ -1,4 +1,4 @@
---- Detection of unfinished commands of the user in a buffer. An agent's edit waits if it would move
+--- Detection of the user's unfinished commands in a buffer. An agent's edit waits if it would move
 --- or change the lines that such a command refers to.
 local M = {}
 

@@ -40,7 +40,7 @@ function M.file(path, session)
 end
 
 --- Edit a file in the current window. Show an error on one line. The file may be open nevertheless,
---- if only an autocommand of the user has failed.
+--- if only one of the user's autocommands has failed.
 ---@param file string
 ---@return boolean edited
 local function edit(file)

@@ -1,4 +1,4 @@
---- Words before the commands of an agent, from a function of the user (option `agents.*.via`).
+--- Words before the commands of an agent, from the user's function (option `agents.*.via`).
 local M = {}
 
 --- Call the function with the newest session of that agent.

@@ -42,7 +42,7 @@ function M.mistake(agent)
   end
 end
 
---- Return the program that reaches an agent, or nil if a function of the user names it.
+--- Return the program that reaches an agent, or nil if the user's function names it.
 ---@param agent acp.AgentConfig
 ---@return string?
 function M.program(agent)

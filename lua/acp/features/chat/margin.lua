@@ -2,14 +2,14 @@
 ---
 --- 'statuscolumn' draws the rule, even before wrapped lines. While a window has a 'statuscolumn',
 --- Neovim redraws all its rows whenever the cursor moves to another line, which is with each frame
---- if the window follows the chat. So the option is set only while rows of the user are in view.
+--- if the window follows the chat. So the option is set only while the user's rows are in view.
 --- Otherwise an empty sign column of the same width takes its place.
 local M = {}
 
 local api = vim.api
 local set = require('acp.ui.win').set
 
---- Highlight group that marks a row of the user, and the text drawn before it.
+--- Highlight group that marks one of the user's rows, and the text drawn before it.
 local USER, RULE = 'AcpUserRule', '%#AcpUserRule#┃ '
 
 local BEFORE = "%!v:lua.require'acp.features.chat.margin'.before()"
@@ -47,7 +47,7 @@ function M.on_drawn(chat, win, first, last)
   local wanted = has_user(chat.looks, first + 1, last + 1) and BEFORE or ''
   if now == wanted or due[win] then return end
   local function change()
-    if due[win] ~= change then return end -- rows of the user have arrived since
+    if due[win] ~= change then return end -- the user's rows have arrived since
     due[win] = nil
     local is_valid = api.nvim_win_is_valid(win) and api.nvim_win_get_buf(win) == chat.bufnr
     if is_valid then swap(win, wanted == '' and BEFORE or '', wanted) end
@@ -56,7 +56,7 @@ function M.on_drawn(chat, win, first, last)
   vim.schedule(change) -- no option can be set while windows are drawn
 end
 
---- Set 'statuscolumn' if rows of the user arrive, so that they are drawn with the rule.
+--- Set 'statuscolumn' if the user's rows arrive, so that they are drawn with the rule.
 ---@param chat acp.Chat
 ---@param looks acp.RowHighlights[]
 function M.show_rule_for(chat, looks)

@@ -25,7 +25,7 @@ local PATH_BYTES = 1000 -- Neovim aborts when it saves a file with a longer name
 local followed ---@type acp.FollowedWindow|nil
 local waiting ---@type acp.Location|nil last location, not shown yet
 local timer ---@type uv.uv_timer_t|nil
-local typed = false -- whether a key of the user is being processed
+local typed = false -- whether one of the user's keys is being processed
 local has_begun = false -- whether option `follow` has been applied
 
 -- The label ---------------------------------------------------------------------------------------
@@ -77,8 +77,8 @@ local function pause()
   end
 end
 
---- Pause if a key of the user has moved the cursor or the view of the followed window. Edits of the
---- agent and `apply` move them too.
+--- Pause if one of the user's keys has moved the cursor or the view of the followed window. The
+--- agent's edits and `apply` move them too.
 local function on_moved(win, edited)
   if not followed or win ~= followed.win or followed.applying or not typed then return end
   if edited or not vim.deep_equal(position_of(win), followed.at) then pause() end

@@ -50,7 +50,7 @@ local function send(prompt, text, preset, lines)
   })
 end
 
---- Call a function of the user, and pass on the text that it returns.
+--- Call the user's function, and pass on the text that it returns.
 ---@param prompt acp.Prompt
 ---@param ctx acp.PromptContext
 ---@param done fun(text: string, preset?: string)

@@ -1,4 +1,4 @@
---- Unsent texts of the user on disk: drafts in composers, queued prompts, comments. They are
+--- The user's unsent texts on disk: drafts in composers, queued prompts, comments. They are
 --- written when typing pauses, restored by the next Neovim that uses the plugin in the same
 --- directory, and removed when they are sent.
 ---

@@ -9,7 +9,7 @@ local HEAD = {
 }
 local LONGEST_WORD = 24 -- characters of a text that is shown
 
---- Return the value of an option without texts of the user: only numbers, switches and single
+--- Return the value of an option without the user's texts: only numbers, switches and single
 --- words, and of a command only its program.
 ---@param path string[] names of the option, outermost first
 local function redact(path, value)

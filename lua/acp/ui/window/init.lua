@@ -1,6 +1,6 @@
 --- Windows that the plugin opens. They are only views, so closing one ends nothing. The plugin
---- never takes a window of the user. An acp window has `w:acp` and 'winfixbuf' set, unless it is
---- the only one (`sole_window`).
+--- never takes one of the user's windows. An acp window has `w:acp` and 'winfixbuf' set, unless it
+--- is the only one (`sole_window`).
 local M = {}
 
 local set = require('acp.ui.win').set
@@ -10,7 +10,7 @@ local set = require('acp.ui.win').set
 ---@class acp.OpenOpts
 ---@field layout? acp.Layout default 'right'
 ---@field size? number fraction of the screen if below 1, else columns or lines; default 0.4
----@field enter? boolean whether to focus the window; only for an action of the user
+---@field enter? boolean whether to focus the window; only for a user action
 ---@field last? boolean whether to put the cursor on the last line, so that the window follows it
 ---@field side? boolean whether the window is in a column at a side
 ---@field under? integer window to split instead of the whole screen; a float to open below
@@ -335,7 +335,7 @@ function M.close_all(bufnr)
   end
 end
 
---- Focus `win`. Call this only for an action of the user.
+--- Focus `win`. Call this only for a user action.
 function M.focus(win)
   M.when_free(function() vim.api.nvim_set_current_win(win) end)
 end

@@ -1,5 +1,5 @@
 --- Acp windows that are the only window of their tab page. Such a window accepts any buffer, since
---- there is no other window to edit in. It becomes the user's when it shows a buffer of the user.
+--- there is no other window to edit in. It becomes the user's when it shows one of their buffers.
 local M = {}
 
 local splits, set = require('acp.ui.win').splits, require('acp.ui.win').set
@@ -29,7 +29,7 @@ local function update()
   end
 end
 
---- Give a window to the user when it shows a buffer of the user. `:edit!` and `:buffer!` show one
+--- Give a window to the user when it shows one of their buffers. `:edit!` and `:buffer!` show one
 --- in spite of 'winfixbuf'. The list of a review is a location list.
 local function on_buffer(bufnr)
   local win = vim.api.nvim_get_current_win()

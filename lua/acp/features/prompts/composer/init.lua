@@ -285,7 +285,7 @@ end
 ---@field insert? boolean
 
 --- Go to the composer. Open its window below its chat, which opens too (option `chat.open`), or at
---- the bottom. Call this only for an action of the user.
+--- the bottom. Call this only for a user action.
 ---@param opts? acp.ComposeOpts
 function M.open(opts)
   opts = opts or {}

@@ -42,7 +42,7 @@ end
 
 --- Return the first of some variables that has a value. The host completes the value of others.
 ---@param names string[]
----@param win integer window of the user, which the values describe
+---@param win integer the user's window, which the values describe
 ---@return acp.Variable|nil
 local function first_with_value(names, win)
   for _, name in ipairs(names) do
