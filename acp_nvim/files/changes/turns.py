@@ -20,8 +20,7 @@ from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.bytes.disk import GRAIN_NS, changed_at
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.git_tree import find_top
-from acp_nvim.files.changes.git_use import GitUse
-from acp_nvim.files.changes.mentions import Mentions
+from acp_nvim.files.changes.mentions import GitUse, Mentions
 from acp_nvim.files.ports import AgentSession, ToolCall
 
 MAX_DELAY_NS: Final = 100_000_000
