@@ -5,7 +5,7 @@ local M = {}
 local api, uv = vim.api, vim.uv
 local buffers, save = require('acp.buffers.live'), require('acp.buffers.save')
 local watch = require('acp.buffers.watch')
-local file_stamp, text = require('acp.buffers.file_stamp'), require('acp.buffers.text')
+local file_stamp, text = require('acp.base.host.file_stamp'), require('acp.buffers.text')
 local nofollow = require('acp.buffers.nofollow')
 local failed_writes = require('acp.buffers.failed_writes')
 

@@ -2,7 +2,7 @@
 --- write that the user has declined because the file has changed.
 local M = {}
 
-local file_stamp = require('acp.buffers.file_stamp')
+local file_stamp = require('acp.base.host.file_stamp')
 local handlers = require('acp.buffers.save_handlers')
 local saves_of = require('acp.buffers.silent_saves').count
 

@@ -6,7 +6,7 @@ local M = {
 
 local api, fn, uv = vim.api, vim.fn, vim.uv
 local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
-local file_stamp = require('acp.buffers.file_stamp')
+local file_stamp = require('acp.base.host.file_stamp')
 local stamp, with = file_stamp.from_stat, require('acp.base.options').with
 local ignored_but = require('acp.base.options').ignored_but
 

@@ -206,7 +206,7 @@ end
 --- Report the save of a file that the host need not merge: no turn runs there (`idle`), or it is
 --- not the buffer's own file.
 local function report_saved(path, coded, idle)
-  local stamp = require('acp.buffers.file_stamp').of_path(path)
+  local stamp = require('acp.base.host.file_stamp').of_path(path)
   send('saved', { path = path, stamp = stamp, coded = coded, idle = idle })
 end
 
@@ -243,7 +243,7 @@ local function on_saved(args)
     local automatic = args.silent or require('acp.buffers.automatic_saves').is_automatic()
     saved.unaware = unaware[args.buf] or automatic
     unaware[args.buf] = nil
-    saved.stamp = require('acp.buffers.file_stamp').of_path(path)
+    saved.stamp = require('acp.base.host.file_stamp').of_path(path)
     end_with_file(args.buf, saved.eol)
     if not watch or watch.unread then
       saved.lines = api.nvim_buf_get_lines(args.buf, 0, -1, false)

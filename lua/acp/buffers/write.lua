@@ -5,7 +5,7 @@ local M = {}
 local api, fn, uv = vim.api, vim.fn, vim.uv
 local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
 local save, backup_copy = require('acp.buffers.save'), require('acp.buffers.backup_copy')
-local file_stamp = require('acp.buffers.file_stamp')
+local file_stamp = require('acp.base.host.file_stamp')
 local saves_of = require('acp.buffers.silent_saves').count
 
 local UNDONE = 'an autocommand has undone the change'
