@@ -61,6 +61,17 @@ vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufEnter', 'FocusGained' }, {
   end,
 })
 
+-- Hosts of other Neovims must not attribute the user's saves to their agents.
+local saves = vim.api.nvim_create_augroup('acp.saves', {})
+vim.api.nvim_create_autocmd({ 'BufWritePre', 'FileWritePre', 'FileAppendPre' }, {
+  group = saves,
+  callback = function(args) require('acp.buffers.save_notes').on_write(args) end,
+})
+vim.api.nvim_create_autocmd({ 'BufWritePost', 'FileWritePost', 'FileAppendPost' }, {
+  group = saves,
+  callback = function(args) require('acp.buffers.save_notes').on_written(args) end,
+})
+
 -- Session files (|:mksession|) contain windows of the plugin, which would come back empty.
 vim.api.nvim_create_autocmd({ 'SessionWritePost', 'SessionLoadPost' }, {
   group = vim.api.nvim_create_augroup('acp.session_files', {}),

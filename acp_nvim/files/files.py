@@ -14,6 +14,7 @@ from acp_nvim.files.buffers.buffer_cache import BufferCache
 from acp_nvim.files.buffers.tracked_file import TrackedFiles
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.changes.git_tree import GitTrees
+from acp_nvim.files.changes.save_notes import SaveNotes
 from acp_nvim.files.changes.turns import Turns
 from acp_nvim.files.checkpoints.checkpoints import Checkpoints
 from acp_nvim.files.checkpoints.snapshots import Snapshots
@@ -50,6 +51,7 @@ class Files:
         self.bases = AgentBases()
         self.trees = GitTrees()
         self.turns = Turns(buffers.announce)
+        self.save_notes = SaveNotes()
         self.journal_due = Trigger()
         """Trigger set when the journal has to be written."""
         self.pending_view = PendingView(

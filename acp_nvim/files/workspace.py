@@ -153,7 +153,7 @@ class Workspace(Generic[S]):
         """
         live = self.files.buffers.get(path)
         if live is None or live.is_modified:
-            return path not in self.disk.by_git
+            return path not in self.disk.by_user
         limit = self.files.options().message_bytes
         try:
             place = Place(path, path)

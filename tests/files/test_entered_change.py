@@ -34,7 +34,7 @@ async def test_a_temporary_line_end_in_a_buffer_is_not_a_conflict(
         files, path = workspace.core.files, str(workspace.work / "a.txt")
         files.tracked[path].apply(ContentKnown(shown, DOS))
         buffer = BufferText(1, 2, live, live, is_modified=True, format=DOS)
-        old, new, _ = decode_change(files, FileChange(path, before, after), after, buffer)
+        old, new, *_ = decode_change(files, FileChange(path, before, after), after, buffer)
     assert old is not None
     assert new is not None
     merged = merge(old, live, new)

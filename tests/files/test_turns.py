@@ -11,6 +11,7 @@ import pytest
 
 from acp_nvim.files import workspace as module
 from acp_nvim.files.changes.disk_changes import DiskChanges
+from acp_nvim.files.changes.save_notes import SaveNotes
 from acp_nvim.files.changes.turns import Turns
 from acp_nvim.files.checkpoints.snapshots import Snapshots
 from acp_nvim.files.workspace import Workspace
@@ -103,7 +104,8 @@ async def test_a_failed_prompt_leaves_no_turn_behind(tmp_path: Path) -> None:
 async def test_a_turn_ends_after_the_scan_that_follows_its_last_prompt() -> None:
     """Also if the scan after its first prompt takes longer than the second prompt."""
     turns = Turns(ignore_roots)
-    disk = cast(Any, SimpleNamespace(turns=turns, _tasks=SimpleNamespace(start_soon=id)))
+    files, tasks = SimpleNamespace(save_notes=SaveNotes()), SimpleNamespace(start_soon=id)
+    disk = cast(Any, SimpleNamespace(turns=turns, _tasks=tasks, _files=files))
     session = Session(1, "agent", "/")
     turn = turns.enter(session)
     turn.on_finished()

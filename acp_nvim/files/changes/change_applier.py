@@ -26,7 +26,7 @@ from acp_nvim.files.buffers.tracked_file import (
 )
 from acp_nvim.files.buffers.turn_texts import UnreadFiles
 from acp_nvim.files.bytes import nofollow
-from acp_nvim.files.bytes.disk import read_dated
+from acp_nvim.files.bytes.disk import read_dated, signature_of
 from acp_nvim.files.bytes.file_format import BinaryError, Format, FormatChange
 from acp_nvim.files.bytes.paths import Place, below, matches
 from acp_nvim.files.changes.entered_change import (
@@ -34,6 +34,7 @@ from acp_nvim.files.changes.entered_change import (
     apply_change,
     decode_change,
     kind_of,
+    steps_of,
 )
 from acp_nvim.files.changes.naming import Naming
 from acp_nvim.files.changes.turn_start import TurnStarts
@@ -63,8 +64,10 @@ class ChangeApplier:
         naming: Naming,
         unread: UnreadFiles,
     ) -> None:
-        self.by_git = set[str]()
-        """Files that the user has changed by git during the running turns."""
+        self.by_user = set[str]()
+        """Files that the user has changed in the running turns: by git, or in another Neovim if the
+        unsaved edits of the buffer here conflict with that.
+        """
         self._files = files
         self._live = live
         self._tracked = files.tracked
@@ -73,13 +76,14 @@ class ChangeApplier:
         self._turn_starts = turn_starts
         self._naming = naming
         self._unread = unread
+        self._notes = files.save_notes
         self._moves = Moves()
         self._warned: set[str] = set()
 
     def reset(self) -> None:
-        """Forget the moves and the git commands of earlier turns."""
+        """Forget the moves and the user's changes of earlier turns."""
         self._moves = Moves()
-        self.by_git.clear()
+        self.by_user.clear()
 
     async def apply(
         self, changes: Sequence[FileChange], by_git: Mapping[str, Sequence[GitContent]] = EMPTY
@@ -120,7 +124,7 @@ class ChangeApplier:
         elif isinstance(change.after, Unstored) or (
             isinstance(change.before, Unstored) and state.disk is UNSET
         ):
-            if not await to_thread.run_sync(self._has_written_text, change.path):
+            if not await to_thread.run_sync(self._is_known, change.path):
                 self._warn_unreviewed(session, change)
         else:
             return await self._enter_agent_change(session, at, change)
@@ -133,7 +137,7 @@ class ChangeApplier:
 
     async def _enter_git_change(self, change: FileChange) -> None:
         file = self._tracked[change.path]
-        self.by_git.add(change.path)
+        self.by_user.add(change.path)
         file.apply(Forgotten())
         if file.state.postponed is not None:
             file.apply(CaughtUp())
@@ -152,7 +156,7 @@ class ChangeApplier:
         await self._unread.find_saved_text(session, change.path, live.format if live else Format())
         was = self._files.ledger.get(change.path)
         entered = await self._enter(session, at, change)
-        if entered is None:
+        if entered is None or entered.is_by_user:
             return None
         if self._snapshots.is_single(change.path) or self._files.turns.is_outside(change.path):
             self._files.checkpoints.on_touch(change.path, entered.before)
@@ -193,8 +197,11 @@ class ChangeApplier:
                 await self._enter_user_change(change)
                 return None
             outcome = await self._try_to_enter(entered)
-            if outcome in ("done", "unchanged"):
+            if outcome in ("done", "unchanged", "unsaved"):
                 self.record_disk(path, entered.after, entered.format_change)
+                self._notes.forget(path, entered.saves)
+                if outcome == "unsaved":
+                    self.by_user.add(path)
                 return entered if outcome == "done" else None
             if outcome not in ("moved", "busy"):
                 self._files.view.warn(
@@ -224,19 +231,24 @@ class ChangeApplier:
 
         Return None for a file that is not text or too large.
         """
-        path, data = change.path, None
+        path, data, signature = change.path, None, None
         try:
             data, signature, then = await to_thread.run_sync(read_dated, path)
+            saves = await self._notes.saves(path, signature, then, self._tracked.state(path).saved)
+            if saves and await to_thread.run_sync(signature_of, path) != signature:
+                return await self._prepare(session, at, change)
             if then != at:
                 session, at = await self._last_author(path, session)
             buffer, known = await self._files.buffers.glance(path)
             live = buffer if isinstance(buffer, BufferText) else None
             self._record_formatted_save(path, live, known)
             decoded = decode_change(self._files, change, data, live)
+            steps = steps_of(decoded, saves)
         except OSError:
             return None
         except BinaryError:
-            self._announce_binary(session, change, data)
+            if not self._notes.is_saved(path, signature):
+                self._announce_binary(session, change, data)
             return None
         is_unseen = self._tracked.state(path).is_unseen_change(decoded.after, signature)
         entered = EnteredChange(
@@ -250,6 +262,8 @@ class ChangeApplier:
             format_change=decoded.format_change,
             is_read=known == signature and not is_unseen,
             link=change.link,
+            saves=saves,
+            steps=steps,
         )
         return entered, at
 
@@ -266,8 +280,13 @@ class ChangeApplier:
             self._files.checkpoints.record(path, change.before, data)
             self._files.view.report_edit(session, path, kind, "disk", conflict=False)
 
-    def _has_written_text(self, path: str) -> bool:
-        """Return whether a file has the text last written through the editor. This call blocks."""
+    def _is_known(self, path: str) -> bool:
+        """Return whether another Neovim has saved a file, or it has the text last written here.
+
+        This call blocks.
+        """
+        if self._notes.is_saved(path, signature_of(path)):
+            return True
         forms = self._tracked.state(path).byte_forms()
         with suppress(OSError):  # larger, or unreadable
             return nofollow.read(path, max(map(len, forms), default=0)) in forms

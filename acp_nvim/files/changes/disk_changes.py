@@ -73,7 +73,7 @@ class DiskChanges:
         self._applier = ChangeApplier(
             files, live, self._attribution, self.turn_starts, self._naming, self.unread
         )
-        self.by_git = self._applier.by_git
+        self.by_user = self._applier.by_user
         self._lock = anyio.Lock(fast_acquire=True)
 
     # ---- turns
@@ -82,6 +82,7 @@ class DiskChanges:
         """Start a turn; `begin` follows."""
         if not self.turns:
             self._applier.reset()
+            self._files.save_notes.open()
         turn = self.turns.enter(session)
         self._attribution.enter(turn)
         return turn
@@ -157,6 +158,8 @@ class DiskChanges:
         turn = self.turns.get(session)
         if turn is not None and turn.on_scanned():
             self.turns.leave(session)
+            if not self.turns:
+                self._files.save_notes.close()
             self._tasks.start_soon(self.turns.announce)
 
     async def wait_over(self, session: AgentSession) -> None:
@@ -307,7 +310,8 @@ class DiskChanges:
         paths = [change.path for change in changes]
         times = await to_thread.run_sync(lambda: list(map(changed_at, paths)))
         for change, time in zip(changes, times, strict=True):
-            if self._attribution.author_of(change.path, time) is None:
+            is_saved = self._files.save_notes.is_saved(change.path, signature_of(change.path))
+            if is_saved or self._attribution.author_of(change.path, time) is None:
                 continue
             before, after = SAME, SAME
             if not change.has_same_bytes:
@@ -329,6 +333,7 @@ class DiskChanges:
     def close(self) -> None:
         self._watch.close()
         self.outer.close()
+        self._files.save_notes.close()
 
     async def check_unchanged(self, path: str, roots: Sequence[str]) -> bool:
         """Process changes of a file; return whether its text is certainly unchanged."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -12,7 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from acp_nvim import wording
 from acp_nvim.edits.agent_bases import ChangeKind
-from acp_nvim.edits.merge import Conflict, merge
+from acp_nvim.edits.merge import Conflict, merge, overlay
 from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import EMPTY, Text
 from acp_nvim.files.buffers.tracked_file import (
@@ -37,10 +38,19 @@ from acp_nvim.files.bytes.file_format import (
     text_of,
     with_ends,
 )
+from acp_nvim.files.changes.save_notes import Save
 from acp_nvim.files.checkpoints.snapshots import FileChange, Link
 from acp_nvim.files.checkpoints.store import Unstored
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession, BufferText
+
+
+class Step(NamedTuple):
+    """Part of a change: a save by the user in another Neovim, or an agent's change beside it."""
+
+    is_save: bool
+    before: Text | None
+    after: Text | None
 
 
 class EnteredChange(msgspec.Struct, frozen=True):
@@ -66,6 +76,12 @@ class EnteredChange(msgspec.Struct, frozen=True):
     link: Link | None = None
     """Link that the file replaced."""
 
+    saves: Sequence[Save] = ()
+    """Saves by the user in other Neovims since `before`."""
+
+    steps: Sequence[Step] = ()
+    """Parts of the change, if there are such saves."""
+
     is_announced: bool = False
     """Whether the bytes were written through the editor, so that the event has been sent."""
 
@@ -73,6 +89,11 @@ class EnteredChange(msgspec.Struct, frozen=True):
     def kind(self) -> str:
         """Return `created`, `modified` or `deleted`."""
         return kind_of(self.before, self.after)
+
+    @property
+    def is_by_user(self) -> bool:
+        """Return whether it consists of saves by the user in other Neovims."""
+        return bool(self.steps) and all(step.is_save for step in self.steps)
 
     @property
     def changes_format(self) -> bool:
@@ -104,6 +125,8 @@ class DecodedChange(NamedTuple):
     before: Text | None
     after: Text | None
     format_change: FormatChange | None
+    file_format: Format | None
+    """Format in which the text after the change was decoded."""
 
 
 def decode_change(
@@ -132,7 +155,31 @@ def decode_change(
     before = known if is_known or old is None else old.text
     if before is not None and old_format is not None and old_format.dos and live is not None:
         before = _with_ends_as(live.text, before)
-    return DecodedChange(before, after, reformat)
+    return DecodedChange(before, after, reformat, new_format)
+
+
+def steps_of(decoded: DecodedChange, saves: Sequence[Save]) -> list[Step]:
+    """Return the parts of a change with these saves; nothing without saves. Raise BinaryError.
+
+    If the content after a save is not known, the whole rest of the change counts as saved. If the
+    content before it is not known, so does everything before it.
+    """
+    steps, text = list[Step](), decoded.before
+    for save in saves:
+        if isinstance(save.after, UnsetType):
+            return [*steps, Step(True, text, decoded.after)]
+        after, before = text_of(save.after, decoded.file_format), text
+        if not isinstance(save.before, UnsetType):
+            before = text_of(save.before, decoded.file_format)
+        if after == decoded.before:
+            steps = []  # processed
+        else:
+            steps += [] if before == text else [Step(False, text, before)]
+            steps.append(Step(True, before, after))
+        text = after
+    if steps and text != decoded.after:
+        steps.append(Step(False, text, decoded.after))
+    return steps
 
 
 def _record_user_format(
@@ -185,7 +232,8 @@ async def apply_change(files: Files, change: EnteredChange) -> str:
     """Apply a change to the buffer first, then to the ledger.
 
     Return `done`, `moved` (buffer or file have changed), `busy` (Neovim allows no edit now),
-    or the reason of a failure.
+    `unsaved` (unsaved edits conflict with the user's save in another Neovim, so Neovim asks before
+    it overwrites the file), or the reason of a failure.
     """
     live, state = change.live, files.tracked.state(change.path)
     is_announced = state.has_content(change.data)
@@ -212,6 +260,8 @@ async def _merge_into_unsaved(
     change = _enter_earlier_text(files, change, live)
     start = change.before if isinstance(conflict_base, UnsetType) else conflict_base
     merged = _merge_sides(start, live.text, change.after)
+    if merged is None and change.is_by_user:
+        return "unsaved"
     if merged is None:
         files.tracked[change.path].apply(Conflicted(start))
         return await _mark_conflict(files, change, live)
@@ -293,7 +343,7 @@ def _enter_earlier_text(files: Files, change: EnteredChange, live: BufferText) -
     file = files.tracked[change.path]
     earlier = file.state.neovim_read
     file.apply(NeovimRead(None))
-    if earlier is None or earlier in (change.before, change.after):
+    if earlier is None or change.steps or earlier in (change.before, change.after):
         return change
     _record(files, change, change.before, earlier)
     files.ledger.split_from_disk(change.path)
@@ -321,13 +371,48 @@ async def _enter_read(files: Files, change: EnteredChange, live: BufferText, aft
 
 
 def _announce(files: Files, change: EnteredChange) -> None:
-    if change.is_announced:
+    if change.is_announced or change.is_by_user:
         files.pending_view.refresh(change.path)
     else:
         files.pending_view.announce(change.session, change.path, change.kind, "disk")
 
 
 def _record(
+    files: Files,
+    change: EnteredChange,
+    base: Text | None,
+    text: Text | None,
+    on_disk: tuple[Text, Text] | None = None,
+) -> None:
+    """Record a change from `base` to `text`.
+
+    If it has parts, record each of them, applied to the unsaved edits in `base`.
+    """
+    *parts, last = change.steps or [Step(False, base, text)]
+    for part in parts:
+        after, disk = part.after, (part.before or EMPTY, part.after or EMPTY)
+        if base != part.before:
+            after = overlay(disk[0], base or EMPTY, disk[1])
+        _record_step(files, change, Step(part.is_save, base, after), on_disk and disk)
+        base, on_disk = after, on_disk and (disk[1], on_disk[1])
+    _record_step(files, change, Step(last.is_save, base, text), on_disk)
+
+
+def _record_step(
+    files: Files, change: EnteredChange, step: Step, on_disk: tuple[Text, Text] | None
+) -> None:
+    path, text = change.path, step.after
+    if not step.is_save or text is None:
+        _record_write(files, change, step.before, text, on_disk)
+        return
+    files.bases.record_change(path, text, ChangeKind.TYPED)
+    files.turns.on_user_save(path, step.before)
+    files.ledger.record_user_edit(path, text)
+    if on_disk is not None:
+        files.ledger.disk_entries.sync_with_disk(path, on_disk[1])
+
+
+def _record_write(
     files: Files,
     change: EnteredChange,
     base: Text | None,
@@ -375,7 +460,7 @@ async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None
         if change.live.is_void:
             file_format = msgspec.structs.replace(file_format, encoding=reformat.new.encoding)
         await _set_format(files, path, file_format)
-    if not reformat.is_change:
+    if not reformat.is_change or change.is_by_user:
         return
     entry = files.ledger.get(path) or Pending(path, text, text, text)
     file = files.tracked[path]

@@ -109,6 +109,7 @@ class Persistence:
         if self._data is None:
             self._data = data
             self.keys.set_instance(instance)
+            self._files.save_notes.set_inbox(data, instance)
             self._tasks.start_soon(self._run)
 
     def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:

@@ -317,7 +317,10 @@ local function handle_buffer(bufnr, read)
   end, { buffer = bufnr })
 end
 
-require('acp.buffers.silent_saves').listen(update_stamp)
+require('acp.buffers.silent_saves').listen(function(bufnr)
+  update_stamp(bufnr)
+  require('acp.buffers.save_notes').note(uv.fs_realpath(api.nvim_buf_get_name(bufnr)))
+end)
 
 --- Check files whose stamp still differs at the end of turns, when all changes have been merged.
 --- Such a file may have the same text, and then Neovim must not warn when the user saves.

@@ -1,0 +1,181 @@
+"""Notes on saves by the user in other Neovims while agents of this process work.
+
+From the first turn to the last scan, a process has an inbox in `stdpath('data')/acp/saves`. The
+other Neovims append a note to all inboxes before each write, and one after it with the contents of
+the file before and after the write (`lua/acp/buffers/save_notes.lua`). So a scan can separate the
+save from changes by an agent right before and after it. The inbox is locked while the process
+lives. The next process removes the inboxes of dead ones. Only the user may read the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import anyio
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from acp_nvim.edits.records import from_bytes
+from acp_nvim.files.bytes import private_files
+
+MAX_WRITE_NS: Final = 1_000_000_000
+"""Maximum time between a change of a file and the note after the write, in nanoseconds."""
+PAUSE_S: Final = 0.01
+_FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+_HEAD: Final = re.compile(rb"(begin|end) (\d+) (\d+) (\d+) (-?\d+) (-?\d+)\n")
+_NO_FILE: Final = -1
+
+Content = bytes | UnsetType | None
+"""Bytes of a file, None if there is no file, UNSET if they are not known."""
+
+
+class Save(msgspec.Struct, frozen=True):
+    """Contents of a file before and after a save, and the signature afterwards."""
+
+    before: Content
+    after: Content
+    signature: str | None
+
+
+class _Note(msgspec.Struct, frozen=True):
+    is_begin: bool
+    writer: int
+    path: str
+    save: Save
+
+
+class SaveNotes:
+    """Inbox of this process. No method raises OSError: without an inbox there are no notes."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._handle = -1
+        self._rest = b""
+        """Beginning of an incomplete note."""
+        self._saves: dict[str, list[Save]] = {}
+        """Saves by real path, until they are processed."""
+        self._begun: dict[str, dict[int, str | None]] = {}
+        """Signatures of files before the writes that have no second note yet, by writer."""
+
+    def set_inbox(self, data: Path, instance: str) -> None:
+        """Set the inbox, below `stdpath('data')`; `instance` names this Neovim."""
+        self._path = data / "acp" / "saves" / f"{instance}.{os.getpid()}"
+
+    def open(self) -> None:
+        """Create the inbox, before the first turn begins. This call blocks."""
+        if self._path is None or self._handle >= 0:
+            return
+        with suppress(OSError):
+            for path in private_files.directory(self._path.parent).iterdir():
+                _remove_dead(path)
+            self._handle = os.open(self._path, _FLAGS, private_files.FILE)
+            self._saves.clear()
+            private_files.try_lock(self._handle)
+
+    def close(self) -> None:
+        """Remove the inbox, after the last turn. A postponed change still needs the saves."""
+        if self._handle >= 0 and self._path is not None:
+            os.close(self._handle)
+            with suppress(OSError):
+                self._path.unlink()
+        self._handle, self._rest = -1, b""
+        self._begun.clear()
+
+    def is_saved(self, path: str, signature: str | None) -> bool:
+        """Return whether the user has saved a file with this signature in another Neovim."""
+        self._read()
+        return any(save.signature == signature for save in self._saves.get(path, ()))
+
+    async def saves(
+        self, path: str, signature: str | None, at: int, own: str | None
+    ) -> Sequence[Save]:
+        """Return the saves of a file that are not processed yet, the last one last.
+
+        The file has this signature, and was changed at a time in nanoseconds. If a Neovim is
+        writing it, wait for the second note. Without that note, everything counts as saved. `own`
+        is the signature of the last save in this Neovim, which has replaced earlier saves.
+        """
+        self._read()
+        while self._is_written(path, signature) and time.time_ns() - at < MAX_WRITE_NS:
+            await anyio.sleep(PAUSE_S)
+            self._read()
+        saves = self._saves.setdefault(path, [])
+        if self._is_written(path, signature):
+            del self._begun[path]
+            saves.append(Save(UNSET, UNSET, signature))
+        return [save for save in saves if not _is_older(save.signature, own)]
+
+    def forget(self, path: str, saves: Sequence[Save]) -> None:
+        """Forget saves that have been processed, and the ones before them."""
+        if saves:
+            known = self._saves[path]
+            del known[: known.index(saves[-1]) + 1]
+
+    def _is_written(self, path: str, signature: str | None) -> bool:
+        """Return whether a file with this signature is perhaps being written by a Neovim."""
+        return any(before != signature for before in self._begun.get(path, {}).values())
+
+    def _read(self) -> None:
+        if self._handle < 0:
+            return
+        with suppress(OSError):
+            while data := os.read(self._handle, 1 << 20):
+                self._rest += data
+        while (found := _first_note(self._rest)) is not None:
+            note, size = found
+            self._rest = self._rest[size:]
+            begun = self._begun.setdefault(note.path, {})
+            if note.is_begin:
+                begun[note.writer] = note.save.signature
+                continue
+            begun.pop(note.writer, None)
+            if note.save.before is UNSET or note.save.before != note.save.after:
+                self._saves.setdefault(note.path, []).append(note.save)
+
+
+def _first_note(data: bytes) -> tuple[_Note, int] | None:
+    """Return the first note and its size; None if the note is not complete."""
+    head = _HEAD.match(data)
+    if head is None:
+        return None
+    writer, *sizes = map(int, head.groups()[1:])
+    parts, at = list[bytes](), head.end()
+    for size in sizes:
+        parts.append(data[at : at + max(size, 0)])
+        at += max(size, 0)
+    if len(data) < at:
+        return None
+    contents: list[Content] = [
+        part if size >= 0 else None if size == _NO_FILE else UNSET
+        for part, size in zip(parts[2:], sizes[2:], strict=True)
+    ]
+    save = Save(contents[0], contents[1], parts[1].decode() or None)
+    return _Note(head[1] == b"begin", writer, from_bytes(parts[0]), save), at
+
+
+def _is_older(signature: str | None, other: str | None) -> bool:
+    """Return whether a signature is from before another one."""
+    if signature is None or other is None:
+        return False
+    return _time_of(signature) < _time_of(other)
+
+
+def _time_of(signature: str) -> tuple[int, ...]:
+    """Return the time of the last change in a signature."""
+    return tuple(map(int, signature.split(".")[:2]))
+
+
+def _remove_dead(path: Path) -> None:
+    """Remove an inbox whose process is dead. Windows removes no file that a process has open."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDWR)
+        is_dead = private_files.try_lock(handle)
+        os.close(handle)
+        if is_dead:
+            path.unlink()

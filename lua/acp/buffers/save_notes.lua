@@ -1,0 +1,129 @@
+--- Notes on saves by the user, for hosts of other Neovims whose agents are at work. Such a host has
+--- an inbox file (`acp_nvim/files/changes/save_notes.py`). Without inboxes, a save only reads their
+--- folder.
+local M = {}
+
+local uv = vim.uv
+
+local MAX_FILE = 256 * 1024 -- of a file whose contents are noted
+local MAX_INBOX = 16 * 1024 * 1024 -- from this size on, an inbox gets no contents
+local FLAGS = uv.constants.O_WRONLY + uv.constants.O_APPEND -- a removed inbox stays removed
+local NO_FILE, UNKNOWN = -1, -2 -- in place of the size of a content
+
+---@class acp.FileContent
+---@field stamp string '' if there is no file
+---@field size integer bytes, `NO_FILE` or `UNKNOWN`
+---@field bytes string
+
+local UNREAD = { stamp = '', size = UNKNOWN, bytes = '' } ---@type acp.FileContent
+
+local folder ---@type string|nil
+local begun = {} ---@type table<integer, { path: string, before: acp.FileContent }> writes by buffer
+
+--- Return the inboxes of other Neovims.
+---@return string[] paths
+local function other_inboxes()
+  folder = folder or vim.fn.stdpath('data') .. '/acp/saves/'
+  local inboxes, scan = {}, uv.fs_scandir(folder)
+  local name = scan and uv.fs_scandir_next(scan)
+  while name do
+    if not vim.startswith(name, require('acp.base.workspaces').instance .. '.') then
+      inboxes[#inboxes + 1] = folder .. name
+    end
+    name = uv.fs_scandir_next(scan)
+  end
+  return inboxes
+end
+
+---@return acp.FileContent
+local function read(path)
+  local stat = uv.fs_stat(path)
+  if not stat then return { stamp = '', size = NO_FILE, bytes = '' } end
+  local content = { stamp = require('acp.base.host.file_stamp').from_stat(stat), size = UNKNOWN }
+  local handle = stat.type == 'file' and stat.size <= MAX_FILE and uv.fs_open(path, 'r', 0)
+  local bytes = handle and uv.fs_read(handle, MAX_FILE, 0) or nil
+  if handle then uv.fs_close(handle) end
+  content.bytes, content.size = bytes or '', bytes and #bytes or UNKNOWN
+  return content
+end
+
+--- Append a note to inboxes.
+---@param kind 'begin'|'end'
+---@param path string real path
+---@param stamp string of the file, before or after the write
+---@param before acp.FileContent
+---@param after acp.FileContent
+local function append(inboxes, kind, path, stamp, before, after)
+  for _, inbox in ipairs(inboxes) do
+    local handle = uv.fs_open(inbox, FLAGS, 0)
+    local stat = handle and uv.fs_fstat(handle)
+    if stat and stat.size < 2 * MAX_INBOX then
+      local old, new = before, after
+      if stat.size > MAX_INBOX then
+        old, new = UNREAD, UNREAD
+      end
+      local head = ('%s %d %d %d %d %d\n'):format(
+        kind,
+        vim.fn.getpid(),
+        #path,
+        #stamp,
+        old.size,
+        new.size
+      )
+      uv.fs_write(handle, head .. path .. stamp .. old.bytes .. new.bytes, -1)
+    end
+    if handle then uv.fs_close(handle) end
+  end
+end
+
+--- Return the real path of a file that need not exist; nil if its directory does not exist.
+---@return string|nil
+local function real_path(name)
+  local real = uv.fs_realpath(name)
+  local parent = not real and uv.fs_realpath(vim.fs.dirname(name))
+  return real or parent and parent .. '/' .. vim.fs.basename(name) or nil
+end
+
+--- Note that the user has saved a file.
+---@param path string|nil real path
+---@param before? acp.FileContent nil if it is not known
+function M.note(path, before)
+  local inboxes = other_inboxes()
+  if not path or not inboxes[1] then return end
+  local after = read(path)
+  append(inboxes, 'end', path, after.stamp, before or UNREAD, after)
+end
+
+--- Handle the start of a write. Formatters among the autocommands after it may write the file
+--- again, so an autocommand after all others notes its end.
+---@param args { buf: integer, match: string }
+function M.on_write(args)
+  begun[args.buf] = nil
+  local watch = package.loaded['acp.buffers.watch']
+  local inboxes = other_inboxes()
+  local path = inboxes[1] and real_path(args.match)
+  if not path or (watch and watch.is_held(args.buf)) then return end -- held: an agent's write
+  local before = read(path)
+  begun[args.buf] = { path = path, before = before }
+  append(inboxes, 'begin', path, before.stamp, UNREAD, UNREAD)
+  vim.api.nvim_create_autocmd({ 'BufWritePost', 'FileWritePost', 'FileAppendPost' }, {
+    buffer = args.buf,
+    once = true,
+    callback = function()
+      local write = begun[args.buf]
+      begun[args.buf] = nil
+      if write then M.note(write.path, write.before) end
+    end,
+  })
+end
+
+--- Handle the end of a write whose start was not noted.
+---@param args { buf: integer, match: string }
+function M.on_written(args)
+  local watch = package.loaded['acp.buffers.watch']
+  if not begun[args.buf] and not (watch and watch.is_held(args.buf)) then
+    M.note(uv.fs_realpath(args.match))
+  end
+end
+
+return M

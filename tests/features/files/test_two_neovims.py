@@ -1,0 +1,55 @@
+"""Two Neovims in one directory: files that one of them saves while an agent of the other works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.editor import Editor
+from tests.support.pending_edits import LINES, reject_all, wait_edits, wait_hunks
+from tests.support.stepwise_agent import StepwiseAgent
+from tests.support.waiting import until
+
+FORMAT = "autocmd BufWritePost a.txt silent !sed -i s/^four$/4/ a.txt"
+
+
+@pytest.fixture
+def second(edit: Callable[..., Editor], plain: Editor) -> Editor:
+    """Return a second Neovim in the directory of `plain`, whose user has started no agent."""
+    return edit(work=plain.work, env={"XDG_DATA_HOME": str(plain.home / "data")})
+
+
+def save(editor: Editor, row: int, line: str, name: str = "a.txt", saved: str = "") -> None:
+    """Type a line below a row of a file, and save it, as the user."""
+    editor.cmd(f"edit {name} | checktime")
+    editor.keys(f"{row}Go{line}<Esc>:silent write<CR>")
+    until(lambda: f"{saved or line}\n" in (editor.work / name).read_text(), what=line)
+
+
+def test_saves_in_another_neovim_are_not_the_agents(plain: Editor, second: Editor) -> None:
+    path, inboxes = plain.write("a.txt", LINES), plain.home / "data/nvim/acp/saves"
+    plain.open("a.txt")
+    agent = StepwiseAgent.at_work(plain)
+    save(second, 2, "one")
+    save(second, 1, "new", "n.txt")
+    second.cmd("silent write o.txt")
+    agent.ask("replace", str(path), "line 15", "fifteen")
+    wait_hunks(plain, 1)
+    save(second, 4, "two")
+    save(second, 5, "three")  # both are found at once
+    agent.ask("runs", "sed -i 's/line 10$/ten/' a.txt")
+    wait_hunks(plain, 2)
+    second.cmd(FORMAT)
+    save(second, 20, "four", saved="4")
+    assert [inbox.stat().st_mode & 0o77 for inbox in inboxes.iterdir()] == [0]
+    agent.end()
+    wait_hunks(plain, 2)
+    reject_all(plain)
+    wait_edits(plain)
+    rows = ["line 1", "line 2", "one", "line 3", "two", "three", *LINES.split("\n")[3:]]
+    rows.insert(20, "4")
+    until(lambda: path.read_text().split("\n") == rows, what="\n".join(rows))
+    assert (plain.work / "n.txt").exists()
+    assert (plain.work / "o.txt").exists()
+    assert not [*inboxes.iterdir()]

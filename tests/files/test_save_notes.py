@@ -1,0 +1,115 @@
+"""Notes of other Neovims on their saves, during a turn here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import anyio
+import pytest
+
+from acp_nvim.edits.text import Text
+from acp_nvim.files.bytes.disk import signature_of
+from tests.support.fake_workspace import FakeWorkspace
+from tests.support.neovims import Neovims, pending_by_path
+
+LINES = [f"line {n}" for n in range(1, 9)]
+TEXT = "\n".join(LINES) + "\n"
+
+
+def inboxes(neovim: FakeWorkspace) -> list[Path]:
+    folder = neovim.root / "data" / "acp" / "saves"
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+def note(neovim: FakeWorkspace, path: Path, before: bytes | None, *, is_done: bool = True) -> None:
+    """Note a write as the other Neovim does (`lua/acp/buffers/save_notes.lua`)."""
+    name, signature = os.fsencode(path), (signature_of(str(path)) or "").encode()
+    contents = [before, path.read_bytes()] if is_done else []
+    sizes = [-1 if content is None else len(content) for content in contents] or [-2, -2]
+    kind = "end" if is_done else "begin"
+    head = f"{kind} 7 {len(name)} {len(signature)} {sizes[0]} {sizes[1]}\n".encode()
+    for inbox in inboxes(neovim):
+        with inbox.open("ab") as file:
+            file.write(b"".join([head, name, signature, *filter(None, contents)]))
+
+
+def save(neovim: FakeWorkspace, path: Path, text: str) -> None:
+    """Save a file in another Neovim."""
+    before = path.read_bytes() if path.exists() else None
+    note(neovim, path, before, is_done=False)
+    path.write_text(text)
+    note(neovim, path, before)
+
+
+@pytest.fixture
+async def here(started: Neovims) -> FakeWorkspace:
+    """Return a Neovim in a turn, with a buffer of `a.txt`."""
+    neovim = await started.neovim("here")
+    (neovim.work / "a.txt").write_text(TEXT)
+    neovim.neovim.open(str(neovim.work / "a.txt"))
+    await neovim.begin()
+    return neovim
+
+
+async def test_only_a_turn_has_an_inbox(here: FakeWorkspace) -> None:
+    [inbox] = inboxes(here)
+    assert inbox.stat().st_mode & 0o077 == 0
+    dead = inbox.with_name("dead.1")
+    dead.touch()
+    await here.end()
+    assert inboxes(here) == [dead]
+    await here.begin()
+    assert inboxes(here) == [inbox]
+    await here.end()
+
+
+async def test_saves_between_changes_of_the_agent_are_the_users(here: FakeWorkspace) -> None:
+    path = here.work / "a.txt"
+    path.write_text(TEXT.replace("line 2\n", "two\n"))
+    save(here, path, path.read_text().replace("line 4\n", "line 4\nmine\n"))
+    save(here, path, path.read_text().replace("mine\n", "mine\nalso\n"))
+    path.write_text(path.read_text().replace("line 7\n", "seven\n"))
+    await here.end()
+    hunks = [(("line 2",), ("two",)), (("line 7",), ("seven",))]
+    assert pending_by_path(here) == {"a.txt": ("modified", False, hunks)}
+    await here.decide("reject")
+    assert path.read_text() == TEXT.replace("line 4\n", "line 4\nmine\nalso\n")
+    await here.begin()
+    path.write_text(TEXT)  # the earlier notes do not count again
+    await here.end()
+    assert pending_by_path(here)["a.txt"][2] == [(("mine", "also"), ())]
+
+
+async def test_a_file_is_the_users_once_its_save_is_done(here: FakeWorkspace) -> None:
+    """The file is found before the note after the write."""
+    path = here.work / "n.txt"
+    note(here, path, None, is_done=False)
+    path.write_text("mine\n")
+    async with anyio.create_task_group() as group:
+        group.start_soon(here.core.disk.scan, [str(here.work)])
+        await anyio.wait_all_tasks_blocked()
+        note(here, path, None)
+    await here.end()
+    assert pending_by_path(here) == {}
+
+
+@pytest.mark.parametrize("row", [2, 5])
+async def test_a_save_is_merged_with_unsaved_text_unless_they_conflict(
+    here: FakeWorkspace, row: int
+) -> None:
+    path = here.work / "a.txt"
+    await here.write(path, TEXT.replace("line 8\n", "eight\n"))
+    typed = [*LINES[:2], "typed", *LINES[3:7], "eight"]
+    here.neovim.type(str(path), Text(tuple(typed)))
+    theirs = path.read_text().replace(LINES[row], "theirs")
+    save(here, path, theirs)
+    await here.core.disk.scan([str(here.work)])
+    buffer = here.neovim.buffers[str(path)]
+    shown = typed if row == 2 else [*typed[:5], "theirs", *typed[6:]]
+    assert buffer.text.lines == tuple(shown)
+    assert path.read_text() == theirs
+    assert pending_by_path(here) == {"a.txt": ("modified", False, [(("line 8",), ("eight",))])}
+    is_same = await here.core.check_changed(str(path)) is not None
+    assert is_same == (row == 5)  # otherwise Neovim asks before it overwrites the file
+    await here.end()
