@@ -22,9 +22,14 @@ def front(edit: Start) -> Editor:
     return editor
 
 
-def ask(editor: Editor, lines: int) -> None:
+def ask(editor: Editor, lines: int, card: int = 1) -> None:
     """Show a card with this number of lines."""
-    found = {"id": 1, "lines": [f"line {n}" for n in range(lines)], "spans": [], "options": OPTIONS}
+    found = {
+        "id": card,
+        "lines": [f"line {n}" for n in range(lines)],
+        "spans": [],
+        "options": OPTIONS,
+    }
     editor.lua("require('acp.features.permissions.float').set(1, ...)", [found])
 
 
@@ -80,8 +85,15 @@ def test_hidden_lines_are_counted_and_shown_on_the_whole_screen(front: Editor) -
     front.cmd("Acp permissions")
     front.wait(f"{FLOAT}[4] == 22")
     front.wait_screen("y allow · n deny · c deny, say why · 1-3 choose")
+    front.keys("G")
     front.cmd("wincmd p")
     front.wait(f"{FLOAT}[4] == 14")
+    ask(front, 60, card=2)
+    front.wait_screen("│line 0 ")
+    front.cmd("Acp permissions")
+    front.keys("Gq")
+    ask(front, 60, card=3)
+    front.wait_screen("│line 0 ")
 
 
 def test_a_card_that_fits_has_no_count(front: Editor) -> None:

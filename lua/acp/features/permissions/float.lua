@@ -18,6 +18,7 @@ local MIN_ROWS, ABOVE_ALL = 3, 250 -- rows of a card that is cut; zindex
 local rows = {} ---@type acp.CardRow[] in the order of the float
 local bufnr ---@type integer|nil
 local win ---@type integer|nil
+local top_id ---@type integer|string|nil first question when it was last drawn
 local is_dismissed = false
 local closed_in ---@type integer|nil tab page in which it has just been closed
 local is_forced = false -- whether it may cover text, because a question was not seen
@@ -148,7 +149,7 @@ end
 
 local function close()
   local old = win
-  win = nil
+  win, top_id = nil, nil
   require('acp.ui.window').close(old)
   require('acp.features.permissions.float_corner').forget()
 end
@@ -165,10 +166,18 @@ local function open()
   })
 end
 
---- Restore the cursor to the same line of the same card.
+--- Restore the cursor to the same line of the same card. If the cursor is elsewhere, a new first
+--- question is shown from its beginning: a buffer keeps its view when its window closes.
 ---@param before acp.CardRow|nil
 local function restore_cursor(before, offset)
-  if not before or not M.is_current() then return end
+  local is_new = top_id ~= rows[1].id
+  top_id = rows[1].id
+  if not before or not M.is_current() then
+    if is_new then
+      vim.api.nvim_win_set_cursor(win --[[@as integer]], { 1, 0 })
+    end
+    return
+  end
   for _, row in ipairs(rows) do
     if row.id == before.id then
       local line = math.min(row.first + offset, row.last) + 1
@@ -315,7 +324,8 @@ end
 --- then opens in the tab page entered next.
 local function dismiss()
   closed_in = vim.api.nvim_get_current_tabpage()
-  win, is_dismissed = nil, not (win_config and win_config.hide)
+  win, top_id = nil, nil
+  is_dismissed = not (win_config and win_config.hide)
   if not is_dismissed then vim.schedule(adjust_size) end
   vim.schedule(function() closed_in = nil end)
 end
