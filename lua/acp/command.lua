@@ -144,7 +144,8 @@ end
 --- Let the user choose a subcommand.
 local function menu()
   local function line(row) return ('%-9s %-12s %s'):format(row.group, row[1], row[2]) end
-  local opts = { prompt = messages.pick_subcommand, format_item = line }
+  local heading = require('acp.ui.pick').heading(messages.pick_subcommand)
+  local opts = { prompt = heading, format_item = line }
   vim.ui.select(rows(), opts, function(row)
     if row then vim.cmd.Acp(row[1]) end
   end)

@@ -88,6 +88,15 @@ local function label(item)
   return require('acp.base.notify').one_line(text)
 end
 
+--- Return a prompt for |vim.ui.select()|. fzf-lua shows it before the text that the user types, and
+--- replaces a colon at its end.
+---@param prompt string
+---@return string
+function M.heading(prompt)
+  local text = label(prompt)
+  return text .. (text:match('[%w)]$') and ':' or ' ')
+end
+
 --- Return the lines of an item's preview.
 ---@param item acp.PickItem
 local function preview(item) return item.preview end
@@ -127,7 +136,7 @@ local function select(prompt, kind, items, on_index, done)
     on_index(confirm(prompt, items[1]))
     return done()
   end
-  local opts = { prompt = label(prompt), kind = 'acp_' .. kind, format_item = label }
+  local opts = { prompt = M.heading(prompt), kind = 'acp_' .. kind, format_item = label }
   if type(items[1]) == 'table' and items[1].preview then
     opts.preview_item, opts.snacks = preview, SNACKS
   end

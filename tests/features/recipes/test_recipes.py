@@ -194,6 +194,10 @@ def test_a_picker_attaches_the_files_that_are_marked(editor: Editor, name: str) 
         editor.keys("<M-c>")
         editor.wait_message("With your next prompt: sub/c.py:1")
 
+        editor.lua("require('fzf-lua').register_ui_select()")
+        editor.rpc.notify("nvim_command", "Acp ask")
+        editor.wait_screen("Prompt> ")  # the text that is typed comes next
+
 
 def test_snacks_shows_the_preview_of_a_choice(editor: Editor) -> None:
     use(editor, "snacks.nvim")

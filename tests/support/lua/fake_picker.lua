@@ -5,7 +5,7 @@ local function note(prompt, kind, items)
 end
 vim.ui.select = function(items, opts, on_choice)
   local labels = vim.tbl_map(opts.format_item or tostring, items)
-  local wanted = note(opts.prompt, opts.kind, labels)
+  local wanted = note((opts.prompt:gsub('[%s:]*$', '')), opts.kind, labels)
   for index, label in ipairs(labels) do
     if wanted and (label == wanted or label:find(wanted .. '  (', 1, true) == 1) then
       return on_choice(items[index], index)
