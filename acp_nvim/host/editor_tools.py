@@ -72,13 +72,13 @@ class EditorTools:
             return
         if session.tools is not None and session.key not in self._prompted:
             self._prompted.add(session.key)
-            if not session.tools.ever:
+            if not session.tools.has_connected:
                 self._tasks.start_soon(self._check_connected, session)
 
     async def _check_connected(self, session: Session) -> None:
         await anyio.sleep(self._patience_s)
         use = session.tools
-        if use is not None and not use.ever and not session.is_over:
+        if use is not None and not use.has_connected and not session.is_over:
             agent = session.transcript.speaker or session.agent.capitalize()
             session.notice("info", wording.TOOLS_NOT_CONNECTED.format(agent=agent))
 

@@ -164,7 +164,7 @@ def _effect_rows(decision: Decision, entry: ToolEntry | None, cwd: str) -> list[
             rows += text_rows(detail, full_target, after="    ")
     rows += [row(path_line(problem), "AcpError") for problem in decision.problems]
     rows += _diagnostic_rows(decision, cwd)
-    if entry is not None and decision.subject == "permission" and not decision.question:
+    if entry is not None and decision.subject == "permission" and not decision.has_choices:
         known = _title(decision, entry, cwd)
         rows += _guarded_files(decision, known, cwd)
         if not decision.covers and entry.call.kind == "other" and is_without_content(entry.call):

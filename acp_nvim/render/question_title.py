@@ -90,7 +90,7 @@ def title(decision: Decision, call: ToolCall | None, cwd: str) -> Title:
         prefix = "Question: " if decision.subject == "consent" else ""
         return Title([(prefix, "AcpPermission"), (decision.title.strip(), "AcpPermissionTitle")])
     agent = f"{one_line(decision.agent, 60) or 'The agent'} "
-    if decision.question:
+    if decision.has_choices:
         asked = decision.title.strip()
         return Title([(f"{agent}asks: ", "AcpPermission"), (asked, "AcpPermissionTitle")])
     if call is None or decision.subject != "permission":

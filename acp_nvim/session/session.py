@@ -123,8 +123,8 @@ class Session:
     """Whether the files of its agent are files of this machine."""
     trust: Literal["edits", "all"] | None = None
     """Permissions that are allowed without a question (`:Acp trust`)."""
-    kept_rules: Callable[[], Sequence[Any]] = tuple
-    """Function that returns the rules that the user has kept for the project."""
+    project_rules: Callable[[], Sequence[Any]] = tuple
+    """Function that returns the rules that the user has stored for the project."""
     stop_reason: str | None = None
     error: str | None = None
     successor: int | None = None
@@ -311,9 +311,9 @@ class Session:
         self.worktree = worktree
         self.change("worktree")
 
-    def set_kept_rules(self, rules: Callable[[], Sequence[Any]]) -> None:
-        """Set the function that returns the rules that the user has kept for the project."""
-        self.kept_rules = rules
+    def set_project_rules(self, rules: Callable[[], Sequence[Any]]) -> None:
+        """Set the function that returns the rules that the user has stored for the project."""
+        self.project_rules = rules
 
     def offer_tools(self, offered: Callable[[], Offered]) -> None:
         """Offer the agent these tools of the editor."""

@@ -119,7 +119,7 @@ async def test_the_output_of_an_early_agent_that_exits_at_once_is_read(host: Ear
     words = (sys.executable, "-c", "import sys; print('no licence', file=sys.stderr); sys.exit(7)")
     agent = host.begin(*words)
     assert agent is not None
-    await eventually(lambda: (stat := process_stat(agent.process.pid)) and stat.zombie)
+    await eventually(lambda: (stat := process_stat(agent.process.pid)) and stat.is_zombie)
     transport = host.transport(*words)
     await transport.start()
     with anyio.fail_after(PATIENCE_S):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.agent.opening.stored import IndexFile
-from acp_nvim.agent.serving.kept_rules import KeptRule, KeptRules
+from acp_nvim.agent.serving.project_rules import ProjectRule, ProjectRules
 from acp_nvim.files.bytes import private_files
 from tests.support.editor import Editor
 
@@ -77,10 +77,10 @@ def test_stored_files_may_be_behind_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "real/file").read_bytes() == b"text"
 
 
-def keep_rules(path: Path, writer: int) -> None:
-    rules = KeptRules(lambda: path, pytest.fail)
+def add_rules(path: Path, writer: int) -> None:
+    rules = ProjectRules(lambda: path, pytest.fail)
     for n in range(20):
-        rules.keep("/project", KeptRule("execute", command=f"{writer}.{n}"))
+        rules.add("/project", ProjectRule("execute", command=f"{writer}.{n}"))
 
 
 def remember_sessions(path: Path, writer: int) -> None:
@@ -92,7 +92,7 @@ def remember_sessions(path: Path, writer: int) -> None:
 @pytest.mark.parametrize(
     ("add", "count"),
     [
-        (keep_rules, lambda path: len(KeptRules(lambda: path, pytest.fail).of("/project"))),
+        (add_rules, lambda path: len(ProjectRules(lambda: path, pytest.fail).of("/project"))),
         (remember_sessions, lambda path: len(IndexFile(path, pytest.fail).read().entries())),
     ],
 )
@@ -112,8 +112,8 @@ def test_a_file_with_rules_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) 
     path = tmp_path / "rules.json"
     path.write_text("not JSON")
     failures: list[str] = []
-    rules = KeptRules(lambda: path, failures.append)
-    rules.keep("/project", KeptRule("execute", command="make"))
+    rules = ProjectRules(lambda: path, failures.append)
+    rules.add("/project", ProjectRule("execute", command="make"))
     assert path.read_text() == "not JSON"
     [failure] = failures
     assert failure.startswith(f"{path}: ")

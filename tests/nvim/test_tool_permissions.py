@@ -263,7 +263,7 @@ async def test_the_card_shows_reason_and_files() -> None:
     outcome = "".join(text for text, _ in found.parts)
     assert outcome == "Agent wants to edit 4 files (+4 -2)"
     assert found.agent_title == "Do it"
-    assert [it.whole for it in changes_of(tool.call)] == [True, True]
+    assert [it.is_whole for it in changes_of(tool.call)] == [True, True]
     tool.answer("reject_once")
     await task
 

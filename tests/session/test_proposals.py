@@ -43,7 +43,7 @@ def made(live: str | None, *changes: Change, known: str = "") -> Proposal:
 
 def content(live: str | None, *changes: Change, known: str = "") -> str:
     proposal = made(live, *changes, known=known)
-    assert proposal.whole
+    assert proposal.is_whole
     return str(proposal.text)
 
 
@@ -91,7 +91,7 @@ def test_text_typed_since_the_read_stays() -> None:
 def test_overlapping_edits_are_shown_in_the_agents_form() -> None:
     read = "a\nb\n"
     proposal = made("a!\nb\n", change(read, "A\nb\n"), known=read)
-    assert (proposal.whole, str(proposal.base), str(proposal.text)) == (False, read, "A\nb\n")
+    assert (proposal.is_whole, str(proposal.base), str(proposal.text)) == (False, read, "A\nb\n")
 
 
 @pytest.mark.parametrize("live", ["nothing of it\n", None, ""])
@@ -99,7 +99,7 @@ def test_a_piece_that_the_file_lacks_is_shown_alone(live: str | None) -> None:
     proposal = made(live, change("nothing", "some"), change("lost", "found"))
     if live and "nothing" in live:
         assert (str(proposal.base), str(proposal.text)) == ("nothing\nlost\n", "some\nfound\n")
-    assert not proposal.whole
+    assert not proposal.is_whole
     assert proposal.text == parse("some\nfound\n")
 
 
@@ -152,10 +152,10 @@ def test_a_patch_gives_the_texts_of_all_its_files() -> None:
     assert list(found) == ["a", "new", "old", "to"]
     assert (found["a"].base, str(found["a"].text)) == (parse("w\nx\n"), "w\ny\n")
     assert (found["new"].base, str(found["new"].text)) == (None, "1\n")
-    assert (found["old"].gone, found["old"].base) == (True, parse("gone\n"))
+    assert (found["old"].is_deletion, found["old"].base) == (True, parse("gone\n"))
     assert (found["to"].origin, found["to"].base) == ("from", parse("m\n"))
     assert str(found["to"].text) == "M\n"
-    assert all(it.whole and not it.problem for it in found.values())
+    assert all(it.is_whole and not it.problem for it in found.values())
 
 
 def test_changes_in_the_form_of_codex_are_patches() -> None:
@@ -174,7 +174,7 @@ def test_changes_in_the_form_of_codex_are_patches() -> None:
         "/old": "",
     }
     assert found["/to"].origin == "/from"
-    assert found["/old"].gone
+    assert found["/old"].is_deletion
 
 
 def test_more_changes_than_a_card_shows_are_all_proposed() -> None:
@@ -216,13 +216,17 @@ def test_patches_of_one_file_are_applied_in_order() -> None:
 def test_a_patch_that_does_not_apply_is_shown_alone_with_the_reason() -> None:
     live = {"a": "w\n", "old": "gone\n"}
     found = patched(ToolCall("c", raw_input={"input": ENVELOPE}), live)
-    assert (found["a"].whole, str(found["a"].base), str(found["a"].text)) == (False, "x\n", "y\n")
+    assert (found["a"].is_whole, str(found["a"].base), str(found["a"].text)) == (
+        False,
+        "x\n",
+        "y\n",
+    )
     assert found["a"].problem.startswith(
         "hunk 1 of 1 does not apply: its lines are not in the file"
     )
     assert found["to"].problem == "there is no such file"
-    assert found["new"].whole
-    assert found["old"].gone
+    assert found["new"].is_whole
+    assert found["old"].is_deletion
 
 
 def test_line_ends_of_a_patch_are_those_of_the_file() -> None:
@@ -247,7 +251,7 @@ def test_a_patch_gives_the_text_from_which_it_was_made(live: Text, new: Text) ->
 def test_a_diff_of_the_whole_file_gives_its_new_text(live: Text, new: Text) -> None:
     assume(str(live))
     proposal = propose("/f", live, [change(str(live), str(new))])
-    assert (proposal.base, proposal.text, proposal.whole) == (live, new, True)
+    assert (proposal.base, proposal.text, proposal.is_whole) == (live, new, True)
 
 
 @given(texts, texts, st.data())
@@ -269,7 +273,7 @@ def test_pieces_give_the_text_from_which_they_were_made(
         for hunk in hunks
     ]
     proposal = propose("/f", live, pieces)
-    assert proposal.whole
+    assert proposal.is_whole
     assert str(proposal.text) == ("".join(f"{line}\n" for line in new.lines))
 
 

@@ -259,7 +259,7 @@ MAKES: dict[tuple[str, ...], Action | None] = {
 
 
 def test_a_command_in_another_directory_asks() -> None:
-    assert decide([MAKE], case("make x", away=True)) == "ask"
+    assert decide([MAKE], case("make x", is_outside=True)) == "ask"
 
 
 @pytest.mark.parametrize(

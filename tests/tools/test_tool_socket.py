@@ -38,7 +38,12 @@ async def test_a_relay_carries_calls(tmp_path: Path) -> None:
         assert (await relay.ask("tools/call", CALL))["result"]["structuredContent"] == {"said": "a"}
         use = served.session.tools
         assert use is not None
-        assert (use.offered().names, use.connected, use.calls, use.ever) == (["echo"], 1, 1, True)
+        assert (use.offered().names, use.connected, use.calls, use.has_connected) == (
+            ["echo"],
+            1,
+            1,
+            True,
+        )
         assert not served.faults
         assert not served.socket.refused
 

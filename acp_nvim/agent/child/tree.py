@@ -43,7 +43,7 @@ class ProcessStat(Struct, frozen=True):
     group: int
     session: int
     birth: int
-    zombie: bool
+    is_zombie: bool
 
 
 def process_stat(pid: int) -> ProcessStat | None:
@@ -162,8 +162,8 @@ async def _find_marked(mark: str) -> dict[int, int]:
     def look() -> bool:
         is_sure = True
         for stat in process_table():
-            variables = None if stat.zombie else environment(stat.pid)
-            is_sure = is_sure and (stat.zombie or variables is not None)
+            variables = None if stat.is_zombie else environment(stat.pid)
+            is_sure = is_sure and (stat.is_zombie or variables is not None)
             if variables and _has_mark(variables, mark):
                 found[stat.pid] = stat.birth
         return is_sure
@@ -175,7 +175,7 @@ async def _find_marked(mark: str) -> dict[int, int]:
 def _is_alive(pid: int, birth: int) -> bool:
     """Return whether the process with that birth still runs. Zombies do not count."""
     stat = process_stat(pid)
-    return stat is not None and stat.birth == birth and not stat.zombie
+    return stat is not None and stat.birth == birth and not stat.is_zombie
 
 
 class ProcessTree:
@@ -199,7 +199,7 @@ class ProcessTree:
 
     def _update_members(self) -> bool:
         """Update the members. Return whether it is certain that all were found."""
-        table = [stat for stat in process_table() if not stat.zombie]
+        table = [stat for stat in process_table() if not stat.is_zombie]
         members = self._live_strays()
         if self._is_leader_ours():
             members |= {s.pid for s in table if self.leader in (s.pid, s.group, s.session)}
@@ -247,7 +247,7 @@ class ProcessTree:
         if not _send(os.killpg, self.leader, 0):
             return False
         table = process_table()
-        return not table or any(s.group == self.leader and not s.zombie for s in table)
+        return not table or any(s.group == self.leader and not s.is_zombie for s in table)
 
 
 def _send(function: Callable[[int, int], None], target: int, number: int) -> bool:

@@ -14,10 +14,10 @@ OriginKind = Literal["new", "load", "resume", "fork", "copy", "reopen"]
 
 
 class Branch(Struct, frozen=True):
-    """Rewind of session number `n`. `files` is true if files were restored too."""
+    """Rewind of session number `n`. `has_files` is true if files were restored too."""
 
     n: int
-    files: bool
+    has_files: bool
 
 
 class ForkPoint(Struct, frozen=True):

@@ -111,7 +111,7 @@ def _complete_case(case: Case, words: Sequence[str], session: Session, settings:
         roots=session.roots,
         real={path: _spellings(path, session.roots) for path in [*paths, *map(normpath, written)]},
         linked=list(_targets_of_words(words, session)),
-        away=any(leaves_session(command, session) for command in case.commands),
+        is_outside=any(leaves_session(command, session) for command in case.commands),
         guarded=[path for path in written if _is_outside_or_guarded(path, session, settings)],
         outside=_outside(paths, session, settings),
     )

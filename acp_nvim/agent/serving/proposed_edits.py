@@ -132,7 +132,7 @@ class ProposedEdits:
             try:
                 live[path] = await self._live.text(path)
             except Refusal as error:
-                unread.append(Proposal(path, EMPTY, EMPTY, whole=False, problem=str(error)))
+                unread.append(Proposal(path, EMPTY, EMPTY, is_whole=False, problem=str(error)))
         readable = [
             patch for patch in placed if {patch.path, patch.origin or patch.path} <= live.keys()
         ]
@@ -180,7 +180,7 @@ class ProposedEdits:
     def _open_amendments(self, session: Session, real: str) -> Iterator[Amendment]:
         for amendment in self._made.get(session.n, ()):
             proposal = amendment.proposal
-            if proposal.path == real and proposal.whole and not amendment.is_in_file:
+            if proposal.path == real and proposal.is_whole and not amendment.is_in_file:
                 yield amendment
 
     def apply(self, session: Session, real: str, text: Text) -> Text:
@@ -234,7 +234,7 @@ class ProposedEdits:
         """
         proposal = amendment.proposal
         path, files = proposal.path, self._files
-        if not proposal.whole:
+        if not proposal.is_whole:
             return False
         try:
             live = await self._live.sync(path)
@@ -344,7 +344,7 @@ def has_other_sources(session: Session, decision: Decision, sources: Sequence[An
 def diagnostic_marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
     """Return row, severity and text of each diagnostic that a proposal adds."""
     checked = next((effect for effect in decision.effects if effect.path == proposal.path), None)
-    if checked is None or not proposal.whole:
+    if checked is None or not proposal.is_whole:
         return []
     marks = effects.marks(checked, proposal.base, proposal.text)
     return [[mark.row, mark.severity, visible(cut_middle(mark.text))] for mark in marks]
@@ -359,7 +359,7 @@ def proposal_table(proposal: Proposal) -> dict[str, Any]:
     }
     if proposal.base is not None:
         table["base"] = list(proposal.base.lines)
-    if proposal.gone:
+    if proposal.is_deletion:
         table["kind"] = "deleted"
     if proposal.problem:
         table["label"] = path_line(proposal.problem)

@@ -1,10 +1,10 @@
-"""Permissions that the user has allowed in advance: by trust in the session, or by a kept rule."""
+"""Permissions allowed in advance, by trust in the session or by a rule of the project."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acp_nvim.agent.serving import kept_rules, trusting
+from acp_nvim.agent.serving import project_rules, trusting
 from acp_nvim.agent.settings import Settings
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import Decision, Option
@@ -15,8 +15,8 @@ def option_without_question(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> tuple[Option, str] | None:
     """Return the option to select without a question and the reason, or None to ask."""
-    kept = kept_rules.kept_option(session, decision, calls, settings)
-    if kept is not None:
-        return kept, "rule of this project"
+    allowed = project_rules.allowed_option(session, decision, calls, settings)
+    if allowed is not None:
+        return allowed, "rule of this project"
     trusted = trusting.trusted_option(session, decision, calls, settings)
     return None if trusted is None else (trusted, "trust")

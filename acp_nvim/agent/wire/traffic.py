@@ -189,7 +189,7 @@ class Recorded(Struct, frozen=True):
         for direction, waiting in open_lines.items():
             rest = b"".join(waiting)
             if rest.strip() and direction not in torn:
-                yield Line(last, direction, rest, whole=False)
+                yield Line(last, direction, rest, is_whole=False)
 
 
 def _entries(blocks: Iterable[_Block], entries: Iterable[Entry]) -> Iterator[Entry]:

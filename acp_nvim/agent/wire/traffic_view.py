@@ -33,12 +33,12 @@ _ID = late(rb'"id"\s*:\s*(-?\d+|"[^"\\]*")')
 
 
 class Line(Struct, frozen=True):
-    """Transmitted line. `whole` is false if its end has not arrived."""
+    """Transmitted line. `is_whole` is false if its end has not arrived."""
 
     time: float
     direction: str
     data: bytes
-    whole: bool = True
+    is_whole: bool = True
 
 
 class _Message(Struct):
@@ -139,7 +139,7 @@ class _View:
     def _text(self, line: Line) -> str:
         text = line.data.decode("utf-8", "replace").rstrip("\r")
         if self._redactor is not None:
-            whole = line.whole and not text.endswith(" bytes]")
+            whole = line.is_whole and not text.endswith(" bytes]")
             text = self._redactor.line(text, line.direction, whole)
         return one_line(text, MAX_SHOWN) if self._brief else visible(text)
 

@@ -205,7 +205,7 @@ async def undo(host: Host, conversation: Conversation, ask: Ask) -> list[str] | 
     if branch is None or old is None or checkpoints.last_undo(session.n) is not None:
         return None
     notes = [words.REWIND_UNDONE]
-    if branch.files:
+    if branch.has_files:
         before = checkpoints.last_undo(branch.n)
         if before is None:
             return None

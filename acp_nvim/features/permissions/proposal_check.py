@@ -150,5 +150,10 @@ def _all_checkable(proposals: Sequence[Proposal]) -> Iterator[Proposal]:
         sizes = [
             sum(map(len, text.lines)) for text in (proposal.base, proposal.text) if text is not None
         ]
-        if proposal.whole and not proposal.gone and not is_move and max(sizes) <= MAX_CHARACTERS:
+        if (
+            proposal.is_whole
+            and not proposal.is_deletion
+            and not is_move
+            and max(sizes) <= MAX_CHARACTERS
+        ):
             yield proposal

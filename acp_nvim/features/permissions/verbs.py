@@ -111,7 +111,7 @@ async def propose(host: Host, args: Args) -> None:
         host.run("propose", {"id": decision.id})
         return
     for proposal in proposals:
-        if not proposal.whole:
+        if not proposal.is_whole:
             file, why = Path(proposal.path).name, proposal.problem
             line = wording.NOTE if why else words.ONLY_A_PIECE
             host.echo("warn", line.format(file=file, note=why))
@@ -157,7 +157,7 @@ def _decide(host: Host, args: Args, kind: str) -> None:
         _choose(host, decision, str(args["option"]), args)
     elif decision.subject == "elicitation":
         _decide_elicitation(host, decision, args, kind)
-    elif (option := decision.first(kind)) is None and decision.question:
+    elif (option := decision.first(kind)) is None and decision.has_choices:
         answers = [choice.id for choice in decision.options if choice.kind == CHOICE]
         host.echo("warn", words.CHOOSE.format(options=" | ".join(answers)))
     elif option is None:

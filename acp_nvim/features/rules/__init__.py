@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from acp_nvim.session.session import Session
 
 if TYPE_CHECKING:
-    from acp_nvim.agent.serving.kept_rules import KeptRules
+    from acp_nvim.agent.serving.project_rules import ProjectRules
     from acp_nvim.app import Host
 
 
@@ -19,14 +19,14 @@ def install(app: Host) -> None:
         """Apply the stored rules of the project to the session."""
         path = app.options.data_file("rules.json")
         if path is not None:
-            session.set_kept_rules(lambda: store(app).of(session.cwd) if path.exists() else ())
+            session.set_project_rules(lambda: store(app).of(session.cwd) if path.exists() else ())
 
     app.conversation_observers.on_opened.append(on_opened)
 
 
-def store(app: Host) -> KeptRules:
+def store(app: Host) -> ProjectRules:
     """Return the stored rules of all projects."""
-    from acp_nvim.agent.serving.kept_rules import KeptRules
+    from acp_nvim.agent.serving.project_rules import ProjectRules
 
-    make = partial(KeptRules, partial(app.options.data_file, "rules.json"), app.problem)
-    return app.parts.get(KeptRules, make)
+    make = partial(ProjectRules, partial(app.options.data_file, "rules.json"), app.problem)
+    return app.parts.get(ProjectRules, make)

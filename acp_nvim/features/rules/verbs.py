@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acp_nvim import wording
-from acp_nvim.agent.serving import kept_rules
-from acp_nvim.agent.serving.kept_rules import KeptRule
+from acp_nvim.agent.serving import project_rules
+from acp_nvim.agent.serving.project_rules import ProjectRule
 from acp_nvim.app import Host
 from acp_nvim.features.rules import store, words
 from acp_nvim.host.questions import find_question, session_asking
@@ -38,8 +38,8 @@ def _lines(host: Host, session: Session | None, cwd: str) -> Iterator[str]:
             )
     for rule in settings.permission.rules:
         yield _rule_line(_describe_rule(rule), words.PART_RULE_OPTION)
-    for kept in store(host).of(cwd):
-        yield _stored_rule_line(kept, cwd)
+    for stored in store(host).of(cwd):
+        yield _stored_rule_line(stored, cwd)
     if session is not None and session.trust is not None:
         yield _rule_line(f"allow {session.trust}", words.PART_RULE_TRUST)
 
@@ -48,7 +48,7 @@ def _rule_line(what: str, origin: str) -> str:
     return f"{visible(' '.join(what.split()))}  · {origin}"
 
 
-def _stored_rule_line(rule: KeptRule, cwd: str) -> str:
+def _stored_rule_line(rule: ProjectRule, cwd: str) -> str:
     return _rule_line(f"allow {rule.text(cwd)}", words.PART_RULE_PROJECT)
 
 
@@ -81,7 +81,7 @@ def offer_rule(host: Host, args: Args) -> None:
 
 
 async def _offer(
-    host: Host, args: Args, decision: Decision, session: Session, rule: KeptRule
+    host: Host, args: Args, decision: Decision, session: Session, rule: ProjectRule
 ) -> None:
     offer = words.KEEP_RULE.format(action=rule.text(session.cwd))
     if await host.choose(offer, [words.OPTION_KEEP_RULE, words.OPTION_NO_RULE], "rule") != 0:
@@ -92,17 +92,17 @@ async def _offer(
             host.echo("warn", wording.QUESTION_OVER)
             return
         host.run("choose", {**args, "option": option.id})
-    store(host).keep(session.cwd, rule)
+    store(host).add(session.cwd, rule)
     host.echo("info", words.RULE_STORED)
 
 
-def _rule(host: Host, decision: Decision) -> tuple[Session, KeptRule] | None:
+def _rule(host: Host, decision: Decision) -> tuple[Session, ProjectRule] | None:
     """Return the session of a question and the rule for exactly its action."""
     session = session_asking(host, decision)
     call = decision.shown_call
     if session is None or call is None:
         return None
-    rule = kept_rules.rule_of(session, decision, [call, *decision.covers], host.settings())
+    rule = project_rules.rule_of(session, decision, [call, *decision.covers], host.settings())
     return None if rule is None else (session, rule)
 
 
@@ -111,12 +111,12 @@ def forget_rule(host: Host, args: Args) -> None:
     """Remove a stored rule, identified by its line in the list."""
     conversation = host.sessions.conversation(args.get("session"))
     cwd = conversation.session.cwd if conversation is not None else str(args["cwd"])
-    kept = store(host)
-    matches = [rule for rule in kept.of(cwd) if _stored_rule_line(rule, cwd) == args["line"]]
+    stored = store(host)
+    matches = [rule for rule in stored.of(cwd) if _stored_rule_line(rule, cwd) == args["line"]]
     if not matches:
         host.echo("info", words.RULE_NOT_REMOVABLE)
         return
     for rule in matches:
-        kept.forget(cwd, rule)
+        stored.remove(cwd, rule)
     host.echo("info", words.RULE_REMOVED)
     rules(host, args)

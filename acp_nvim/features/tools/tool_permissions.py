@@ -169,7 +169,7 @@ class ToolPermissions:
         self, session: Session, call: ToolCall, decision: Decision
     ) -> tuple[Option, str] | None:
         """Return the option to choose without a question, and the reason, or None to ask."""
-        if session.root.trust is None and not session.root.kept_rules():
+        if session.root.trust is None and not session.root.project_rules():
             return None
         from acp_nvim.agent.serving.unasked import option_without_question
 

@@ -117,7 +117,7 @@ def _renew_covering(session: Session, last: ToolCall) -> None:
 
     A call that exists only because of its own question is covered by no other.
     """
-    if not len(session.root.decisions) or (last.asked_first and is_without_content(last)):
+    if not len(session.root.decisions) or (last.was_asked_first and is_without_content(last)):
         return
     from acp_nvim.session.questions.renewal import renew_if_covered_changed  # rarely needed
 

@@ -52,7 +52,7 @@ class ToolCall(Struct, eq=False):
     """Whether the end of the turn set the status, because the agent did not report an end."""
     ended_in: int | None = None
     """Number of the turn in which the agent finished it."""
-    asked_first: bool = False
+    was_asked_first: bool = False
     """Whether a permission request was its first message."""
 
     @property
@@ -233,7 +233,9 @@ class ToolCalls:
         if isinstance(update, schema.ToolCall):
             call = first_call(update, len(self._calls))
         else:
-            call = ToolCall(update.tool_call_id, index=len(self._calls), asked_first=is_question)
+            call = ToolCall(
+                update.tool_call_id, index=len(self._calls), was_asked_first=is_question
+            )
             self.merge(call, update)
         return self.append(call)
 

@@ -23,7 +23,7 @@ class ToolUse(msgspec.Struct):
     calls: int = 0
     failed: int = 0
     slowest_ms: int = 0
-    ever: bool = False
+    has_connected: bool = False
     """Whether the agent has ever connected."""
 
     def offer(self, offered: Callable[[], Offered]) -> None:
@@ -33,7 +33,7 @@ class ToolUse(msgspec.Struct):
     def connect(self, connected: int) -> None:
         """Set the number of open connections."""
         self.connected = connected
-        self.ever = self.ever or connected > 0
+        self.has_connected = self.has_connected or connected > 0
 
     def count(self, seconds: float, *, failed: bool) -> None:
         """Count a call that has ended."""

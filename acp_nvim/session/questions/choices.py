@@ -105,7 +105,7 @@ def make_decision(
         tool_call_id=call.id or None,
         options=options,
         request=request,
-        question=True,
+        has_choices=True,
         shown_call=call.copy(),
     )
 

@@ -96,7 +96,7 @@ class Decision(Struct, eq=False):
 
     A reason is `outside`, `secret` or `executed`.
     """
-    question: bool = False
+    has_choices: bool = False
     """Whether it is a question with choices, whose options are the answers."""
     reason: str = ""
     """Reason that the user gave with the answer."""

@@ -75,7 +75,7 @@ def covered_calls(session: Session, asked: ToolCall) -> list[ToolCall]:
         if call.status not in FINISHED
         and call.shown_by is None
         and call is not asked
-        and not (call.asked_first and is_without_content(call))
+        and not (call.was_asked_first and is_without_content(call))
     ]
 
 

@@ -28,7 +28,7 @@ class Change(msgspec.Struct, frozen=True):
     """Diff of a tool call. `old` is the whole text or a piece of it; empty means a new file.
 
     `line` (1-based) is the agent's location in the file. `everywhere` replaces all equal
-    pieces. `whole` means that `old` is the whole text, possibly an earlier one.
+    pieces. `is_whole` means that `old` is the whole text, possibly an earlier one.
     """
 
     path: str
@@ -36,20 +36,20 @@ class Change(msgspec.Struct, frozen=True):
     new: str
     line: int | None = None
     everywhere: bool = False
-    whole: bool = False
+    is_whole: bool = False
 
 
 class Proposal(msgspec.Struct, frozen=True):
     """File before (None if it does not exist) and after.
 
-    If a piece was not found, `whole` is false and both texts contain only the pieces.
+    If a piece was not found, `is_whole` is false and both texts contain only the pieces.
     """
 
     path: str
     base: Text | None
     text: Text
-    whole: bool = True
-    gone: bool = False
+    is_whole: bool = True
+    is_deletion: bool = False
     """Whether the file would be deleted."""
     origin: str | None = None
     """The file that is moved or copied here. `base` is its text."""
@@ -112,7 +112,9 @@ def propose_patches(
             continue
         origin, text = origins.get(path), now[path]
         base = live[origin or path]
-        proposals.append(Proposal(path, base, text or EMPTY, gone=text is None, origin=origin))
+        proposals.append(
+            Proposal(path, base, text or EMPTY, is_deletion=text is None, origin=origin)
+        )
     return proposals
 
 
@@ -120,7 +122,7 @@ def _hunks_only(path: str, patches: Iterable[FilePatch], problem: str) -> Propos
     hunks = [hunk for patch in patches for hunk in patch.hunks]
     old = from_lines(line for hunk in hunks for line in hunk.old)
     new = from_lines(line for hunk in hunks for line in hunk.new)
-    return Proposal(path, old, new, whole=False, problem=problem)
+    return Proposal(path, old, new, is_whole=False, problem=problem)
 
 
 def _patch_without_cr(patch: FilePatch, text: Text | None) -> FilePatch:
@@ -162,7 +164,7 @@ def pieces(path: str, changes: Sequence[Change]) -> Proposal:
 
     old = joined(change.old for change in changes if change.old)
     new = joined(change.new for change in changes if change.new)
-    return Proposal(path, old, new, whole=False)
+    return Proposal(path, old, new, is_whole=False)
 
 
 def _apply_change(text: Text | None, change: Change, known: Sequence[Text]) -> Text | None:
@@ -175,7 +177,7 @@ def _apply_change(text: Text | None, change: Change, known: Sequence[Text]) -> T
     content = str(text)
     if old == content:
         return parse(new)
-    if change.whole or any(str(text) == old for text in known):
+    if change.is_whole or any(str(text) == old for text in known):
         merged = merge(parse(old), text, parse(new))
         return merged.text if isinstance(merged, Merged) else None
     replaced = _replace_piece(content, old, new, change)

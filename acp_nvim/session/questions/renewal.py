@@ -85,7 +85,7 @@ def _has_more_than_status(update: schema.ToolCall | schema.ToolCallUpdate) -> bo
 
 def _renew(session: Session, decision: Decision, call: ToolCall) -> None:
     decision.kind = call.kind
-    if isinstance(decision.request, schema.RequestPermissionRequest) and not decision.question:
+    if isinstance(decision.request, schema.RequestPermissionRequest) and not decision.has_choices:
         title = call.title or call.name or call.id
         is_by_child = decision.asker is not None
         decision.title = f"{decision.agent} › {title}" if is_by_child else title

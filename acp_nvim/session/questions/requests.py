@@ -243,7 +243,7 @@ def is_without_content(call: ToolCall) -> bool:
     """
     if call.content or call.raw_input or call.locations or call.own or call.user_tool:
         return False
-    if not call.asked_first and call.kind != "other":
+    if not call.was_asked_first and call.kind != "other":
         return False
     return not call.meta or not commands(call)
 

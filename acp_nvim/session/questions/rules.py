@@ -77,8 +77,8 @@ class Case(msgspec.Struct, frozen=True):
     maps each path to all spellings of its target (none: the path itself). `linked` are all
     spellings of the files to which words of commands lead by links. `roots` are the session's
     directories. `written` are the files that the request itself changes. `texts` is the text of the
-    request. `away`: a command's directory is outside of the session's. `guarded` are files written
-    by its commands that no rule may allow. `outside` are the paths outside of the session's
+    request. `is_outside`: a command's directory is outside of the session's. `guarded` are files
+    written by its commands that no rule may allow. `outside` are the paths outside of the session's
     directories, which a rule allows only by its `path`.
     """
 
@@ -93,7 +93,7 @@ class Case(msgspec.Struct, frozen=True):
     linked: Sequence[str] = ()
     written: Sequence[str] = ()
     texts: Sequence[str] = ()
-    away: bool = False
+    is_outside: bool = False
     guarded: Collection[str] = ()
     outside: Collection[str] = ()
 
@@ -306,7 +306,7 @@ class _Judgement:
     def _is_context_harmless(self) -> bool:
         """Return whether variables and directory leave the command's meaning unchanged."""
         assert self._command is not None
-        return not self._case.away and variables.are_harmless(self._command.env)
+        return not self._case.is_outside and variables.are_harmless(self._command.env)
 
     def _may_write(self, simple: Simple) -> bool:
         """Return whether a rule allows the files that a command writes.

@@ -31,7 +31,7 @@ MAX_LENGTH: Final = 300
 """Maximum number of characters of a rule, since the user must see all of it."""
 
 
-class KeptRule(msgspec.Struct, frozen=True):
+class ProjectRule(msgspec.Struct, frozen=True):
     """One allowed action. `paths` are absolute and sorted; `targets` are their real paths."""
 
     kind: str
@@ -48,12 +48,12 @@ class KeptRule(msgspec.Struct, frozen=True):
         return f"run {self.command}" + (f" ({named})" if named else "")
 
 
-_Rules: TypeAlias = Mapping[str, Sequence[KeptRule]]
+_Rules: TypeAlias = Mapping[str, Sequence[ProjectRule]]
 """Rules by directory of their project."""
 
 
-class KeptRules:
-    """File with the kept rules of all projects, by directory."""
+class ProjectRules:
+    """File with the rules of all projects, by directory."""
 
     def __init__(self, path: Callable[[], Path | None], failed: Callable[[str], None]) -> None:
         """`failed` is called with the reason if a rule cannot be stored."""
@@ -61,15 +61,15 @@ class KeptRules:
         self._failed = failed
         self._read: tuple[tuple[int, int, int] | None, _Rules] = None, {}
 
-    def of(self, cwd: str) -> Sequence[KeptRule]:
+    def of(self, cwd: str) -> Sequence[ProjectRule]:
         """Return the rules of a project, in the order in which they were added."""
         return self._all().get(os.path.realpath(cwd), ())
 
-    def keep(self, cwd: str, rule: KeptRule) -> None:
+    def add(self, cwd: str, rule: ProjectRule) -> None:
         """Add a rule to a project."""
         self._change(cwd, lambda rules: rules if rule in rules else [*rules, rule])
 
-    def forget(self, cwd: str, rule: KeptRule) -> None:
+    def remove(self, cwd: str, rule: ProjectRule) -> None:
         """Remove a rule from a project."""
         self._change(cwd, lambda rules: [other for other in rules if other != rule])
 
@@ -87,7 +87,9 @@ class KeptRules:
             self._read = None, {}
         return self._read[1]
 
-    def _change(self, cwd: str, change: Callable[[Sequence[KeptRule]], Sequence[KeptRule]]) -> None:
+    def _change(
+        self, cwd: str, change: Callable[[Sequence[ProjectRule]], Sequence[ProjectRule]]
+    ) -> None:
         """Change the rules of a project. Do not change a file that cannot be read."""
         path = self._path()
         if path is None:
@@ -107,18 +109,18 @@ class KeptRules:
 
 
 def _decode(data: bytes) -> _Rules:
-    return msgspec.json.decode(data, type=dict[str, list[KeptRule]])
+    return msgspec.json.decode(data, type=dict[str, list[ProjectRule]])
 
 
 def rule_of(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
-) -> KeptRule | None:
+) -> ProjectRule | None:
     """Return a rule that matches only the action of a permission, or None if there is none.
 
     `calls` are the call of the permission and the open calls that it may allow too.
     """
     call = calls[0]
-    is_permission = decision.subject == "permission" and not decision.question
+    is_permission = decision.subject == "permission" and not decision.has_choices
     if len(calls) > 1 or not is_permission or decision.guarded or call.kind not in KINDS:
         return None
     commands = requests.commands(call)
@@ -134,18 +136,18 @@ def rule_of(
         return None
     targets = tuple(map(resolve, paths))
     line, argv = (commands[0].line, commands[0].argv) if is_run else ("", None)
-    rule = KeptRule(call.kind, paths, targets, line, argv)
+    rule = ProjectRule(call.kind, paths, targets, line, argv)
     text = rule.text(session.cwd)
     shown = " ".join(visible(text).split())
     return rule if shown == text and len(text) <= MAX_LENGTH else None
 
 
-def kept_option(
+def allowed_option(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> Option | None:
     """Return the option that a stored rule selects for a permission, or None to ask the user."""
-    kept = session.root.kept_rules()
-    if not kept:
+    rules = session.root.project_rules()
+    if not rules:
         return None
     rule = rule_of(session, decision, calls, settings)
-    return decision.first("allow_once") if rule in kept else None
+    return decision.first("allow_once") if rule in rules else None
