@@ -13,6 +13,7 @@ from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker, pick
 from tests.support.git import git, repository
 from tests.support.killed_host import kill_both
+from tests.support.review_frames import MARKS
 from tests.support.rpc import EditorError
 from tests.support.waiting import until
 
@@ -301,6 +302,18 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     taken = third.read_text().splitlines()
     editor.wait("vim.deep_equal(vim.fn.readfile((...)), select(2, ...))", str(file), taken)
     assert editor.lines(str(file)) == taken == ["uno", "two", "THREE", "four", "five"]
+    mine = editor.lua("return vim.fn.bufnr((...))", str(file))
+
+    def old_lines() -> list[str]:
+        return [line for mark in editor.lua(MARKS, mine) for line in mark["removed"]]
+
+    assert not old_lines(), "the columns are aligned"
+    editor.cmd("tabfirst")
+    editor.open(file)
+    assert old_lines()
+    editor.cmd("diffthis")
+    assert not old_lines()
+    editor.cmd("diffoff | tablast")
     editor.cmd("wincmd h")
     (asked,) = pick(editor, "Acp land!", "Remove")
     assert editor.session(2)["worktree"]["branch"] in asked["prompt"], "that of the column"

@@ -47,11 +47,23 @@ local function refine(bufnr, from, to)
   end
 end
 
---- Buffers whose marks only record positions, because diff mode shows the changes.
-local hidden_in = {} ---@type table<integer, true>
+--- Buffers whose marks only record positions, because the review or another tab page in diff mode
+--- shows the changes. Virtual lines between the lines would break the alignment of the sides.
+local in_review, in_diff = {}, {} ---@type table<integer, true>, table<integer, true>
 
 ---@param file acp.InlineFile
-local function is_hidden(file) return hidden_in[file.bufnr] or not config.get().review.inline end
+local function is_hidden(file)
+  return in_review[file.bufnr] or in_diff[file.bufnr] or not config.get().review.inline
+end
+
+--- Return whether a window of the current tab page shows a buffer in diff mode.
+---@return boolean
+local function is_in_diff(bufnr)
+  for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
+    if api.nvim_win_get_buf(win) == bufnr and vim.wo[win].diff then return true end
+  end
+  return false
+end
 
 ---@param file acp.InlineFile
 local function refine_visible(file)
@@ -172,6 +184,7 @@ local function show(file, bufnr)
   if file.bufnr ~= bufnr then
     detach(file)
     file.bufnr, by_buffer[bufnr] = bufnr, file
+    in_diff[bufnr] = is_in_diff(bufnr) or nil
     wipe(bufnr) -- `:edit` unloads a buffer but keeps its extmarks
     require('acp.ui.keymaps').attach_over('edits', bufnr)
   end
@@ -229,6 +242,33 @@ local function on_resized()
   end
 end
 
+--- Hide a buffer's hunks, or show them again.
+---@param why table<integer, true> one of the sets of hidden buffers
+---@param hidden boolean
+local function set_hidden(why, bufnr, hidden)
+  local file = by_buffer[bufnr]
+  if (why[bufnr] or false) == hidden then return end
+  why[bufnr] = hidden or nil
+  if file and api.nvim_buf_is_loaded(bufnr) then
+    local at = draw.positions(bufnr)
+    for _, entry in ipairs(file.entries) do
+      if entry.id and at[entry.id] then
+        draw.toggle(bufnr, entry, at[entry.id], is_hidden(file))
+      else
+        entry.hidden = is_hidden(file)
+      end
+    end
+    refine_visible(file)
+    draw_note(file)
+  end
+end
+
+local function on_diff()
+  for bufnr in pairs(by_buffer) do
+    set_hidden(in_diff, bufnr, is_in_diff(bufnr))
+  end
+end
+
 local watch = require('acp.base.once')(function()
   require('acp.ui.highlights').define()
   require('acp.features.review.top').watch()
@@ -236,6 +276,8 @@ local watch = require('acp.base.once')(function()
   on({ 'BufReadPost', 'BufWinEnter' }, on_read)
   on('BufUnload', on_unload)
   on('WinResized', on_resized)
+  on({ 'BufWinEnter', 'WinEnter', 'TabEnter' }, on_diff)
+  on('OptionSet', on_diff, { pattern = 'diff' })
   api.nvim_set_decoration_provider(draw.ns, { on_win = on_win })
 end)
 
@@ -269,26 +311,9 @@ function M.set(path, hunks, meta)
   end
 end
 
---- Hide a buffer's hunks while it is in diff mode, or show them again. Virtual lines between its
---- lines would break the alignment of the two sides.
+--- Hide a buffer's hunks while the review shows it, or show them again.
 ---@param hidden boolean
-function M.hide(bufnr, hidden)
-  local file = by_buffer[bufnr]
-  if (hidden_in[bufnr] or false) == hidden then return end
-  hidden_in[bufnr] = hidden or nil
-  if file and api.nvim_buf_is_loaded(bufnr) then
-    local at = draw.positions(bufnr)
-    for _, entry in ipairs(file.entries) do
-      if entry.id and at[entry.id] then
-        draw.toggle(bufnr, entry, at[entry.id], is_hidden(file))
-      else
-        entry.hidden = is_hidden(file)
-      end
-    end
-    refine_visible(file)
-    draw_note(file)
-  end
-end
+function M.hide(bufnr, hidden) set_hidden(in_review, bufnr, hidden) end
 
 --- Redraw all marks after a change of options.
 function M.redraw()
