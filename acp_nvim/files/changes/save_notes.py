@@ -3,8 +3,9 @@
 From the first turn to the last scan, a process has an inbox in `stdpath('data')/acp/saves`. The
 other Neovims append a note to all inboxes before each write, and one after it with the contents of
 the file before and after the write (`lua/acp/buffers/save_notes.lua`). So a scan can separate the
-save from changes by an agent right before and after it. The inbox is locked while the process
-lives. The next process removes the inboxes of dead ones. Only the user may read the folder.
+save from changes by an agent right before and after it. A write that fails has a note, too. The
+inbox is locked while the process lives. The next process removes the inboxes of dead ones. Only the
+user may read the folder.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ MAX_WRITE_NS: Final = 1_000_000_000
 """Maximum time between a change of a file and the note after the write, in nanoseconds."""
 PAUSE_S: Final = 0.01
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
-_HEAD: Final = re.compile(rb"(begin|end) (\d+) (\d+) (\d+) (-?\d+) (-?\d+)\n")
+_HEAD: Final = re.compile(rb"(begin|end|failed) (\d+) (\d+) (\d+) (-?\d+) (-?\d+)\n")
 _NO_FILE: Final = -1
 
 Content = bytes | UnsetType | None
@@ -44,7 +45,8 @@ class Save(msgspec.Struct, frozen=True):
 
 
 class _Note(msgspec.Struct, frozen=True):
-    is_begin: bool
+    kind: str
+    """`begin`, `end` or `failed`."""
     writer: int
     path: str
     save: Save
@@ -131,11 +133,12 @@ class SaveNotes:
             note, size = found
             self._rest = self._rest[size:]
             begun = self._begun.setdefault(note.path, {})
-            if note.is_begin:
-                begun[note.writer] = note.save.signature
-                continue
             begun.pop(note.writer, None)
-            if note.save.before is UNSET or note.save.before != note.save.after:
+            if note.kind == "begin":
+                begun[note.writer] = note.save.signature
+            elif note.kind == "end" and (
+                note.save.before is UNSET or note.save.before != note.save.after
+            ):
                 self._saves.setdefault(note.path, []).append(note.save)
 
 
@@ -156,7 +159,7 @@ def _first_note(data: bytes) -> tuple[_Note, int] | None:
         for part, size in zip(parts[2:], sizes[2:], strict=True)
     ]
     save = Save(contents[0], contents[1], parts[1].decode() or None)
-    return _Note(head[1] == b"begin", writer, from_bytes(parts[0]), save), at
+    return _Note(head[1].decode(), writer, from_bytes(parts[0]), save), at
 
 
 def _is_older(signature: str | None, other: str | None) -> bool:

@@ -48,7 +48,7 @@ local function read(path)
 end
 
 --- Append a note to inboxes.
----@param kind 'begin'|'end'
+---@param kind 'begin'|'end'|'failed'
 ---@param path string real path
 ---@param stamp string of the file, before or after the write
 ---@param before acp.FileContent
@@ -104,15 +104,24 @@ function M.on_write(args)
   local path = inboxes[1] and real_path(args.match)
   if not path or (watch and watch.is_held(args.buf)) then return end -- held: an agent's write
   local before = read(path)
-  begun[args.buf] = { path = path, before = before }
+  local write = { path = path, before = before }
+  begun[args.buf] = write
   append(inboxes, 'begin', path, before.stamp, UNREAD, UNREAD)
   vim.api.nvim_create_autocmd({ 'BufWritePost', 'FileWritePost', 'FileAppendPost' }, {
     buffer = args.buf,
     once = true,
     callback = function()
-      local write = begun[args.buf]
+      if begun[args.buf] ~= write then return end
       begun[args.buf] = nil
-      if write then M.note(write.path, write.before) end
+      M.note(path, before)
+    end,
+  })
+  vim.api.nvim_create_autocmd('SafeState', {
+    once = true,
+    callback = function()
+      if begun[args.buf] ~= write then return end
+      begun[args.buf] = nil
+      append(other_inboxes(), 'failed', path, before.stamp, UNREAD, UNREAD)
     end,
   })
 end

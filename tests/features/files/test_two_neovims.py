@@ -29,6 +29,7 @@ def save(editor: Editor, row: int, line: str, name: str = "a.txt", saved: str = 
 
 def test_saves_in_another_neovim_are_not_the_agents(plain: Editor, second: Editor) -> None:
     path, inboxes = plain.write("a.txt", LINES), plain.home / "data/nvim/acp/saves"
+    plain.write("f.txt", "f\n")
     plain.open("a.txt")
     agent = StepwiseAgent.at_work(plain)
     save(second, 2, "one")
@@ -42,9 +43,14 @@ def test_saves_in_another_neovim_are_not_the_agents(plain: Editor, second: Edito
     wait_hunks(plain, 2)
     second.cmd(FORMAT)
     save(second, 20, "four", saved="4")
+    second.cmd("edit f.txt | autocmd BufWritePre f.txt throw 'stop'")
+    second.keys("Gofailed<Esc>:try | write | catch | endtry<CR>")
+    agent.ask("runs", "echo agent >>f.txt")
+    wait_edits(plain, a="modified", f="modified")
     assert [inbox.stat().st_mode & 0o77 for inbox in inboxes.iterdir()] == [0]
     agent.end()
-    wait_hunks(plain, 2)
+    assert (plain.work / "f.txt").read_text() == "f\nagent\n"
+    wait_hunks(plain, 2, 1)
     reject_all(plain)
     wait_edits(plain)
     rows = ["line 1", "line 2", "one", "line 3", "two", "three", *LINES.split("\n")[3:]]
