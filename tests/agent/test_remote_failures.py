@@ -8,6 +8,7 @@ import pytest
 
 from acp_nvim.agent.transport import addresses, failures
 from acp_nvim.agent.transport.base import TransportError
+from tests.support.remote_client import reached
 
 URL = "https://me:pass@host/acp?token=t0ken"
 WS = "wss://host:8443/acp"
@@ -122,3 +123,26 @@ def test_an_unset_variable_is_named_and_a_bad_value_is_hidden() -> None:
 )
 def test_only_a_loopback_address_is_local(url: str, here: bool) -> None:
     assert addresses.is_loopback(url) is here
+
+
+@pytest.mark.parametrize("url", ["http://agent.test/acp", "ws://agent.test/acp"])
+@pytest.mark.parametrize(
+    ("proxy", "reason"),
+    [
+        ("http://user:s3cret/@proxy.test:1", "is not an address"),
+        ("http://user:s3cret@proxy.test:port", "is not an address"),
+        ("ftp://user:s3cret@proxy.test:1", "is not an address"),
+        ("http://[user:s3cret@proxy.test", "is not an address"),
+        ("socks5://user:s3cret@proxy.test:1", "has a SOCKS proxy"),
+    ],
+)
+async def test_an_unusable_proxy_is_reported_without_its_password(
+    url: str, proxy: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, proxy)
+    with pytest.raises(TransportError, match=reason) as raised:
+        async with reached(url):
+            pass
+    assert "s3cret" not in str(raised.value)
+    assert "pip" not in str(raised.value)

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
+from urllib.request import getproxies
 
 from acp_nvim import wording
 from acp_nvim.agent.transport.addresses import display_address, origin
@@ -68,6 +69,24 @@ def unreachable(url: str, error: BaseException) -> TransportError:
     return TransportError(
         wording.WHY_UNREACHABLE.format(url=display_address(url), reason=reason), soon=is_starting
     )
+
+
+def check_proxies() -> None:
+    """Raise TransportError if a proxy of the environment is not an address."""
+    for name, proxy in getproxies().items():
+        try:
+            _ = name == "no" or urlsplit(proxy).port
+        except ValueError as error:
+            raise unusable_proxy(error) from error
+
+
+def unusable_proxy(error: Exception) -> TransportError:
+    """Return the error for a proxy of the environment that a library cannot use.
+
+    The library's own text may have the password, or advice about packages.
+    """
+    is_socks = isinstance(error, ImportError)
+    return TransportError(wording.WHY_SOCKS if is_socks else wording.WHY_PROXY, again=False)
 
 
 def _system_text(error: BaseException) -> str:

@@ -104,7 +104,16 @@ class HttpTransport:
         """Create the HTTP client, without a request. Raise TransportError."""
         url = address_of(self._address)
         is_local = is_loopback(url)
-        self._client = httpx.AsyncClient(
+        if not is_local:
+            failures.check_proxies()
+        try:
+            self._client = self._new_client(trust_env=not is_local)
+        except (ImportError, httpx.InvalidURL, ValueError) as error:
+            raise failures.unusable_proxy(error) from error
+        self._start_task(self._post_all())
+
+    def _new_client(self, *, trust_env: bool) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
             http2=True,
             verify=tls.context(),
             headers={"User-Agent": f"acp.nvim/{__version__}", "Accept-Encoding": "identity"},
@@ -112,9 +121,8 @@ class HttpTransport:
             # A silent server is reported like a silent agent, and the user decides when to give up.
             timeout=httpx.Timeout(None, connect=CONNECT_S),
             limits=httpx.Limits(max_connections=None, keepalive_expiry=IDLE_S),
-            trust_env=not is_local,
+            trust_env=trust_env,
         )
-        self._start_task(self._post_all())
 
     async def receive(self) -> bytes:
         """Return the next bytes of the messages. Raise TransportError at the end."""

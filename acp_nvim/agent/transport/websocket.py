@@ -22,6 +22,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import (
     ConnectionClosed,
     InvalidMessage,
+    InvalidProxy,
     InvalidStatus,
     WebSocketException,
 )
@@ -69,6 +70,8 @@ class WebSocketTransport:
     async def start(self) -> None:
         """Connect. Raise TransportError."""
         url = address_of(self._address)
+        if not is_loopback(url):
+            failures.check_proxies()
         try:
             self._socket = await self._handshake(url)
         except InvalidStatus as error:
@@ -79,6 +82,8 @@ class WebSocketTransport:
             raise _not_spoken(url, error, again=True) from error
         except OSError as error:  # first, since a refused certificate is also a ValueError
             raise failures.unreachable(url, error) from error
+        except (ImportError, InvalidProxy) as error:
+            raise failures.unusable_proxy(error) from error
         except (WebSocketException, ValueError) as error:
             raise _not_spoken(url, error, again=False) from error
         assert self._socket.response is not None
