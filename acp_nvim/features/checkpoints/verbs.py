@@ -17,10 +17,19 @@ from acp_nvim.verbs import Args, verb
 async def checkpoints(host: Host, args: Args) -> None:
     """List the checkpoints of the current session, with the changes since each."""
     session = _session_of(host, args)
-    if session is not None and not host.options.files().checkpoints:
-        host.echo("info", words.CHECKPOINTS_OFF)
-    elif session is not None:
+    if session is not None and _can_have_checkpoints(host, session):
         await _show_checkpoints(host, session)
+
+
+def _can_have_checkpoints(host: Host, session: Session) -> bool:
+    """Return whether checkpoints of a session are made. If not, tell the user why."""
+    if not session.shares_files:
+        host.echo("info", words.FILES_APART)
+    elif not host.options.files().checkpoints:
+        host.echo("info", words.CHECKPOINTS_OFF)
+    else:
+        return True
+    return False
 
 
 def _session_of(host: Host, args: Args) -> Session | None:
@@ -39,11 +48,17 @@ async def _show_checkpoints(host: Host, session: Session) -> None:
     host.screen.push("show", f"acp://checkpoints/{session.n}", "acpcheckpoints", lines)
 
 
+def _has_checkpoints(host: Host, session: Session) -> bool:
+    """Return whether a session has checkpoints or will have some. If not, tell the user why."""
+    made = host.workspace.files.checkpoints.of(session.n)
+    return bool(made) or _can_have_checkpoints(host, session)
+
+
 @verb("changes")
 async def changes(host: Host, args: Args) -> None:
     """Show the changes since the checkpoint before prompt n."""
     session = _session_of(host, args)
-    if session is not None:
+    if session is not None and _has_checkpoints(host, session):
         n = int(args["n"])
         lines = await rewinding.rewind_of(host).changes(session, n)
         host.screen.push("show", f"acp://changes/{session.n}/{n}", "diff", lines)
@@ -61,6 +76,8 @@ async def restore(host: Host, args: Args) -> None:
     if session is None or conversation is None:
         return
     wanted: Any = args.get("n")
+    if wanted and not _has_checkpoints(host, session):
+        return
     rewind, every = rewinding.rewind_of(host), bool(args.get("every"))
     ask = partial(host.choose, kind="restore")
     with host.workspace.deciding():

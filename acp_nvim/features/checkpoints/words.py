@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 CHECKPOINTS_OFF: Final = "Checkpoints are off (option `checkpoints`)"
+FILES_APART: Final = "No checkpoints: the agent has files of its own (option `paths`)"
 STILL_WORKING_REWIND: Final = "The agent is still working. Run :AcpCancel first, then rewind"
 REWIND_TO: Final = "Rewind to before"
 NO_PROMPTS: Final = "No prompts to go back to"

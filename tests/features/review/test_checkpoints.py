@@ -212,8 +212,9 @@ def test_no_checkpoints_are_made_when_the_option_is_off(editor: Editor) -> None:
     editor.wait("#require('acp').state().sessions[1].edits == 1")
     editor.cmd("Acp checkpoints")
     editor.wait_message("Checkpoints are off (option `checkpoints`)")
+    editor.cmd("messages clear")
     editor.cmd("Acp restore 1")
-    editor.wait_message("No checkpoints yet")
+    editor.wait_message("Checkpoints are off (option `checkpoints`)")
 
 
 @pytest.fixture

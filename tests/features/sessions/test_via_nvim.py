@@ -152,6 +152,8 @@ def test_a_host_behind_sshd_that_shares_no_files(editor: Editor) -> None:
         assert f"· script:{editor.home}/a.txt" in chat
         assert "has files of its own" in chat
         assert not editor.session().get("edits")
+        editor.cmd("Acp restore 1")
+        editor.wait_message("No checkpoints: the agent has files of its own (option `paths`)")
         served = agent.received("initialize")[0]["params"]["clientCapabilities"]["fs"]
         assert served == {"readTextFile": False, "writeTextFile": False}
         assert agent.received("session/new")[0]["params"]["cwd"] == str(editor.home)
