@@ -254,6 +254,14 @@ def test_a_live_side_that_is_moved_to_another_tab_page_leaves_diff_mode(front: E
     assert front.lua(TABS) == 2
     assert front.lua("return vim.api.nvim_buf_get_name(0)") == str(path.resolve())
     assert front.lua("return { vim.wo.diff, vim.wo.foldmethod }") == [False, "manual"]
+    front.cmd("tabclose")
+    opened(front)
+    front.cmd("diffoff! | split")
+    front.keys("<C-w>T")
+    front.lua("require('acp.features.review.actions').close()")
+    front.wait("#vim.tbl_filter(function(e) return e.name == 'AcpReview' end, acp_events) == 4")
+    assert front.lua("return vim.api.nvim_buf_get_name(0)") == str(path.resolve())
+    assert front.lua("return { vim.wo.foldmethod, vim.wo.winbar }") == ["manual", ""]
 
 
 def test_another_file_in_the_live_window_makes_it_the_users(front: Editor) -> None:

@@ -175,12 +175,16 @@ end
 
 -- Opening and closing -----------------------------------------------------------------------------
 
+--- Return whether a window has options of diff mode. `:diffoff` leaves those of the review.
+---@return boolean
+local function is_like_diff(win) return vim.wo[win].diff or vim.wo[win].foldmethod == 'diff' end
+
 --- Turn diff mode off in windows split from the review's, even if moved to another tab page.
 ---@param state acp.Review
 local function plain_others(state)
   for _, win in ipairs(api.nvim_list_wins()) do
     local ours, inside = vim.w[win].acp_review, api.nvim_win_get_tabpage(win) == state.tab
-    local diff = vim.wo[win].diff
+    local diff = is_like_diff(win)
     if not vim.w[win].acp and (inside and (diff or ours) or diff and ours) then
       panes.release(win)
     end
@@ -189,7 +193,7 @@ end
 
 --- A split inherits diff mode. CTRL-W T makes a new window in another tab page.
 local function mark_split()
-  if review and vim.wo.diff and api.nvim_get_current_buf() == review.shown then
+  if review and is_like_diff(0) and api.nvim_get_current_buf() == review.shown then
     vim.w.acp_review = true
   end
 end
