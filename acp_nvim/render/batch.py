@@ -29,9 +29,9 @@ class Batch:
         """Whether the last rows of that operation may be joined with rows below them."""
         self._lines: list[str] = []
         self._decor: list[list[Any]] = [[], [], []]
-        """Looks, rows and targets of that operation, as in `rows.decor_op`."""
-        self._looks: dict[int, tuple[int, tuple[Span, ...]]] = {}
-        """Number of each look of that operation, by the identity of its spans.
+        """Highlights, rows and targets of that operation, as in `rows.decor_op`."""
+        self._numbers: dict[int, tuple[int, tuple[Span, ...]]] = {}
+        """Number of each row's highlights in that operation, by the identity of the spans.
 
         Rows of one kind share their spans.
         """
@@ -50,8 +50,8 @@ class Batch:
         above and below, because no fold begins or ends there.
         """
         self._continue(first, last, is_joinable)
-        lines, (looks, looked, targets) = self._lines, self._decor
-        known = self._looks
+        lines, (highlights, numbered, targets) = self._lines, self._decor
+        known = self._numbers
         at = len(lines)
         used = 0
         for text, spans, target in rows:
@@ -60,9 +60,9 @@ class Batch:
             if spans:
                 entry = known.get(id(spans))
                 if entry is None:
-                    looks.append(list(chain.from_iterable(spans)))
-                    entry = known[id(spans)] = len(looks), spans
-                looked += (at, entry[0])
+                    highlights.append(list(chain.from_iterable(spans)))
+                    entry = known[id(spans)] = len(highlights), spans
+                numbered += (at, entry[0])
             if target is not None:
                 targets += (at, target)
             at += 1
@@ -106,12 +106,12 @@ class Batch:
 
     def _merge(self, first: int, last: int, more: list[str], decor: list[list[Any]]) -> None:
         self._continue(first, last, is_joinable=False)
-        lines, (looks, looked, targets) = self._lines, self._decor
-        for at, look in zip(decor[1][::2], decor[1][1::2], strict=True):
-            looked += (at + len(lines), look + len(looks))
+        lines, (highlights, numbered, targets) = self._lines, self._decor
+        for at, number in zip(decor[1][::2], decor[1][1::2], strict=True):
+            numbered += (at + len(lines), number + len(highlights))
         for at, data in zip(decor[2][::2], decor[2][1::2], strict=True):
             targets += (at + len(lines), data)
-        looks += decor[0]
+        highlights += decor[0]
         lines += more
         self._end += len(more)
 
@@ -120,4 +120,4 @@ class Batch:
             self._ops.append(["folds", self._n, self._folds])
             self._folds = []
         self._end = -1
-        self._looks = {}
+        self._numbers = {}

@@ -83,14 +83,14 @@ def decor(rows: Sequence[Row]) -> tuple[list[list[Any]], list[list[Any]]]:
 def decor_op(spans: Iterable[Sequence[Any]], targets: Iterable[Sequence[Any]]) -> list[list[Any]]:
     """Return spans and targets in the form of the chat's operations, three flat lists.
 
-    These are looks (column, end column, group of each span), rows (row and number of its look, from
-    1), and targets (row and data).
+    These are highlights (column, end column and group of each span of a row), rows (row and number
+    of its highlights, from 1), and targets (row and data).
     """
     by_row: dict[int, list[Any]] = {}
     for at, start, end, group in spans:
         by_row.setdefault(at, []).extend((start, end, group))
-    looks: dict[tuple[Any, ...], int] = {}
+    highlights: dict[tuple[Any, ...], int] = {}
     rows: list[int] = []
-    for at, look in by_row.items():
-        rows += (at, looks.setdefault(tuple(look), len(looks) + 1))
-    return [list(looks), rows, [value for target in targets for value in target]]
+    for at, spans_of_row in by_row.items():
+        rows += (at, highlights.setdefault(tuple(spans_of_row), len(highlights) + 1))
+    return [list(highlights), rows, [value for target in targets for value in target]]

@@ -86,11 +86,11 @@ class DrawnChat:
         self._decorate(row, decor)
 
     def _decorate(self, row: int, decor: list[Any]) -> None:
-        looks, looked, targets = decor
-        for at, look in batched(looked, 2):
+        highlights, numbered, targets = decor
+        for at, number in batched(numbered, 2):
             found = self.rows[row + at]
             assert not found.spans
-            for start, end, group in batched(looks[look - 1], 3):
+            for start, end, group in batched(highlights[number - 1], 3):
                 long = len(found.text.encode())
                 assert 0 <= start <= end <= long, (found.text, start, end, group)
                 found.spans.add((start, end, group))

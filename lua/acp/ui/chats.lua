@@ -4,7 +4,7 @@ local M = {}
 ---@class acp.Chat
 ---@field n integer
 ---@field bufnr integer
----@field looks table<integer, acp.RowHighlights> by row, from 1
+---@field highlights table<integer, acp.RowHighlights> by row, from 1
 ---@field targets table<integer, table|integer> by row, from 1: target of <CR>
 ---@field colours table<integer, integer[]> by row, from 1: column, end column and highlight id of
 --- each span of its language, see `acp.features.chat.blocks`

@@ -70,7 +70,7 @@ def test_rows_and_folds_match_the_hosts_model(
         assert front.lua(APPLY, ops) == []
     shown, picture = front.lua(DRAWN), chat.picture
     assert shown["lines"] == picture.lines
-    assert [spans(spans_of_row) for spans_of_row in shown["looks"]] == picture.spans
+    assert [spans(spans_of_row) for spans_of_row in shown["highlights"]] == picture.spans
     assert shown["targets"] == [last_target(targets) for targets in picture.targets]
     folds = [*chat.at_once().fold_lines(), *picture.group_lines()]
     assert sorted(map(tuple, shown["folds"])) == sorted(folds)
@@ -109,4 +109,4 @@ def test_a_deleted_chat_buffer_loses_its_highlights(front: Editor) -> None:
         "require('acp.features.chat.view').begin(1) require('acp.features.chat.view').open(1)"
     )
     shown = front.lua(DRAWN)
-    assert (shown["lines"], shown["looks"], shown["targets"]) == ([""], [None], [None])
+    assert (shown["lines"], shown["highlights"], shown["targets"]) == ([""], [None], [None])

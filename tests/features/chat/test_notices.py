@@ -58,7 +58,7 @@ def test_a_notice_is_shown_by_severity(
         """
         local chat = require('acp.ui.chats').of(vim.fn.bufnr('acp://chat/1'))
         local lines = vim.api.nvim_buf_get_lines(chat.bufnr, 0, -1, true)
-        return chat.looks[vim.fn.index(lines, ...) + 1]
+        return chat.highlights[vim.fn.index(lines, ...) + 1]
         """,
         f"{sign} Quota low",
     )

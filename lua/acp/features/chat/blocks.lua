@@ -37,11 +37,11 @@ local DIFF = { AcpDiffAdd = '+', AcpDiffRemove = '-', AcpDiffContext = ' ' }
 ---@return string? group
 ---@return integer? column
 local function group_of(chat, row)
-  local look = chat.looks[row + 1]
-  if not look then return end
-  local before = look[3] == 'AcpUserRule' or look[3] == 'AcpMuted'
-  if before and look[6] then return look[6], look[4] end
-  return look[3], look[1]
+  local highlights = chat.highlights[row + 1]
+  if not highlights then return end
+  local before = highlights[3] == 'AcpUserRule' or highlights[3] == 'AcpMuted'
+  if before and highlights[6] then return highlights[6], highlights[4] end
+  return highlights[3], highlights[1]
 end
 
 --- Return the rows of the block around a row; the first is nil if the block is too long.

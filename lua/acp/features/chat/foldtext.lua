@@ -30,16 +30,16 @@ end
 ---@return { [1]: string, [2]: string? }[]
 local function pieces(row, text, from)
   local chunks, at = {}, from or 0
-  local look = require('acp.features.chat.marks').look(api.nvim_get_current_buf(), row)
+  local highlights = require('acp.features.chat.marks').highlights(api.nvim_get_current_buf(), row)
   local function add(last, group)
     if last > at then
       chunks[#chunks + 1] = { text:sub(at + 1, last), group }
       at = last
     end
   end
-  for i = 1, #look, 3 do
-    add(math.min(look[i], #text))
-    add(math.min(look[i + 1], #text), look[i + 2])
+  for i = 1, #highlights, 3 do
+    add(math.min(highlights[i], #text))
+    add(math.min(highlights[i + 1], #text), highlights[i + 2])
   end
   add(#text)
   return chunks

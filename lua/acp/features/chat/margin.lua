@@ -19,16 +19,16 @@ M.options = { statuscolumn = BEFORE, signcolumn = 'yes:1' }
 
 local due = {} ---@type table<integer, fun()> by window: scheduled change of its margin
 
----@param look? acp.RowHighlights
-local function is_user(look) return look ~= nil and look[3] == USER end
+---@param highlights? acp.RowHighlights
+local function is_user(highlights) return highlights ~= nil and highlights[3] == USER end
 
 --- Return whether one of these rows is the user's.
----@param looks table<integer, acp.RowHighlights>
+---@param highlights table<integer, acp.RowHighlights>
 ---@param first integer
 ---@param last integer
-local function has_user(looks, first, last)
+local function has_user(highlights, first, last)
   for i = first, last do
-    if is_user(looks[i]) then return true end
+    if is_user(highlights[i]) then return true end
   end
   return false
 end
@@ -44,7 +44,7 @@ end
 ---@param chat acp.Chat
 function M.on_drawn(chat, win, first, last)
   local now = api.nvim_get_option_value('statuscolumn', { win = win, scope = 'local' })
-  local wanted = has_user(chat.looks, first + 1, last + 1) and BEFORE or ''
+  local wanted = has_user(chat.highlights, first + 1, last + 1) and BEFORE or ''
   if now == wanted or due[win] then return end
   local function change()
     if due[win] ~= change then return end -- the user's rows have arrived since
@@ -58,9 +58,9 @@ end
 
 --- Set 'statuscolumn' if the user's rows arrive, so that they are drawn with the rule.
 ---@param chat acp.Chat
----@param looks acp.RowHighlights[]
-function M.show_rule_for(chat, looks)
-  if not has_user(looks, 1, #looks) then return end
+---@param highlights acp.RowHighlights[]
+function M.show_rule_for(chat, highlights)
+  if not has_user(highlights, 1, #highlights) then return end
   for _, win in ipairs(vim.fn.win_findbuf(chat.bufnr)) do
     due[win] = nil
     swap(win, '', BEFORE)
@@ -71,7 +71,7 @@ end
 ---@return string
 function M.before()
   local chat = require('acp.ui.chats').of(api.nvim_win_get_buf(vim.g.statusline_winid))
-  return chat and is_user(chat.looks[vim.v.lnum]) and RULE or '  '
+  return chat and is_user(chat.highlights[vim.v.lnum]) and RULE or '  '
 end
 
 return M

@@ -109,16 +109,16 @@ end
 ---@param _ 'line'
 ---@param _ integer window
 local function draw_row(_, _, bufnr, row)
-  local look, target = drawn.looks[row + 1], drawn.targets[row + 1]
+  local highlights, target = drawn.highlights[row + 1], drawn.targets[row + 1]
   if type(target) == 'table' and target.legend then legend(bufnr, row, target.decision) end
   if type(target) == 'table' and target.picture then
     require('acp.base.signals').emit('picture_seen', drawn, row, target.where)
   end
-  if not look then return end
+  if not highlights then return end
   local set_extmark, options = api.nvim_buf_set_extmark, { ephemeral = true, strict = false }
   local drawn_by_other = others and concealment.has_drawn(bufnr, others, row)
-  for i = 1, #look, 3 do
-    local first, last, group = look[i], look[i + 1], look[i + 2]
+  for i = 1, #highlights, 3 do
+    local first, last, group = highlights[i], highlights[i + 1], highlights[i + 2]
     options.end_col, options.hl_group = last, groups[group]
     if (WHOLE[group] or BARE[group]) and not drawn.blocks then
       drawn.blocks = true
@@ -130,7 +130,7 @@ local function draw_row(_, _, bufnr, row)
     end
     if last > first and concealment.has(group) then
       -- Another plugin conceals blocks and tables itself. A table begins with its own group.
-      local is_in_table = look[3] == 'AcpTable'
+      local is_in_table = highlights[3] == 'AcpTable'
       local wanted = not drawn_by_other or concealment.is_inline(group) and not is_in_table
       if wanted then concealment.draw(bufnr, ns, row, group, first, last, conceallevel_of(row)) end
     end
@@ -189,7 +189,7 @@ end
 ---@param total integer number of rows before
 function M.splice(chat, first, last, count, total)
   local shift = count - (last - first)
-  splice(chat.looks, first, last, shift, total)
+  splice(chat.highlights, first, last, shift, total)
   splice(chat.targets, first, last, shift, total)
   splice(chat.colours, first, last, shift, total)
 end
@@ -200,19 +200,19 @@ end
 ---@param decor {[1]: acp.RowHighlights[], [2]: integer[], [3]: any[]} list of highlights; pairs of
 --- row and index in that list; pairs of row and target
 function M.set(chat, first, decor)
-  local looks, indices, targets = decor[1], decor[2], decor[3]
+  local highlights, indices, targets = decor[1], decor[2], decor[3]
   for i = 1, #indices, 2 do
-    chat.looks[first + indices[i] + 1] = looks[indices[i + 1]]
+    chat.highlights[first + indices[i] + 1] = highlights[indices[i + 1]]
   end
   for i = 1, #targets, 2 do
     chat.targets[first + targets[i] + 1] = targets[i + 1]
   end
-  margin.show_rule_for(chat, looks)
+  margin.show_rule_for(chat, highlights)
 end
 
 --- Return the highlights of a row.
 ---@return acp.RowHighlights
-function M.look(bufnr, row) return chats[bufnr] and chats[bufnr].looks[row + 1] or {} end
+function M.highlights(bufnr, row) return chats[bufnr] and chats[bufnr].highlights[row + 1] or {} end
 
 --- Return a target as a table. A number is the index of a tool call, from 0.
 local function as_table(target)

@@ -22,15 +22,20 @@ local function ends(line)
 end
 
 --- Return the screen width of a part of a row, without concealed text.
----@param look acp.RowHighlights
+---@param highlights acp.RowHighlights
 ---@param line string
-local function width(look, line, first, last)
+local function width(highlights, line, first, last)
   local conceal = require('acp.ui.conceal')
   local cells = text_width(line:sub(first + 1, last))
-  for i = 1, #look, 3 do
-    local group = look[i + 2]
-    if group ~= 'AcpTable' and look[i] >= first and look[i + 1] <= last and conceal.has(group) then
-      for _, part in ipairs(conceal.of(group, line, look[i], look[i + 1])) do
+  for i = 1, #highlights, 3 do
+    local group = highlights[i + 2]
+    if
+      group ~= 'AcpTable'
+      and highlights[i] >= first
+      and highlights[i + 1] <= last
+      and conceal.has(group)
+    then
+      for _, part in ipairs(conceal.of(group, line, highlights[i], highlights[i + 1])) do
         cells = cells - text_width(line:sub(part[1] + 1, part[2])) + #(part[3] or ''):sub(1, 1)
       end
     end
@@ -48,7 +53,7 @@ local function measure(chat, first, lines)
     rows[i] = {}
     local start = 0
     for n, stop in ipairs(ends(line)) do
-      local cells = width(chat.looks[first + i] or {}, line, start, stop)
+      local cells = width(chat.highlights[first + i] or {}, line, start, stop)
       rows[i][n] = { stop = stop, cells = cells, between = line:match('^|[-:| ]+$') ~= nil }
       widest[n] = math.max(widest[n] or 0, cells)
       start = stop

@@ -131,8 +131,15 @@ function M.create(n, new)
     formatlistpat = scratch.ITEM,
     modifiable = false,
   })
-  chat =
-    { n = n, bufnr = bufnr, looks = {}, targets = {}, colours = {}, folds = {}, last_length = 0 }
+  chat = {
+    n = n,
+    bufnr = bufnr,
+    highlights = {},
+    targets = {},
+    colours = {},
+    folds = {},
+    last_length = 0,
+  }
   buffers.add(chat)
   require('acp.ui.highlights').define()
   marks.watch(chat)
@@ -237,7 +244,7 @@ function M.append(n, row, lines, decor)
       folds.splice(chat, row + 1, row + 1, #lines - 1)
     end
     measure(chat, lines, chat.last_length)
-    chat.looks[row + 1], chat.colours[row + 1] = nil, nil
+    chat.highlights[row + 1], chat.colours[row + 1] = nil, nil
     marks.set(chat, row, decor)
   end)
 end
@@ -371,7 +378,7 @@ function M.reset(n)
   edit(chat, function(bufnr)
     api.nvim_buf_clear_namespace(bufnr, -1, 0, -1)
     api.nvim_buf_set_lines(bufnr, 0, -1, true, {})
-    chat.looks, chat.targets, chat.colours, chat.folds = {}, {}, {}, {}
+    chat.highlights, chat.targets, chat.colours, chat.folds = {}, {}, {}, {}
     chat.last_length, chat.has_long_row = 0, false
     chat.awaited = nil
   end)

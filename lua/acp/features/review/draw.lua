@@ -38,7 +38,7 @@ local TITLE, MIN_TITLE = 60, 10 -- cells
 ---@field below? boolean its lines were removed after the last line of the buffer
 ---@field hidden? boolean the extmark is invisible and only records the position
 
-local looks = {
+local styles = {
   added = { line = 'AcpHunkAdd', sign = 'AcpSignAdd', text = '┃' },
   changed = { line = 'AcpHunkChange', sign = 'AcpSignChange', text = '┃' },
   removed = { sign = 'AcpSignRemove', text = '▁' },
@@ -100,10 +100,10 @@ local function options(bufnr, entry, place)
     opts.hl_mode = 'combine'
   end
   if not entry.hidden then
-    local look = looks[entry.hunk.kind]
-    opts.line_hl_group = not entry.tint and look.line or nil
+    local style = styles[entry.hunk.kind]
+    opts.line_hl_group = not entry.tint and style.line or nil
     if review.signs then
-      opts.sign_text, opts.sign_hl_group = look.text, look.sign
+      opts.sign_text, opts.sign_hl_group = style.text, style.sign
     end
   end
   return opts
@@ -217,7 +217,7 @@ end
 --- Colour the lines of a hunk below all other highlights.
 ---@param entry acp.Entry
 local function tint(bufnr, entry, place)
-  local group = looks[entry.hunk.kind].line
+  local group = styles[entry.hunk.kind].line
   entry.tint = group
     and api.nvim_buf_set_extmark(bufnr, lines_ns, place[1], 0, {
       end_row = place[2] + 1,
