@@ -22,7 +22,7 @@ async def refusal(url: str) -> str:
 
 async def test_an_unknown_scheme_lists_the_known_ones() -> None:
     text = await refusal("carrier-pigeon://roof")
-    assert text.startswith("no transport for carrier-pigeon:// is installed. There are http, ")
+    assert text.startswith("no transport for carrier-pigeon:// is installed. Installed: http, ")
 
 
 async def test_a_transport_that_does_not_load_or_lacks_a_method_is_named(

@@ -109,7 +109,7 @@ async def test_the_buffer_keeps_the_users_line_in_a_conflict(tmp_path: Path) -> 
 
         before_call(workspace, "disk_changes_merge_change", act, first)
         told = await workspace.restore(1)
-        assert "a was left unchanged: its buffer could not follow" in told
+        assert "a was left unchanged: its buffer could not be updated" in told
         assert workspace.neovim.buffers[str(first)].text == typed
 
 

@@ -12,7 +12,7 @@ NO_PROMPTS: Final = "No prompts to go back to"
 PROMPTS_NOT_IN_HISTORY: Final = (
     "The conversation is not in the history. :Acp restore brings back files only"
 )
-NO_SUCH_PROMPT: Final = "No prompt {n}. There are {first} to {last}"
+NO_SUCH_PROMPT: Final = "No prompt {n}. Prompts: {first} to {last}"
 REWOUND: Final = "The conversation is back to before prompt {n}"
 REWIND_UNDONE: Final = "The conversation is back to before the rewind"
 FILES_WITHOUT_CHECKPOINT: Final = (

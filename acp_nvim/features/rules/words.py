@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-NO_RULES: Final = "No rules. The option permission.rules sets some, and Y on a question keeps one"
+NO_RULES: Final = "No rules. Set option permission.rules, or press Y on a question"
 PART_RULE_PRESET: Final = "preset {preset}"
 PART_RULE_OPTION: Final = "permission.rules"
 PART_RULE_PROJECT: Final = "this project"
@@ -12,6 +12,6 @@ PART_RULE_TRUST: Final = "trust in this session"
 KEEP_RULE: Final = "Always in this project: {action}"
 OPTION_KEEP_RULE: Final = "Keep this rule"
 OPTION_NO_RULE: Final = "No"
-RULE_STORED: Final = "Kept for this project. :Acp rules lists it"
-RULE_REMOVED: Final = "The rule is gone"
+RULE_STORED: Final = "Stored for this project. :Acp rules lists it"
+RULE_REMOVED: Final = "Rule removed"
 RULE_NOT_REMOVABLE: Final = "Only rules of this project can be removed here"

@@ -5,5 +5,5 @@ from __future__ import annotations
 from typing import Final
 
 TRUST_EDITS: Final = "Edits in the session's directories are allowed without asking"
-TRUST_ALL: Final = "All but secrets and files outside is allowed without asking"
-TRUST_OFF: Final = "Permissions are asked about again"
+TRUST_ALL: Final = "Everything but secrets and outside files is allowed without asking"
+TRUST_OFF: Final = "You are asked for permission again"

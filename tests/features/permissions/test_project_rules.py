@@ -50,7 +50,7 @@ def keep(asking: Asking, id: str, call: dict[str, Any], text: str) -> None:
     always(asking, id, call, "Keep this rule")
     asking.editor.wait("#_G.acp_asked > ...", shown)
     assert picker_questions(asking.editor)[-1]["prompt"] == OFFER + text
-    asking.editor.wait_message("Kept for this project")
+    asking.editor.wait_message("Stored for this project")
     asking.editor.cmd("messages clear")
 
 
@@ -150,7 +150,7 @@ def test_a_key_removes_a_rule(asking: Asking) -> None:
     assert rules(editor) == ["allow run make test  · this project"]
     editor.wait("vim.bo.filetype == 'acprules'")
     editor.keys("d")
-    editor.wait_message("The rule is gone")
+    editor.wait_message("Rule removed")
     asking.assert_asks("again", run("make test"))
     asking.end()
 

@@ -271,7 +271,7 @@ def test_only_directories_that_the_place_has_are_sent(editor: Editor) -> None:
     assert more == [[str(editor.work / "sub")]]
     # No directory for the relays can be made there.
     assert [one["mcpServers"] for one in sent] == [[]] * len(sent)
-    reason = "not offered: mktemp and mkfifo do not work in its place"
+    reason = "not offered: mktemp and mkfifo do not work there"
     assert any(reason in line for line in editor.chat())
 
 

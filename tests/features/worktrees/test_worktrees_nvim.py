@@ -234,7 +234,7 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     git(merged, "commit", "-q", "-m", "by hand")
     git(editor.work, "merge", "-q", editor.session(3)["worktree"]["branch"])
     editor.cmd("Acp land")
-    editor.wait_message("are merged already")
+    editor.wait_message("are already merged")
     gone(editor, merged)
     assert (editor.work / "new.txt").exists()
 
