@@ -33,11 +33,12 @@ MAX_NESTING: Final = 100
 Recursive functions later search values, and encode them again for Neovim and the history. The JSON
 decoder's own limit depends on the Python version: about 1,000 levels in 3.11, and 20,000 in 3.14.
 """
-_LONG: Final = 2_000
+_LONG: Final = 8_000
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NO_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
 _FEW_STRINGS: Final = 40
 """Number of strings that are skipped one by one. An update with one long text has fewer."""
+_BACKSLASH: Final = ord("\\")
 _PLAIN: Final = bytes(set(_NO_BRACKETS) - set(b'"\\/bfnrtu'))
 """All bytes except brackets, quotes and the characters of escapes."""
 
@@ -57,8 +58,9 @@ def _has_more_openings(text: bytes, limit: int) -> bool:
 
     `count` is faster for short texts, `find` for long ones.
     """
-    if len(text) < _LONG:
-        return text.count(b"[") + text.count(b"{") > limit
+    found = text.count(b"[", 0, _LONG) + text.count(b"{", 0, _LONG)
+    if found > limit or len(text) <= _LONG:
+        return found > limit
     for bracket in (b"[", b"{"):
         at = text.find(bracket)
         while at >= 0 and limit >= 0:
@@ -78,7 +80,7 @@ def _brackets(line: bytes) -> bytes:
     for _ in range(_FEW_STRINGS):
         start = line.find(b'"', at)
         end = line.find(b'"', start + 1)
-        if min(start, end) < 0 or line[end - 1 : end] == b"\\":
+        if start < 0 or end < 0 or line[end - 1] == _BACKSLASH:
             break
         outside.append(line[at:start])
         at = end + 1
