@@ -62,6 +62,8 @@ def test_the_card_shows_the_open_calls() -> None:
     chat.update("tool_call_update", toolCallId="old", status="completed")
     chat.update("tool_call", toolCallId="a", **RUN)
     chat.update("tool_call", toolCallId="b", **READ)
+    for number in range(permissions.NEWEST):
+        chat.update("tool_call", toolCallId=f"later {number}", **{**READ, "status": "completed"})
     decision = ask(chat)
     lines = trimmed(chat)
     at = lines.index("○ X asks for permission: Confirm Agent Actions")

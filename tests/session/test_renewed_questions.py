@@ -10,7 +10,7 @@ import pytest
 from acp_nvim.protocol import schema
 from acp_nvim.session import state
 from acp_nvim.session.calls import call_updates
-from acp_nvim.session.questions import requests
+from acp_nvim.session.questions import permissions, requests
 from acp_nvim.session.questions.decisions import Decision, Outcome
 from acp_nvim.session.questions.questions import permission_decision
 from acp_nvim.session.session import Session
@@ -136,3 +136,14 @@ def test_a_renewed_question_is_the_newest() -> None:
     update_call(session, title="Remove it")
     assert session.decisions.front == [other, decision]
     assert session.entries[call].open_question is decision
+
+
+def test_a_second_question_about_something_else_has_its_own_call() -> None:
+    """Some agents use one id for several calls. Each card shows what its own question asks."""
+    session, decision = asked()
+    first = session.tool_calls.get("c")
+    for title in ("Run it", "Remove it"):
+        update = schema.PermissionToolCall("c", title=title)
+        call = permissions.subject(session, schema.RequestPermissionRequest("s", update, []))
+        assert (call is first) == (title == "Run it")
+    assert (decision.id, decision.title, decision.shown_call.title) == ("first", "Run it", "Run it")

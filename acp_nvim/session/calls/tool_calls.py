@@ -218,10 +218,6 @@ class ToolCalls:
         """Return the call at a position, from 0."""
         return self._calls[index]
 
-    def newest(self, count: int) -> Sequence[ToolCall]:
-        """Return the newest calls, at most `count`, oldest first."""
-        return self._calls[-count:]
-
     def get(self, tool_call_id: str) -> ToolCall | None:
         """Return the newest call with this id."""
         return self.by_id.get(tool_call_id)

@@ -12,12 +12,13 @@ import msgspec
 
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session.calls import call_updates
-from acp_nvim.session.calls.tool_calls import FINISHED, ToolCall
+from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions.renewal import fingerprint
 from acp_nvim.session.questions.requests import is_without_content
 from acp_nvim.session.session import Session
 
 NEWEST: Final = 200
-"""Number of the newest calls of a session that are examined."""
+"""Maximum number of open calls that a permission shows, the newest ones."""
 Asked = schema.RequestPermissionRequest | updates.PermissionRequest
 
 
@@ -40,21 +41,33 @@ def subject(session: Session, asked: Asked) -> ToolCall:
 
 
 def _let_begin_new_call(session: Session, asked: schema.ToolCallUpdate) -> None:
-    """Let a question begin a new call if the call of its id is empty and its question is answered.
+    """Let a question begin a new call if the call of its id has a question about something else.
 
-    Each question then keeps its place, and the next one is below it.
+    The same applies to an empty call whose question is answered. Each question then keeps its
+    place, and the next one is below it.
     """
     call = session.tool_calls.get(asked.tool_call_id)
-    if call is None or not isinstance(asked.title, str) or not is_without_content(call):
+    if call is None or not isinstance(asked.title, str):
         return
     entry = session.entries[call]
-    if not entry.decisions or entry.open_question is not None:
+    if entry.open_question is not None:
+        if _would_change(call, asked):
+            session.tool_calls.free_id(call)
+        return
+    if not entry.decisions or not is_without_content(call):
         return
     if not call.is_finished:
         refused = entry.decisions[-1].is_refused
         call_updates.close(session, [call], "cancelled" if refused else "completed")
         call.mark_assumed()
     session.tool_calls.free_id(call)
+
+
+def _would_change(call: ToolCall, asked: schema.ToolCallUpdate) -> bool:
+    """Return whether the card of a call would change by a question."""
+    changed = call.copy()
+    changed.merge(asked)
+    return fingerprint(changed) != fingerprint(call)
 
 
 def call_with_question(session: Session, call: ToolCall) -> ToolCall | None:
@@ -69,14 +82,14 @@ def covered_calls(session: Session, asked: ToolCall) -> list[ToolCall]:
     """
     if not is_without_content(asked):
         return []
-    return [
-        _without_output(call)
-        for call in session.tool_calls.newest(NEWEST)
-        if call.status not in FINISHED
-        and call.shown_by is None
+    calls = [
+        call
+        for call in session.tool_calls.open()
+        if call.shown_by is None
         and call is not asked
         and not (call.was_asked_first and is_without_content(call))
     ]
+    return [_without_output(call) for call in calls[-NEWEST:]]
 
 
 def _without_output(call: ToolCall) -> ToolCall:
