@@ -104,6 +104,10 @@ async def _decide_files(host: Host, args: Args, verdict: Verdict) -> list[str]:
         return [words.NOT_REJECTED]
     done = _decided_message(verdict, entries)
     done += words.PART_LEFT_PENDING.format(count=left) if left else ""
+    if others := _other_sessions_files(host, args):
+        files = Path(others[0].path).name if len(others) == 1 else f"{len(others)} files"
+        done = done if entries else words.NO_EDITS_OF_SESSION
+        done += words.PART_OF_OTHERS.format(files=files)
     return await workspace.review.files(verdict, entries) or [done]
 
 
@@ -113,6 +117,15 @@ def _entries(host: Host, args: Args) -> Sequence[Pending]:
         return host.workspace.review.in_scope(args.get("session") or host.sessions.current)
     entry = host.workspace.files.ledger.get(_real_path(host, args))
     return [entry] if entry else []
+
+
+def _other_sessions_files(host: Host, args: Args) -> list[Pending]:
+    """Return the files that `all` leaves pending because other sessions have changed them."""
+    if args["scope"] == "file":
+        return []
+    decided = {entry.path for entry in _entries(host, args)}
+    files = host.workspace.files.ledger.files()
+    return [entry for entry in files if entry.path not in decided]
 
 
 async def _confirm_reject(host: Host, args: Args) -> list[Pending]:

@@ -267,6 +267,9 @@ def test_all_means_the_files_of_the_session(project: Editor) -> None:
     project.cmd("Acp accept all")
     project.wait("#require('acp').state().sessions[2].edits == 0")
     assert len(edits(project, 1)) == 1
+    project.wait_message("in b.txt. Pending in other sessions: a.txt. :Acp edits lists them")
+    project.cmd("Acp reject all")
+    project.wait_message("This session has no pending edits. Pending in other sessions: a.txt.")
 
 
 def test_a_decision_on_edits_that_have_just_gone_is_reported(editor: Editor) -> None:
