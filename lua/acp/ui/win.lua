@@ -70,10 +70,14 @@ function M.set(win, name, value)
   api.nvim_set_option_value(name, value, { scope = 'local', win = win })
 end
 
---- Let the user resize a window and edit any buffer in it.
+--- Let the user resize a window and edit any buffer in it. In a float, also undo the options that
+--- the style "minimal" leaves set for other buffers.
 function M.unfix(win)
   for _, name in ipairs({ 'winfixbuf', 'winfixwidth', 'winfixheight' }) do
     M.set(win, name, false)
+  end
+  for _, name in ipairs(M.is_float(win) and { 'winhighlight', 'fillchars' } or {}) do
+    M.set(win, name, '')
   end
 end
 

@@ -65,6 +65,11 @@ def test_the_plugins_only_window_lets_the_user_edit_in_it(front: Editor) -> None
     for command in ("edit! .", show):
         front.cmd(f"only | Acp chat | wincmd l | {command}")
         assert front.lua(FIXED) == [False, False, False], command
+    front.cmd("only | Acp chat | wincmd l")
+    front.keys("g?")
+    front.cmd("edit! b.txt")
+    left = front.lua("return { vim.bo.buftype, vim.wo.winhighlight, vim.wo.fillchars }")
+    assert left == ["", "", ""], "the user's file in a float of the plugin"
 
 
 def test_it_does_so_in_the_same_command_line(front: Editor) -> None:
