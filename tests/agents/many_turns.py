@@ -16,11 +16,12 @@ def many_turns(agent: Agent, home: str) -> None:
 
     A session is called by its id. Each scenario runs in the session's turn and is noted as
     `done N`. The scenario `end` ends the turn, with the reason in its argument; a cancel does too.
+    An agent that is started again skips the files that are there.
     """
     agent.capabilities["sessionCapabilities"] = {"close": {}}
     handshake(agent)
     turns: dict[str, Frame] = {}
-    for n in itertools.count(1):
+    for n in itertools.count(1 + len(list(Path(home).glob("*.json")))):
         order = Path(home, f"{n}.json")
         while not order.exists():
             _attend(agent, turns)

@@ -18,7 +18,9 @@ VIEWS = _words(
     permissions terminals sessions blame agent follow attach<Space>a.txt attach new allow deny
     refuse mode model accept reject accept<Space>all reject<Space>all unreject comment<Space>odd
     export<Space>x.md restore restore<Space>1 queue<Space>run cancel tutor preset option ask
-    edit
+    edit land land! land<Space>2 race race! race<Space>many_turns<Space>--<Space>run new! restart
+    stop login logout trust trust<Space>edits trust<Space>off rewind rewind<Space>1
+    refuse<Space>odd
     """
 )
 LEADS_TO = _words(
@@ -55,7 +57,8 @@ KEYS = _words(
     :later<Space>9<CR> <C-p> <C-n> <C-x><C-o> <C-w> d : q: q/ g/ R gi gI <C-a> <C-x> >> == =G
     gq} gUU g~~ R<Esc> ZZ <C-l> <C-g> ga & U r e m f t :@:<CR> <LeftMouse><30,10>
     <2-LeftMouse><80,10> <2-LeftMouse><80,20> <RightMouse><80,12> <ScrollWheelDown><80,12>
-    <ScrollWheelUp><80,12> <LeftDrag><9,9>
+    <ScrollWheelUp><80,12> <LeftDrag><9,9> :2,4Acp<Space>edit<Space>tidy<CR> :norm<Space>y<CR>
+    qqyq 2y dy yn yY
     """
 )
 TEXTS = _words(

@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-LONGEST = 6000
+LONGEST = 20_000
 """Maximum number of characters of a failure that are printed."""
 
 

@@ -10,8 +10,8 @@ A step is keys of the user, a new size of the screen, or an act of the agent wit
 - An act of the agent keeps the user's window, mode, cursor and text, and adds only its own lines.
 - Keys that move between windows or close them keep all texts.
 - The user's windows have no options of the plugin.
-- A permission request is answered only by keys that can answer it.
-- At the end each request of the agent has one answer, and `:qa!` leaves no process.
+- A permission request is answered only by keys that can answer it, after it was on the screen.
+- At the end each request of a living agent has one answer, and `:qa!` leaves no process.
 
 The steps depend only on the seed. Their timing does not, since the agent is a process of its own.
 """
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -40,6 +41,10 @@ ANSWER_S = 5.0
 """Maximum time until Neovim answers, in seconds."""
 ACT_S = 0.4
 """Time in which most acts of the agent are done. Some wait for an answer of the user."""
+LATE: Final = 6
+"""Number of presses in which a command of the plugin may still open a window."""
+CHOICE: Final = "Type number"
+"""Beginning of the last line of Neovim's own list of choices."""
 SEE: Final = lua_chunk(__file__, "see_keys")
 """Return window, mode, cursor and texts, and remove the errors so far."""
 RECORD_FAULTS: Final = lua_chunk(__file__, "record_faults")
@@ -52,11 +57,17 @@ class Monkey:
         self.editor = editor
         self.orders = 0
         self.prompts = 0
-        self.chosen = 0
+        self.shown: set[str] = set()
+        """Ids of the permission requests that have been on the screen."""
+        self.chosen: set[str] = set()
+        """Ids of those that were answered."""
+        self.is_trusting = False
+        """Whether permission requests may be allowed without a question."""
         self.may_answer = [False, False]
         """Whether this step and the one before it may answer a permission request."""
-        self.may_open = False
-        """Whether the last keys may still open a window."""
+        self.opening = 0
+        """Number of presses in which the last command of the plugin may still open a window."""
+        self.columns = 120
         self.had_quickfix = False
         """Whether a window of the quickfix list was open. Its height stays fixed with a file."""
         self.home = editor.home / "orders"
@@ -78,9 +89,10 @@ class Monkey:
         kind, *words = step
         self.may_answer = [False, self.may_answer[0]]
         if kind == "press":
-            self.may_open = False
+            self.opening = max(0, self.opening - 1)
             self.press(words)
         elif kind == "resize":
+            self.columns = int(words[0])
             self.editor.rpc.request("nvim_ui_try_resize", *map(int, words))
         else:
             self.act(words)
@@ -91,20 +103,23 @@ class Monkey:
         """Press keys one after the other."""
         for token in tokens:
             before = self.see() if self.is_free() else None
+            if before is not None:
+                self.shown |= self.visible_requests()
+            self.is_trusting |= token.startswith(":Acp<Space>trust")
             self.may_answer[0] |= before is None or can_answer(token, before["kind"])
-            self.may_open |= token.startswith(":Acp")
+            self.opening = LATE if ":Acp" in token or token == ":@:<CR>" else self.opening
             self.had_quickfix |= token.startswith(":copen")
             self.editor.keys(token)
             is_move = before is not None and before["mode"] == "n" and token in MOVES
             if before is not None and is_move and self.is_free():
-                compare_texts(before, self.see(), token)
+                compare_texts(before, self.see(), token, is_returning=self.opening > 0)
 
     def act(self, words: list[str]) -> None:
         """Let the agent act, without any key."""
         before = self.see() if self.is_free() else None
         if words[0] == "end":
             self.prompts += 1
-            self.editor.lua("require('acp').prompt(...)", f"prompt {self.prompts}")
+            self.lua("require('acp').prompt(...)", f"prompt {self.prompts}")
         self.order([word.replace("WORK", str(self.editor.work)) for word in words])
         if before is None:
             return
@@ -112,15 +127,22 @@ class Monkey:
         kept = ["window", "mode"] + (["cursor"] if before["kind"] != "view" else [])
         is_message = "r" in before["mode"] + after["mode"]  # one is just being shown
         is_gone = before["window"] not in after["windows"]  # a float of the plugin
-        if not (self.may_open or is_message or is_gone or before["line"] == ANCHOR):
-            assert [before[it] for it in kept] == [after[it] for it in kept], f"{before} {after}"
-        compare_texts(before, after, "the agent")
+        if before["mode"] == "n" and after["mode"] == "no":
+            after["mode"] = "n"  # an operator that could have begun a mapping
+        is_new = after["window"] not in before["windows"] or after["mode"] == "c"  # or a choice
+        may_change = self.opening == LATE or (self.opening > 0 and is_new)
+        if not (may_change or is_message or is_gone or before["line"] == ANCHOR):
+            changed = {it: (before[it], after[it]) for it in kept if before[it] != after[it]}
+            assert not changed, f"the agent changed {changed}"
+        compare_texts(before, after, "the agent", is_returning=self.opening > 0)
 
     def order(self, words: list[str]) -> None:
         """Give the agent an order, and wait until it is done and shown, but not for long."""
         self.orders += 1
         waiting = self.home / "order"
-        waiting.write_text(json.dumps(["s1", *words]))
+        opened = len(self.traffic.received("session/new"))
+        session = f"s{1 + self.orders % max(opened, 1)}"
+        waiting.write_text(json.dumps([session, *words]))
         waiting.rename(self.home / f"{self.orders}.json")
         end = time.monotonic() + ACT_S
         while time.monotonic() < end and f"done {self.orders}" not in self.traffic.notes():
@@ -139,25 +161,52 @@ class Monkey:
         for key in ["<CR>", "<Esc>", "<C-c>"] * 4:
             if self.is_free():
                 return
+            self.show_rest()
             self.editor.keys(key)
         assert self.is_free(), "Neovim waits for a key"
 
+    def show_rest(self) -> None:
+        """Leave a more prompt, where any other key shows one line or one page."""
+        if self.editor.rpc.mode(ANSWER_S)["mode"] == "rm":
+            self.editor.keys("G")
+
     def see(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.editor.lua(SEE, str(self.editor.work), timeout=ANSWER_S)
+        found: dict[str, Any] = self.lua(SEE, str(self.editor.work))
         return found
+
+    def visible_requests(self) -> set[str]:
+        """Return the ids of permission requests on the screen: all if their names may be cut."""
+        if self.columns < 80:
+            return {str(it["id"]) for it in self.traffic.sent("session/request_permission")}
+        screen = "\n".join(self.editor.grid.lines())
+        return {f"about {name}" for name in re.findall(r"\bq\d+\b", screen)}
+
+    def lua(self, code: str, *args: Any) -> Any:
+        """Run a Lua chunk. Leave a list of choices, which a command may have opened late."""
+        request = self.editor.rpc.send("nvim_exec_lua", code, args)
+        try:
+            return self.editor.rpc.answer(request, ANSWER_S)
+        except EditorBlocked:
+            self.show_rest()
+            assert any(CHOICE in row for row in self.editor.grid.lines()), "Neovim waits for a key"
+            self.leave_prompts()
+            return self.editor.rpc.answer(request, ANSWER_S)
 
     def check(self, seen: dict[str, Any]) -> None:
         """Check the invariants of every state."""
         assert not seen["faults"], "\n".join(seen["faults"])
         wrong = [it for it in seen["wrong"] if not (self.had_quickfix and "winfixheight" in it)]
         assert not wrong, wrong
-        chosen = [
-            answer
+        chosen = {
+            str(answer["id"])
             for answer in self.traffic.answers("session/request_permission")
             if answer.get("result", {}).get("outcome", {}).get("outcome") == "selected"
-        ]
-        assert len(chosen) == self.chosen or any(self.may_answer), f"answered by no key: {chosen}"
-        self.chosen = len(chosen)
+        } - self.chosen
+        if not self.is_trusting:
+            assert not chosen or any(self.may_answer), f"answered by no key: {chosen}"
+            unseen = chosen - self.shown
+            assert not unseen, f"answered without being on the screen: {unseen}"
+        self.chosen |= chosen
 
     def end(self) -> None:
         """Cancel everything; each request must have one answer."""
@@ -167,23 +216,35 @@ class Monkey:
 
     def has_answered(self) -> bool:
         """Cancel all, and return whether each request of the agent has one answer."""
-        for n in range(1, len(self.traffic.received("session/new")) + 1):
-            self.editor.lua("pcall(require('acp').cancel, ...)", n)
+        for n in self.lua("return vim.tbl_keys(require('acp').state().sessions)"):
+            self.lua("pcall(require('acp').cancel, ...)", n)
         requests = [it for it in self.traffic.sent() if "method" in it and "id" in it]
         responses = [it for it in self.traffic.received() if "method" not in it]
         asked, got = (Counter(str(it["id"]) for it in frames) for frames in (requests, responses))
-        is_done = f"done {self.orders}" in ["done 0", *self.traffic.notes()]
+        notes = self.traffic.notes()
+        if len(self.traffic.pids()) > 1 or "eof" in notes or "signal" in notes:
+            return not got - asked  # some requests are of a process that has ended
+        is_done = f"done {self.orders}" in ["done 0", *notes]
         return is_done and asked == got
 
 
-def compare_texts(before: dict[str, Any], after: dict[str, Any], what: str) -> None:
-    """Check that no line of a composer or a file is lost, and that only the agent's are new."""
+def compare_texts(
+    before: dict[str, Any], after: dict[str, Any], what: str, *, is_returning: bool = False
+) -> None:
+    """Check that no line of a composer or a file is lost, and that only the agent's are new.
+
+    If `is_returning`, prompts that were not sent may return to composers.
+    """
     now = dict(after["texts"])
     for name, lines in dict(before["texts"]).items():
         assert name in now, f"{what}: {name} is gone with {lines}"
         old: Counter[str] = Counter(lines)
         new: Counter[str] = Counter(now[name])
-        changed = [line for line in (old - new) + (new - old) if not line.startswith("agent ")]
+        is_composer = is_returning and name.startswith("acp://")
+        lost, added = old - new, Counter[str]() if is_composer else new - old
+        if is_composer:
+            del lost[""]  # an empty draft
+        changed = [line for line in lost + added if not line.startswith("agent ")]
         assert not changed, f"{what}: {name} lost {old - new}, got {new - old}"
 
 
@@ -202,8 +263,7 @@ def history(editor: Editor, steps: list[Step]) -> None:
             stderr = (editor.home / "nvim.stderr").read_text()
             raise AssertionError("\n".join([*map(str, done), "crashed", stderr])) from None
     except (AssertionError, EditorError) as error:
-        why = str(error) if isinstance(error, EditorBlocked) else editor.report(str(error))
-        raise AssertionError("\n".join([*map(str, done), why])) from error
+        raise AssertionError("\n".join([*map(str, done), editor.report(str(error))])) from error
 
 
 def run(seed: int, steps: int = STEPS) -> str:

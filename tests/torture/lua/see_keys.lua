@@ -1,5 +1,5 @@
 --- Return window, mode, cursor, the texts of files and composers, internal errors (`faults`) and
---- options of the plugin in windows of the user (`wrong`). Clear the messages.
+--- options of the plugin in windows of the user (`wrong`). Draw the screen and clear the messages.
 local work = ...
 local PATTERNS =
   { 'traceback', 'Traceback', 'Error executing', 'Error in ', 'lua/acp', 'acp_nvim', 'E5108' }
@@ -21,6 +21,7 @@ local function kind(buffer)
   return 'view'
 end
 
+vim.cmd.redraw()
 local seen = { faults = {}, wrong = {}, texts = vim.empty_dict() }
 seen.windows = vim.api.nvim_list_wins()
 seen.window = vim.api.nvim_get_current_win()
