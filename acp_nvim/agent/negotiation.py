@@ -66,10 +66,9 @@ class StringVersion:
                 raise error from None
 
     def detect_in_last_words(self, words: Sequence[str]) -> bool:
-        """Detect from its last words whether an agent that did not answer wants a string.
+        """Return whether to restart an agent that ended without an answer with a string version.
 
-        Return whether to restart it with a string. That happens once, if its last words mention the
-        version or there are none.
+        This happens once, if the agent's last words mention the version or there are none.
         """
         from acp_nvim.protocol.dialects.requests import mentions_version_type
 

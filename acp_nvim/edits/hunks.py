@@ -299,7 +299,7 @@ class _Matcher:
 
 
 def _increasing(pairs: list[Pair]) -> list[Pair]:
-    """Return a longest selection of pairs, sorted by old row, whose new rows rise too."""
+    """Return a longest subsequence of pairs, sorted by old row, with increasing new rows."""
     new_rows = [new_row for _, new_row in pairs]
     if new_rows == sorted(new_rows):
         return pairs

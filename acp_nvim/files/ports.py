@@ -259,7 +259,7 @@ class AgentSession(Protocol):
 
     @property
     def cwd(self) -> str:
-        """Return its directory, absolute."""
+        """Return the session's directory, absolute."""
         ...
 
     @property
@@ -274,7 +274,7 @@ class AgentSession(Protocol):
 
     @property
     def worktree(self) -> Mapping[str, str] | None:
-        """Return path and branch of its own git worktree, if it has one."""
+        """Return path and branch of the session's own git worktree, if it has one."""
         ...
 
     @property
@@ -294,7 +294,7 @@ class AgentSession(Protocol):
 
     @property
     def is_over(self) -> bool:
-        """Return whether it is closed, or has failed."""
+        """Return whether the session is closed or has failed."""
         ...
 
 

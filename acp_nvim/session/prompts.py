@@ -147,7 +147,7 @@ class Prompt(Struct, eq=False):
         return self.unsaved if now - self.created_at < FRESH_S else None
 
     def set_number(self, number: int) -> None:
-        """Set its number in the session."""
+        """Set the prompt's number in the session."""
         self.number = number
 
     def move_files(self, moved: Callable[[str], str]) -> None:

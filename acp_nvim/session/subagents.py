@@ -66,7 +66,7 @@ class Child(Session):
         self.change("title", "status", "stop_reason", "error")
 
     def replace_link(self, link: Subagent) -> None:
-        """Set its entry, after a failed replay of the parent was dropped."""
+        """Set the subagent's entry after a failed replay of the parent was dropped."""
         self.link, link.n = link, self.n
         self._add_heading()
 
@@ -102,7 +102,7 @@ class Child(Session):
         decision.waiters.append(lambda _: self._on_change())
 
     def on_call(self, call: ToolCall) -> None:
-        """Show its latest call in the parent's line too."""
+        """Show the subagent's latest call in the parent's chat too."""
         super().on_call(call)
         self.link.calls, self.link.latest = len(self.tool_calls), call.title or call.name or call.id
         self._on_change()

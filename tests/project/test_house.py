@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from acp_nvim.features import FEATURES
+from tests.support.git import git
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "acp_nvim"
@@ -570,3 +573,10 @@ def test_lua_of_tests_requires_modules_that_exist_and_is_used() -> None:
         assert not required - lua_modules().keys(), relative(path)
         users = [it.read_text(encoding="utf-8") for it in path.parent.parent.glob("*.py")]
         assert any(f'"{path.stem}"' in text or f"'{path.stem}'" in text for text in users), path
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone")
+def test_all_files_are_text() -> None:
+    """`git add -A` also adds a downloaded package."""
+    listed = git(ROOT, "ls-files", "--eol").splitlines()
+    assert [line for line in listed if line.startswith("i/-text")] == []

@@ -224,7 +224,7 @@ def _branch(path: str, own: Mapping[str, str]) -> str:
 
 
 def is_utf8(path: str) -> bool:
-    """Return whether a path is valid UTF-8, as records of worktrees and agents need it."""
+    """Return whether a path is valid UTF-8, which agents and records of worktrees require."""
     return not any("\udc80" <= char <= "\udcff" for char in path)
 
 

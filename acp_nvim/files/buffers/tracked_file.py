@@ -319,7 +319,7 @@ class TrackedFile:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether one of its locks is held."""
+        """Return whether one of the file's locks is held."""
         return self.lock.locked() or self.writers.locked()
 
 

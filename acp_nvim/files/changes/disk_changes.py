@@ -143,7 +143,7 @@ class DiskChanges:
                 await self._apply(changes)
 
     async def end(self, session: AgentSession) -> None:
-        """Do the last scan of a turn that is over; `leave` follows."""
+        """Scan once more after a turn has ended. `leave` is called afterwards."""
         turn = self.turns.get(session)
         if turn is None:
             return

@@ -92,7 +92,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
 
     @property
     def is_by_user(self) -> bool:
-        """Return whether it consists of saves by the user in other Neovims."""
+        """Return whether the change consists of saves by the user in other Neovims."""
         return bool(self.steps) and all(step.is_save for step in self.steps)
 
     @property

@@ -208,7 +208,7 @@ class Terminal:
         self._status_changed()
 
     def release(self) -> None:
-        """Mark it as released by the agent. It remains visible."""
+        """Mark the terminal as released by the agent. It remains visible."""
         self.released = True
         self.output.shrink(0)
 

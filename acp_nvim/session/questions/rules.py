@@ -412,7 +412,7 @@ class _Judgement:
         return all(len(directories) <= MAX_CHANGES for directories in named)
 
     def _suspicion(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
-        """Return how certain it is that the open commands run a program of these globs."""
+        """Return how likely it is that the open commands run a program of these globs."""
         command = self._command
         if command is None:
             return self._judge_text(globs)
