@@ -112,8 +112,9 @@ def edit_counts(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
 def _end_text(entry: ToolEntry) -> str:
     """Return how a call ended, unless it succeeded."""
     call = entry.call
-    if entry.decisions and entry.decisions[-1].is_refused and (why := entry.decisions[-1].reason):
-        return wording.PART_REFUSED.format(reason=one_line(why, _MAX_REASON))
+    denial = _denial(entry.decisions[-1]) if entry.decisions else ""
+    if denial and (call.status == "cancelled" or entry.decisions[-1].reason):
+        return denial
     if call.assumed and call.status in ASSUMED:
         return ASSUMED[call.status]
     if call.status == "completed" and not entry.terminals and not call.raw_output:
@@ -122,7 +123,19 @@ def _end_text(entry: ToolEntry) -> str:
         is_shown = call.status != "cancelled" and call.status in ICONS
         return "" if is_shown else readable_word(call.status)
     exit_text = _exit_text(entry)
-    return exit_text or (_failure_reason(call) or "failed" if call.status == "failed" else "")
+    if exit_text or call.status != "failed":
+        return exit_text
+    return _failure_reason(call) or denial or "failed"
+
+
+def _denial(decision: Decision) -> str:
+    """Return how a permission was denied, or an empty text if it was not."""
+    if decision.is_refused and decision.reason:
+        return wording.PART_REFUSED.format(reason=one_line(decision.reason, _MAX_REASON))
+    option = decision.outcome.option if decision.outcome is not None else None
+    if option is None or not option.kind.startswith("reject"):
+        return ""
+    return wording.PART_DENIED_BY_RULE if decision.by == "rule" else wording.PART_DENIED
 
 
 def _exit_text(entry: ToolEntry) -> str:

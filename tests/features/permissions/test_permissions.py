@@ -261,6 +261,7 @@ def test_rules_answer_without_a_question(editor: Editor, action: str, option: st
     editor.turn("ask")
     assert outcomes(traffic) == [option]
     assert any("(rule)" in line for line in editor.chat(1))
+    assert any("· denied by a rule" in line for line in editor.chat(1)) == (option == "reject")
 
 
 def test_a_rule_that_does_not_match_leaves_the_question(editor: Editor) -> None:
@@ -268,6 +269,8 @@ def test_a_rule_that_does_not_match_leaves_the_question(editor: Editor) -> None:
     traffic = ask(editor)
     editor.answer("Acp deny")
     assert outcomes(traffic) == ["reject"]
+    editor.wait_event("AcpTurnEnd")
+    assert any(line.endswith("· denied") for line in editor.chat(1))
 
 
 def test_a_hidden_command_needs_an_answer_if_a_rule_denies_some_commands(
