@@ -10,6 +10,7 @@ import pytest
 
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.disk import signature_of
+from acp_nvim.files.changes.entered_change import DecodedChange, Step, steps_of
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, pending_by_path
 
@@ -52,16 +53,21 @@ async def here(started: Neovims) -> FakeWorkspace:
     return neovim
 
 
-async def test_only_a_turn_has_an_inbox(here: FakeWorkspace) -> None:
+async def test_a_process_has_an_inbox_from_its_first_turn_on(
+    here: FakeWorkspace, started: Neovims
+) -> None:
     [inbox] = inboxes(here)
     assert inbox.stat().st_mode & 0o077 == 0
-    dead = inbox.with_name("dead.1")
+    dead = inbox.with_name("dead.1.1")
     dead.touch()
     await here.end()
-    assert inboxes(here) == [dead]
-    await here.begin()
-    assert inboxes(here) == [inbox]
-    await here.end()
+    other = await started.neovim("other")
+    assert inboxes(here) == [dead, inbox]
+    await other.begin()
+    assert len(inboxes(here)) == 2
+    assert not dead.exists()
+    await here.core.close()
+    assert inbox not in inboxes(other)
 
 
 async def test_saves_between_changes_of_the_agent_are_the_users(here: FakeWorkspace) -> None:
@@ -113,3 +119,42 @@ async def test_a_save_is_merged_with_unsaved_text_unless_they_conflict(
     is_same = await here.core.check_changed(str(path)) is not None
     assert is_same == (row == 5)  # otherwise Neovim asks before it overwrites the file
     await here.end()
+
+
+async def test_a_save_between_turns_is_known_before_the_next_prompt(here: FakeWorkspace) -> None:
+    path = here.work / "a.txt"
+    await here.end()
+    save(here, path, TEXT.replace("line 4\n", "mine\n"))
+    await here.core.disk.remember(here.core.disk.enter(here.sessions[0]))
+    assert here.core.disk.on_disk(str(path)) == Text((*LINES[:3], "mine", *LINES[4:]))
+
+
+async def test_a_file_without_a_second_note_is_the_users(
+    here: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other Neovim was killed after the write."""
+    monkeypatch.setattr("acp_nvim.files.changes.save_notes.MAX_WRITE_NS", 0)
+    path = here.work / "a.txt"
+    note(here, path, None, is_done=False)
+    path.write_text(TEXT.replace("line 4\n", "mine\n"))
+    await here.core.disk.scan([str(here.work)])
+    path.write_text(TEXT.replace("line 4\n", "mine\nagents\n"))
+    await here.end()
+    assert pending_by_path(here) == {"a.txt": ("modified", False, [((), ("agents",))])}
+
+
+@pytest.mark.parametrize(
+    ("known", "live", "saved"),
+    [
+        ("abc", "abUc", "abUc"),  # the journal has a later text
+        ("abUc", "abc", "abUc"),  # and an earlier one
+        ("aVbc", "abUc", "aVbUc"),  # both have changes that the other lacks
+        ("abc", "abc", ""),
+    ],
+)
+def test_changes_that_the_journal_has_are_not_the_agents(known: str, live: str, saved: str) -> None:
+    after = Text(tuple("aVbUGc" if "V" in known else "abUGc"))
+    steps = steps_of(DecodedChange(Text(tuple(known)), after, None, None), Text(tuple(live)), ())
+    users = [step.after for step in steps if step.is_save]
+    assert users == ([Text(tuple(saved))] if saved not in ("", known) else [])
+    assert not steps or steps[-1] == Step(False, Text(tuple(saved)), after)

@@ -90,23 +90,31 @@ class DiskChanges:
     async def remember(self, turn: Turn, sent: int | None = None) -> TurnStart:
         """Read the files that the user has saved since the last scan, before an agent changes them.
 
+        The user may have saved them in another Neovim. While no agent works, all changes by other
+        Neovims count as such saves.
+
         Return the files at the start of a prompt. `sent` is the time at which the agent got it,
         if it has it already.
         """
         idle = (file for file in self._tracked if file.state.saved_idle)
-        saved = sorted(file.path for file in idle if turn.may_change(file.path))
+        notes = self._files.save_notes
+        paths = {*notes.saved_paths(), *(file.path for file in idle)}
+        saved = sorted(path for path in paths if turn.may_change(path))
+        is_idle = sent is None and turn.is_new and len([*self.turns]) == 1
         for path in saved:
             self._tracked[path].apply(SavedIdle(False))
         contents = await to_thread.run_sync(_read_all, saved) if saved else {}
         for path, (data, signature) in contents.items():
             state = self._tracked.state(path)
-            if state.disk is not UNSET and state.saved != signature:
+            is_saved = state.saved == signature or notes.is_saved(path, signature)
+            if state.postponed or not (state.disk is UNSET or is_idle or is_saved):
                 continue
             live = self._files.buffers.get(path)
             buffer = live.format if live else None
             with suppress(BinaryError):
                 text, reformat = text_of(data, buffer), format_change(buffer, data, data)
                 self._applier.record_disk(path, text, reformat)
+                notes.forget_until(path, signature)
         return self.turn_starts.add(turn, sent)
 
     async def begin(self, turn: Turn) -> None:
@@ -158,8 +166,6 @@ class DiskChanges:
         turn = self.turns.get(session)
         if turn is not None and turn.on_scanned():
             self.turns.leave(session)
-            if not self.turns:
-                self._files.save_notes.close()
             self._tasks.start_soon(self.turns.announce)
 
     async def wait_over(self, session: AgentSession) -> None:
@@ -287,8 +293,11 @@ class DiskChanges:
             changes = await self._snapshots.scan(roots, paths, rest)
             if rest:
                 await self._record_unreviewed(rest)
-            changes += await self._undetected_changes(paths, {change.path for change in changes})
+            detected = {change.path for change in changes}
+            undetected, compared = await self._undetected_changes(paths, detected)
+            changes += undetected
             await self._apply_locked(changes)
+            self._record_compared(compared)
             await self._naming.mark_late()
             for path, signature in signatures.items():
                 self._tracked[path].apply(Scanned((turns, signature)))
@@ -344,23 +353,30 @@ class DiskChanges:
 
     async def _undetected_changes(
         self, paths: Sequence[str] | None, detected: set[str]
-    ) -> list[FileChange]:
+    ) -> tuple[list[FileChange], Mapping[str, tuple[FileState, str | None]]]:
         """Return changes of files (None: all) that a store cannot detect.
 
-        Such a file has the stored content again, but not its known text.
+        Such a file has the stored content again, but not its known text. Also return the compared
+        states and signatures of all files read.
         """
         known = self._tracked.known(paths)
         states = {path: state for path, state in known.items() if path not in detected}
         if not states:
-            return []
+            return [], {}
         changes, signatures = await to_thread.run_sync(_compare_known, states)
-        for path, signature in signatures.items():
-            if self._tracked.state(path).disk is states[path].disk:
-                self._tracked[path].apply(Compared(signature))
         for path in states.keys() - {change.path for change in changes}:
             if states[path].postponed is not None:
                 self._tracked[path].apply(CaughtUp())  # restored
-        return changes
+        return changes, {path: (states[path], signature) for path, signature in signatures.items()}
+
+    def _record_compared(self, compared: Mapping[str, tuple[FileState, str | None]]) -> None:
+        """Record signatures of files whose known texts are still those that were compared.
+
+        Before the changes are applied, a file would seem to have its known text.
+        """
+        for path, (state, signature) in compared.items():
+            if self._tracked.state(path).disk is state.disk:
+                self._tracked[path].apply(Compared(signature))
 
     async def _git_contents(
         self, changes: Sequence[FileChange]

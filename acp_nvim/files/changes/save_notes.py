@@ -1,11 +1,11 @@
-"""Notes on saves by the user in other Neovims while agents of this process work.
+"""Notes on saves by the user in other Neovims.
 
-From the first turn to the last scan, a process has an inbox in `stdpath('data')/acp/saves`. The
-other Neovims append a note to all inboxes before each write, and one after it with the contents of
-the file before and after the write (`lua/acp/buffers/save_notes.lua`). So a scan can separate the
-save from changes by an agent right before and after it. A write that fails has a note, too. The
-inbox is locked while the process lives. The next process removes the inboxes of dead ones. Only the
-user may read the folder.
+From its first turn on, a process has an inbox in `stdpath('data')/acp/saves`. The other Neovims
+append a note to all inboxes before each write, and one after it with the contents of the file
+before and after the write (`lua/acp/buffers/save_notes.lua`). So a scan can separate the save from
+changes by an agent right before and after it. A write that fails has a note, too. The inbox is
+locked while the process lives. The next process removes the inboxes of dead ones. Only the user may
+read the folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,8 @@ from acp_nvim.files.bytes import private_files
 MAX_WRITE_NS: Final = 1_000_000_000
 """Maximum time between a change of a file and the note after the write, in nanoseconds."""
 PAUSE_S: Final = 0.01
+MAX_READ: Final = 1 << 20
+"""Size of an inbox from which on the next turn gets a new one, in bytes."""
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 _HEAD: Final = re.compile(rb"(begin|end|failed) (\d+) (\d+) (\d+) (-?\d+) (-?\d+)\n")
 _NO_FILE: Final = -1
@@ -52,14 +54,37 @@ class _Note(msgspec.Struct, frozen=True):
     save: Save
 
 
+class _Inbox:
+    """Inbox file of this process."""
+
+    def __init__(self, path: Path, handle: int) -> None:
+        self.path = path
+        self.handle = handle
+        self.size = 0
+        """Number of bytes read."""
+        self._rest = b""
+        """Beginning of an incomplete note."""
+
+    def read(self) -> Iterator[_Note]:
+        with suppress(OSError):
+            while data := os.read(self.handle, 1 << 20):
+                self._rest += data
+                self.size += len(data)
+        while (found := _first_note(self._rest)) is not None:
+            note, size = found
+            self._rest = self._rest[size:]
+            yield note
+
+
 class SaveNotes:
     """Inbox of this process. No method raises OSError: without an inbox there are no notes."""
 
     def __init__(self) -> None:
         self._path: Path | None = None
-        self._handle = -1
-        self._rest = b""
-        """Beginning of an incomplete note."""
+        self._count = 0
+        """Number of inboxes so far."""
+        self._inboxes: list[_Inbox] = []
+        """The inbox and the one before it, which a Neovim may have opened before its removal."""
         self._saves: dict[str, list[Save]] = {}
         """Saves by real path, until they are processed."""
         self._begun: dict[str, dict[int, str | None]] = {}
@@ -70,24 +95,39 @@ class SaveNotes:
         self._path = data / "acp" / "saves" / f"{instance}.{os.getpid()}"
 
     def open(self) -> None:
-        """Create the inbox, before the first turn begins. This call blocks."""
-        if self._path is None or self._handle >= 0:
+        """Create an inbox before a turn, unless there is a small one. This call blocks."""
+        if self._path is None or (self._inboxes and self._inboxes[-1].size < MAX_READ):
             return
         with suppress(OSError):
             for path in private_files.directory(self._path.parent).iterdir():
                 _remove_dead(path)
-            self._handle = os.open(self._path, _FLAGS, private_files.FILE)
-            self._saves.clear()
-            private_files.try_lock(self._handle)
+            self._count += 1
+            path = self._path.with_name(f"{self._path.name}.{self._count}")
+            inbox = _Inbox(path, os.open(path, _FLAGS, private_files.FILE))
+            private_files.try_lock(inbox.handle)
+            for earlier in self._inboxes[:-1]:
+                os.close(earlier.handle)
+            self._inboxes = [*self._inboxes[-1:], inbox]
+            for earlier in self._inboxes[:-1]:
+                earlier.path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Remove the inbox, after the last turn. A postponed change still needs the saves."""
-        if self._handle >= 0 and self._path is not None:
-            os.close(self._handle)
+        """Remove the inbox at the end of this process."""
+        for inbox in self._inboxes:
+            os.close(inbox.handle)
             with suppress(OSError):
-                self._path.unlink()
-        self._handle, self._rest = -1, b""
-        self._begun.clear()
+                inbox.path.unlink()
+        self._inboxes.clear()
+
+    def saved_paths(self) -> list[str]:
+        """Return the real paths of files with saves that have not been processed."""
+        self._read()
+        return [path for path, saves in self._saves.items() if saves]
+
+    def forget_until(self, path: str, signature: str | None) -> None:
+        """Forget the saves of a file up to a content with this signature."""
+        saves = self._saves.get(path, [])
+        saves[:] = [save for save in saves if _is_older(signature, save.signature)]
 
     def is_saved(self, path: str, signature: str | None) -> bool:
         """Return whether the user has saved a file with this signature in another Neovim."""
@@ -124,14 +164,7 @@ class SaveNotes:
         return any(before != signature for before in self._begun.get(path, {}).values())
 
     def _read(self) -> None:
-        if self._handle < 0:
-            return
-        with suppress(OSError):
-            while data := os.read(self._handle, 1 << 20):
-                self._rest += data
-        while (found := _first_note(self._rest)) is not None:
-            note, size = found
-            self._rest = self._rest[size:]
+        for note in (note for inbox in self._inboxes for note in inbox.read()):
             begun = self._begun.setdefault(note.path, {})
             begun.pop(note.writer, None)
             if note.kind == "begin":

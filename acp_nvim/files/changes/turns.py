@@ -171,6 +171,11 @@ class Turn:
         else:
             self.user_saves[path] = overlay(before or EMPTY, known or EMPTY, after)
 
+    @property
+    def is_new(self) -> bool:
+        """Return whether its first prompt has not been sent."""
+        return self.prompts == 1 and not (self.at_work or self.pending_scans)
+
     def may_change(self, path: str) -> bool:
         """Return whether a file is in the directories of the turn or was named."""
         roots = (*self.roots, *self.outer)

@@ -15,7 +15,7 @@ import msgspec
 
 from acp_nvim.edits.merge import Merged, merge, overlay
 from acp_nvim.edits.pending import FileEdits, Pending, Reject
-from acp_nvim.files.buffers.tracked_file import FileState, Received
+from acp_nvim.files.buffers.tracked_file import FileState, Received, SavedIdle
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.checkpoints.checkpoints import Checkpoint
@@ -274,6 +274,8 @@ class SharedState:
     def _apply_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
         """Apply another process's edits of a file (`theirs`), merged with unpublished ones."""
         ledger = self._files.ledger
+        if not self._files.turns:
+            self._files.tracked[path].apply(SavedIdle())
         key, mine, before = (FILE, path), ledger.get(path), ledger.before_unpublished(path)
         if path in ledger.disk_entries and theirs.entry is not None:
             self._apply_file_on_disk(replica, path, theirs)

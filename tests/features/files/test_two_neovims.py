@@ -58,4 +58,3 @@ def test_saves_in_another_neovim_are_not_the_agents(plain: Editor, second: Edito
     until(lambda: path.read_text().split("\n") == rows, what="\n".join(rows))
     assert (plain.work / "n.txt").exists()
     assert (plain.work / "o.txt").exists()
-    assert not [*inboxes.iterdir()]
