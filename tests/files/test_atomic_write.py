@@ -129,7 +129,7 @@ def test_files_of_a_write_protected_directory_are_overwritten(
     path = folder / "a"
     path.write_bytes(OLD)
     inode = path.stat().st_ino
-    monkeypatch.setattr(Spot, "may", lambda _, how, name="": name != ".")  # also for root
+    monkeypatch.setattr(Spot, "can_access", lambda _, how, name="": name != ".")  # also for root
     atomic_write.write(str(path), NEW)
     assert (path.read_bytes(), path.stat().st_ino) == (NEW, inode)
 
