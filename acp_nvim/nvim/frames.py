@@ -21,6 +21,8 @@ TARGET_US: Final = 3000
 """Microseconds of Neovim's main loop that a frame should take."""
 MIN_CHARACTERS, MAX_CHARACTERS = 16_000, 400_000
 """Characters in a frame."""
+MANY_LINES: Final = 100
+"""Number of lines from which text is not passed through Lua."""
 
 
 Collect = Callable[[int], tuple[list[Op], bool]]
@@ -88,6 +90,8 @@ class Frames:
 
     def _send(self, ops: list[Op], full: bool) -> None:
         """Send a frame to Neovim. `full` is true if more operations did not fit into it."""
+        if long_text := next((op for op in ops if _has_many_lines(op)), None):
+            self._bridge.notify("nvim_set_var", "acp_lines", _split_off_lines(long_text))
         answer = self._bridge.call("acp.frame", "apply", ops)
         self._unanswered.append(answer)
         answer.add_done_callback(partial(self._on_applied, full))
@@ -119,3 +123,20 @@ class Frames:
             self._budget = max(MIN_CHARACTERS, self._budget * TARGET_US // took_us)
         elif full and took_us < TARGET_US // 2:
             self._budget = min(MAX_CHARACTERS, self._budget * 3 // 2)
+
+
+def _has_many_lines(op: Op) -> bool:
+    return op[0] == "text" and len(op[3]) > MANY_LINES
+
+
+def _split_off_lines(op: Op) -> list[str]:
+    """Reduce the lines of an operation `text` to the first one, and return the others.
+
+    Neovim inserts them from a variable. Lua would need twice the time, since it makes a string of
+    each and collects that later.
+    """
+    lines: list[str] = op[3]
+    op[3], others = lines[:1], lines[1:]
+    sizes = [len(line.encode("utf-8", "surrogateescape")) for line in others]
+    op.append([len(others), max(sizes), sizes[-1]])
+    return others

@@ -188,6 +188,14 @@ function M.replace(bufnr, first, last, lines)
   if view then restore_view(view, last, #lines - (last - first)) end
 end
 
+--- Insert `count` lines above `row` from the variable `g:acp_lines`, and remove the variable.
+function M.insert_variable(bufnr, row, count)
+  local view = vim.api.nvim_get_current_buf() == bufnr and vim.fn.winsaveview()
+  local insert = ('appendbufline(%d, %d, remove(g:, "acp_lines"))'):format(bufnr, row)
+  if vim.api.nvim_eval(insert) ~= 0 then error('acp: no row above ' .. row) end
+  if view then restore_view(view, row, count) end
+end
+
 --- Append text to the end of `row`.
 ---@param lines string[] the first one continues `row`
 function M.append(bufnr, row, lines)

@@ -142,7 +142,7 @@ async def test_a_new_turn_is_drawn_as_soon_as_its_prompt_is_sent(
 
     def collect(budget: int) -> tuple[list[list[Any]], bool]:
         announced.append(sent)
-        return [["text"]], False
+        return [["chat"]], False
 
     def send_after(turns: int) -> None:
         nonlocal sent
@@ -172,7 +172,7 @@ async def test_a_single_slow_frame_does_not_delay_the_next() -> None:
     """The system was busy with something else; a proportional pause would last 20 s."""
     neovim = RecordingNeovim(us=10_000_000)
     pace = Pace(neovim.loop.time)
-    task = asyncio.create_task(frames(neovim, pace, lambda _: ([["text"]], True)).run(saved))
+    task = asyncio.create_task(frames(neovim, pace, lambda _: ([["chat"]], True)).run(saved))
     pace.wake()
     await asyncio.wait_for(neovim.came.wait(), PATIENCE_S)
     neovim.came.clear()

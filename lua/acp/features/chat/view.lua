@@ -65,13 +65,19 @@ local function set_up(win, chat)
   require('acp.features.chat.bar').schedule()
 end
 
+---@alias acp.OtherLines integer[] lines in `g:acp_lines`: number, bytes of the longest and last one
+
 --- Record whether new rows are long. After the first long row, turn off 'linebreak' and
 --- 'breakindent'.
 ---@param lines string[] new rows; the first one continues a row
 ---@param continued integer bytes of that row so far
-local function measure(chat, lines, continued)
+---@param others? acp.OtherLines further rows
+local function measure(chat, lines, continued, others)
   local longest = continued + #lines[1]
   chat.last_length = #lines > 1 and #lines[#lines] or longest
+  if others then
+    longest, chat.last_length = math.max(longest, others[2]), others[3]
+  end
   for i = 2, #lines do
     longest = math.max(longest, #lines[i])
   end
@@ -233,17 +239,23 @@ end
 --- Frame operation: append text to the end of `row`.
 ---@param lines string[] the first one continues `row`
 ---@param decor any[] see `M.set` of `acp.features.chat.marks`; rows relative to `row`
-function M.append(n, row, lines, decor)
+---@param others? acp.OtherLines
+function M.append(n, row, lines, decor, others)
   local chat = writable(n)
-  if not chat then return end
+  if not chat then
+    vim.g.acp_lines = nil
+    return
+  end
+  local count = #lines - 1 + (others and others[1] or 0)
   edit(chat, function(bufnr)
     local total = api.nvim_buf_line_count(bufnr)
     scratch.append(bufnr, row, lines)
-    if #lines > 1 then
-      marks.splice(chat, row + 1, row + 1, #lines - 1, total)
-      folds.splice(chat, row + 1, row + 1, #lines - 1)
+    if others then scratch.insert_variable(bufnr, row + #lines, others[1]) end
+    if count > 0 then
+      marks.splice(chat, row + 1, row + 1, count, total)
+      folds.splice(chat, row + 1, row + 1, count)
     end
-    measure(chat, lines, chat.last_length)
+    measure(chat, lines, chat.last_length, others)
     chat.highlights[row + 1], chat.colours[row + 1] = nil, nil
     marks.set(chat, row, decor)
   end)
