@@ -123,6 +123,8 @@ def test_keys_are_named_with_escape_in_insert_mode(editor: Editor, open_chat: bo
     editor.wait_screen("<Esc>;y allow · <Esc>;n deny")
     editor.keys("<Esc>")
     editor.wait_screen(" ;y allow · ;n deny")
+    editor.rpc.request("nvim_ui_try_resize", 50, 24)
+    editor.wait_screen(" ;y/n allow/deny" if open_chat else " ;y allow · ;n deny")
     editor.press(";n")
     editor.wait_event("AcpTurnEnd")
 

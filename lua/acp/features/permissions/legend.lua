@@ -124,6 +124,18 @@ local function keys_on_card(cards)
   return parts
 end
 
+--- Return one part for two keys that differ in their last letter, `<Space>ay/n allow/deny`, nil for
+--- others.
+---@param allow string
+---@param deny string
+---@return string|nil
+local function joined_keys(allow, deny)
+  local head, first = allow:match('^(.+)(%w)$')
+  local other_head, second = deny:match('^(.+)(%w)$')
+  if not head or head ~= other_head or vim.startswith(head, ':') then return nil end
+  return ('%s%s/%s allow/deny'):format(head, first, second)
+end
+
 --- Return the mappings or commands that work in any window. Those that allow and deny are one part
 --- if they do not fit side by side, because one of them alone would mislead.
 ---@param cards acp.Card[]
@@ -141,7 +153,9 @@ local function keys_elsewhere(cards, room)
   if any(cards, can_be_denied) then parts[2] = label(by.deny, 'deny') end
   if parts[2] and text_width(parts[1] .. SEPARATOR .. parts[2]) > room then
     local are_commands = parts[1] == ':Acp allow' and parts[2] == ':Acp deny'
-    parts = { are_commands and ':Acp allow/deny' or ':Acp permissions' }
+    local keys = not is_to_fill_in and joined_keys(escape .. by.allow, escape .. by.deny)
+    local are_fitting = keys and text_width(keys) <= room
+    parts = { are_commands and ':Acp allow/deny' or are_fitting and keys or ':Acp permissions' }
   end
   if shows_edits(cards) and #require('acp.base.state').edits() == 0 then
     parts[#parts + 1] = ':Acp review'
