@@ -147,6 +147,7 @@ def test_files_in_nvim_tree(editor: Editor, agent: Traffic) -> None:
     add_plugins(editor, "nvim-tree.lua")
     editor.write("deep/only/d.py", "d\n")
     editor.write("c.py", "c\n")
+    editor.write("README", "r\n")
     editor.lua("require('nvim-tree').setup({ renderer = { group_empty = true } })")
     editor.cmd("NvimTreeOpen")
     editor.wait_screen("b.py")
@@ -157,8 +158,11 @@ def test_files_in_nvim_tree(editor: Editor, agent: Traffic) -> None:
         editor.cmd(f"call search('{name}')")
         editor.keys("m")
     assert "With your next prompt: a.py, b.py, c.py" in editor.cmd("Acp attach")
-    editor.cmd("NvimTreeClose")
-    assert names(editor, agent) == ["deep/only", "a.py", "b.py", "c.py"]
+    editor.lua("require('nvim-tree.api').marks.clear()")
+    editor.cmd("split | call search('README')")
+    assert "With your next prompt: README" in editor.cmd("Acp attach")
+    editor.cmd("close | NvimTreeClose")
+    assert names(editor, agent) == ["deep/only", "a.py", "b.py", "c.py", "README"]
 
 
 def test_files_in_oil(editor: Editor, agent: Traffic) -> None:

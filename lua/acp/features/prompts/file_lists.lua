@@ -59,6 +59,16 @@ function lists.minifiles(first, last)
   end)
 end
 
+--- Return the windows of this tab page that show the current buffer.
+---@return integer[]
+local function windows_of_buffer()
+  local bufnr = vim.api.nvim_get_current_buf()
+  return vim.tbl_filter(
+    function(win) return vim.api.nvim_win_get_buf(win) == bufnr end,
+    vim.api.nvim_tabpage_list_wins(0)
+  )
+end
+
 function lists.NvimTree(first, last)
   local api = require('nvim-tree.api')
   local function path(node)
@@ -70,7 +80,22 @@ function lists.NvimTree(first, last)
   local marked = vim.tbl_map(path, api.marks.list())
   table.sort(marked) -- their own order varies
   if marked[1] then return marked end
-  return at_lines(first, last, function() return path(api.tree.get_node_under_cursor()) end)
+  -- The plugin reads the cursor of one of the windows, which may not be the current one.
+  local windows = windows_of_buffer()
+  local views = vim.tbl_map(
+    function(win) return vim.api.nvim_win_call(win, vim.fn.winsaveview) end,
+    windows
+  )
+  local items = of_lines(first, last, function(line)
+    for _, win in ipairs(windows) do
+      vim.api.nvim_win_set_cursor(win, { line, 0 })
+    end
+    return path(api.tree.get_node_under_cursor())
+  end)
+  for i, win in ipairs(windows) do
+    vim.api.nvim_win_call(win, function() vim.fn.winrestview(views[i]) end)
+  end
+  return items
 end
 
 lists['neo-tree'] = function(first, last)
