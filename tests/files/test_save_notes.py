@@ -127,6 +127,25 @@ async def test_a_save_between_turns_is_known_before_the_next_prompt(here: FakeWo
     save(here, path, TEXT.replace("line 4\n", "mine\n"))
     await here.core.disk.remember(here.core.disk.enter(here.sessions[0]))
     assert here.core.disk.on_disk(str(path)) == Text((*LINES[:3], "mine", *LINES[4:]))
+    assert not here.core.files.save_notes.saved_paths()
+
+
+async def test_a_turn_replaces_an_inbox_that_has_grown(
+    here: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, outside = here.work / "a.txt", here.root / "outside.txt"
+    await here.end()
+    save(here, outside, "theirs")
+    [full] = inboxes(here)
+    monkeypatch.setattr("acp_nvim.files.changes.save_notes.MAX_READ", 1)
+    await here.begin()
+    [inbox] = inboxes(here)
+    assert inbox != full
+    assert not here.core.files.save_notes.saved_paths()
+    monkeypatch.undo()
+    save(here, path, TEXT.replace("line 4\n", "mine\n"))
+    await here.end()
+    assert pending_by_path(here) == {}
 
 
 async def test_a_file_without_a_second_note_is_the_users(

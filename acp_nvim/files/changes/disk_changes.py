@@ -115,6 +115,8 @@ class DiskChanges:
                 text, reformat = text_of(data, buffer), format_change(buffer, data, data)
                 self._applier.record_disk(path, text, reformat)
                 notes.forget_until(path, signature)
+        if is_idle:
+            notes.keep(saved)
         return self.turn_starts.add(turn, sent)
 
     async def begin(self, turn: Turn) -> None:

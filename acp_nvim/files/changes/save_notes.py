@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -60,16 +60,18 @@ class _Inbox:
     def __init__(self, path: Path, handle: int) -> None:
         self.path = path
         self.handle = handle
-        self.size = 0
-        """Number of bytes read."""
         self._rest = b""
         """Beginning of an incomplete note."""
+
+    @property
+    def size(self) -> int:
+        """Return the number of bytes in the file."""
+        return os.fstat(self.handle).st_size
 
     def read(self) -> Iterator[_Note]:
         with suppress(OSError):
             while data := os.read(self.handle, 1 << 20):
                 self._rest += data
-                self.size += len(data)
         while (found := _first_note(self._rest)) is not None:
             note, size = found
             self._rest = self._rest[size:]
@@ -123,6 +125,10 @@ class SaveNotes:
         """Return the real paths of files with saves that have not been processed."""
         self._read()
         return [path for path, saves in self._saves.items() if saves]
+
+    def keep(self, paths: Collection[str]) -> None:
+        """Forget the saves of all other files."""
+        self._saves = {path: saves for path, saves in self._saves.items() if path in paths}
 
     def forget_until(self, path: str, signature: str | None) -> None:
         """Forget the saves of a file up to a content with this signature."""

@@ -6,7 +6,7 @@ local M = {}
 local uv = vim.uv
 
 local MAX_FILE = 256 * 1024 -- of a file whose contents are noted
-local MAX_INBOX = 16 * 1024 * 1024 -- from this size on, an inbox gets no contents
+local MAX_INBOX = 4 * 1024 * 1024 -- from this size on, an inbox gets no contents
 local FLAGS = uv.constants.O_WRONLY + uv.constants.O_APPEND -- a removed inbox stays removed
 local NO_FILE, UNKNOWN = -1, -2 -- in place of the size of a content
 
