@@ -13,7 +13,6 @@ import msgspec
 from acp_nvim.protocol import schema, updates
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.questions.renewal import fingerprint
 from acp_nvim.session.questions.requests import is_without_content
 from acp_nvim.session.session import Session
 
@@ -65,6 +64,8 @@ def _let_begin_new_call(session: Session, asked: schema.ToolCallUpdate) -> None:
 
 def _would_change(call: ToolCall, asked: schema.ToolCallUpdate) -> bool:
     """Return whether the card of a call would change by a question."""
+    from acp_nvim.session.questions.renewal import fingerprint  # rarely needed
+
     changed = call.copy()
     changed.merge(asked)
     return fingerprint(changed) != fingerprint(call)
