@@ -155,28 +155,39 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         """Return the number of pending lines, removed and added."""
         return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in self._marked_hunks)
 
-    def edited(self, after: Text, formatter: bool = False) -> Pending:
+    def edited(
+        self, after: Text, formatter: bool = False, restorable: Sequence[Hunk] = ()
+    ) -> Pending:
         """Return the entry after a change of the live text, made by others than the agent.
 
         Changes outside of the hunks are added to the base. A formatter's change belongs to every
         hunk that it touches; a user's only if it changes lines of a hunk or inserts lines between
-        them. A change of whole hunks and of lines beside them is split.
+        them. A change of whole hunks and of lines beside them is split. `restorable` are the
+        hunks that were pending when the text was like this before: restored parts of these count
+        as the agent's again.
         """
         if self.base is None or self.live is None:
             return msgspec.structs.replace(self, live=after)
         edits = diff(keys(self.live), keys(after))
+        edits = [
+            edit for edit in edits if not any(_may_have_restored(edit, hunk) for hunk in restorable)
+        ]
         outside = _edits_outside(keys(self.base), self._marked_hunks, edits, touching=formatter)
         base = from_keys(apply(keys(self.base), outside))
         return msgspec.structs.replace(self, base=base, live=after)
 
-    def returned_to(self, earlier: Pending) -> Pending:
-        """Return the entry after an undo or redo to the text of an earlier one of the file.
+    def with_nearer_base(self, base: Text | None) -> Pending:
+        """Return the entry with this base if that leaves fewer lines pending.
 
-        The hunks of that entry are pending again, except those accepted since.
+        The base is from a time when the live text was the same, so later additions to the base were
+        undone as well.
         """
-        base = None if self.base is None else earlier.base
-        writers = self.writers | earlier.writers
-        return msgspec.structs.replace(self, base=base, live=earlier.live, writers=writers)
+        rebased = msgspec.structs.replace(self, base=base)
+        return (
+            rebased
+            if self.base is not None and rebased.pending_lines < self.pending_lines
+            else self
+        )
 
     def accepted(self, chosen: Collection[Hunk]) -> Pending:
         """Return the entry with these hunks applied to the base."""
@@ -277,6 +288,17 @@ def _move_rows(hunk: Hunk, changes: Sequence[Hunk]) -> tuple[int, int]:
     start = hunk.start + sum(change.growth for change in changes if change.end <= hunk.start)
     end = hunk.end + sum(c.growth for c in changes if c.start < hunk.end or c.end <= hunk.start)
     return start, max(start, end)
+
+
+def _may_have_restored(edit: Hunk, hunk: Hunk) -> bool:
+    """Return whether an edit may have restored a hunk.
+
+    This is the case if they share lines of the new text, or one removes lines next to the other.
+    """
+    if edit.lines and hunk.lines:
+        return edit.new_start < hunk.new_end and hunk.new_start < edit.new_end
+    is_touching = edit.new_start <= hunk.new_end and hunk.new_start <= edit.new_end
+    return is_touching and (bool(hunk.lines) or edit.growth < 0)
 
 
 def _edits_outside(

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_nvim.edits.hunks import apply, invert
+from acp_nvim.edits.hunks import Hunk, apply, invert
 from acp_nvim.edits.ledger import Ledger
+from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import from_keys, from_lines, keys
 from tests.support.ledger_shorthand import base, entry, hunks_of, ledger, text
 
@@ -93,29 +94,6 @@ def test_writes_that_are_undone_at_once_are_redone_one_by_one(is_rejected: bool)
     found.record_user_edit("/f", text("abcdefg"))
     found.record_user_edit("/f", text("abcdefZ"))
     assert found.get("/f") is None
-
-
-def test_a_write_after_an_undone_reject_is_redone() -> None:
-    found = ledger("abcde", "aXcde")
-    found.reject("/f")
-    found.record_agent_write("/f", text("abcde"), text("abcYe"))
-    for now in ("aXcde", "abcYe"):
-        found.record_user_edit("/f", text(now))
-    assert pending(found) == [(3, 4, "Y")]
-
-
-@pytest.mark.parametrize("is_accepted", [False, True])
-def test_nothing_is_pending_in_the_text_from_before_the_first_write(is_accepted: bool) -> None:
-    """A later write has replaced lines that the user wrote or accepted."""
-    found = ledger("abcde", "aXcde")
-    found.record_user_edit("/f", text("aXcdU"))
-    if is_accepted:
-        found.accept("/f")
-    found.record_agent_write("/f", text("aXcdU"), text("aYcdZ"))
-    found.record_user_edit("/f", text("abcde"))
-    assert found.get("/f") is None
-    found.record_user_edit("/f", text("aYcdZ"))
-    assert base(found) == ("aXcdU" if is_accepted else "abcdU")
 
 
 def test_a_block_of_steps_with_a_later_removal_is_undone_at_once() -> None:
@@ -293,6 +271,24 @@ def test_undoing_every_step_restores_every_hunk(
     for text_before in reversed(texts[:-1]):
         found.record_user_edit("/f", text_before)
     assert (entry(found).base, entry(found).live) == (wanted.base, wanted.live)
+
+
+def test_text_discarded_beside_a_removal_belongs_to_the_user() -> None:
+    here = Pending("/f", text("Xcd"), text("Xcd"), text("Xcd"))
+    removal = Hunk(1, 2, (), 1)  # of b, which was pending earlier in "acd"
+    assert here.edited(text("acd"), restorable=[removal]).hunks == []
+
+
+def test_a_restored_removal_of_the_agent_is_pending_again() -> None:
+    here = Pending("/f", text("abcd"), text("abcd"), text("abcd"))
+    removal = Hunk(1, 2, (), 1)
+    assert here.edited(text("acd"), restorable=[removal]).hunks == [removal]
+
+
+def test_text_discarded_beside_agent_lines_belongs_to_the_user() -> None:
+    here = Pending("/f", text("Xbc"), text("Xbc"), text("Xbc"))
+    lines = Hunk(1, 2, ("b",), 1)  # the agent's earlier, and accepted since
+    assert here.edited(text("abc"), restorable=[lines]).hunks == []
 
 
 @pytest.mark.parametrize(
