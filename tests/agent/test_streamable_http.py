@@ -172,7 +172,7 @@ async def test_a_forgotten_connection_is_lost_and_tried_again() -> None:
         await eventually(lambda: len(server.of("GET")) == 1)
         agent.gets = lambda request: Reply(404)
         agent.end(None)
-        assert "does not know the connection" in await client.end()
+        assert "no longer knows the connection" in await client.end()
         assert client.transport.lost is not None
         assert client.transport.lost.again
     assert not server.of("DELETE")

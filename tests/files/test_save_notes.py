@@ -10,7 +10,6 @@ import pytest
 
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.disk import signature_of
-from acp_nvim.files.changes.entered_change import DecodedChange, Step, steps_of
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, pending_by_path
 
@@ -160,20 +159,3 @@ async def test_a_file_without_a_second_note_is_the_users(
     path.write_text(TEXT.replace("line 4\n", "mine\nagents\n"))
     await here.end()
     assert pending_by_path(here) == {"a.txt": ("modified", False, [((), ("agents",))])}
-
-
-@pytest.mark.parametrize(
-    ("known", "live", "saved"),
-    [
-        ("abc", "abUc", "abUc"),  # the journal has a later text
-        ("abUc", "abc", "abUc"),  # and an earlier one
-        ("aVbc", "abUc", "aVbUc"),  # both have changes that the other lacks
-        ("abc", "abc", ""),
-    ],
-)
-def test_changes_that_the_journal_has_are_not_the_agents(known: str, live: str, saved: str) -> None:
-    after = Text(tuple("aVbUGc" if "V" in known else "abUGc"))
-    steps = steps_of(DecodedChange(Text(tuple(known)), after, None, None), Text(tuple(live)), ())
-    users = [step.after for step in steps if step.is_save]
-    assert users == ([Text(tuple(saved))] if saved not in ("", known) else [])
-    assert not steps or steps[-1] == Step(False, Text(tuple(saved)), after)

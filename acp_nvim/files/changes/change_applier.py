@@ -243,8 +243,7 @@ class ChangeApplier:
             live = buffer if isinstance(buffer, BufferText) else None
             self._record_formatted_save(path, live, known)
             decoded = decode_change(self._files, change, data, live)
-            entry = self._files.ledger.disk_entry(path)
-            steps = steps_of(decoded, entry.live if entry else None, saves)
+            steps = steps_of(decoded, saves)
         except OSError:
             return None
         except BinaryError:

@@ -158,16 +158,13 @@ def decode_change(
     return DecodedChange(before, after, reformat, new_format)
 
 
-def steps_of(decoded: DecodedChange, live: Text | None, saves: Sequence[Save]) -> list[Step]:
-    """Return the parts of a change if the user has made some of them. Raise BinaryError.
+def steps_of(decoded: DecodedChange, saves: Sequence[Save]) -> list[Step]:
+    """Return the parts of a change with these saves; nothing without saves. Raise BinaryError.
 
-    `live` is the live text in the ledger, which may have later changes from other Neovims. If the
-    content after a save is not known, the whole rest of the change counts as saved. If the content
-    before it is not known, so does everything before it.
+    If the content after a save is not known, the whole rest of the change counts as saved. If the
+    content before it is not known, so does everything before it.
     """
-    steps, text = list[Step](), _with_known_changes(decoded.before, live, decoded.after)
-    if text != decoded.before:
-        steps.append(Step(True, decoded.before, text))
+    steps, text = list[Step](), decoded.before
     for save in saves:
         if isinstance(save.after, UnsetType):
             return [*steps, Step(True, text, decoded.after)]
@@ -183,16 +180,6 @@ def steps_of(decoded: DecodedChange, live: Text | None, saves: Sequence[Save]) -
     if steps and text != decoded.after:
         steps.append(Step(False, text, decoded.after))
     return steps
-
-
-def _with_known_changes(before: Text | None, live: Text | None, after: Text | None) -> Text | None:
-    """Return a text with its changes in `live` that are also in `after`."""
-    if before is None or live is None or after is None or live == before:
-        return before
-    known, entry = Pending("", before, live, None), Pending("", before, after, None)
-    for hunk in known.hunks:
-        entry = entry.accepted_as(known, hunk)
-    return entry.base
 
 
 def _record_user_format(
