@@ -8,11 +8,11 @@ from acp_nvim.verbs import Args
 
 
 def uncertainty(host: Host, args: Args) -> str | None:
-    """Return a message if the session of a command is uncertain, or None.
+    """Return a message if it is unclear which session a command is for, or None.
 
-    A command without a number is for the current session. While a new session is being prepared,
-    the user may mean that one. A choice names the session that was current when it was shown as
-    `shown`; another session may be current by the time of the answer.
+    A command without a number is for the current session, but while a new session is being
+    prepared, the user may mean the new one. `shown` is the session that was current when a choice
+    was displayed. Another session may be current by the time the user answers.
     """
     if args.get("session") is not None:
         return None

@@ -1,4 +1,4 @@
-"""Offer of the editor's tools to sessions."""
+"""The editor's tools as an MCP server for each session."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class EditorTools:
         tasks: Tasks,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """`runtime_directory` returns the directory for the socket, None if it is not known."""
+        """`runtime_directory` returns the directory for the socket, or None if it is not known."""
         self._socket = ToolSocket(toolbox, tasks, runtime_directory)
         self._over_acp = McpOverAcp(toolbox)
         self.message = self._over_acp.message
@@ -49,9 +49,10 @@ class EditorTools:
     def offer(
         self, session: Session, wanted: bool | Sequence[str], route: Route
     ) -> OwnServer | None:
-        """Offer the tools to a session. Return None if no socket can be opened.
+        """Return an MCP server with the tools for a session.
 
-        The tools are imported when the agent lists them.
+        Return None if the session gets no tools or no socket can be opened. The tools are imported
+        when the agent lists them.
         """
         self.withdraw(session)
         if route == "acp":
@@ -67,7 +68,7 @@ class EditorTools:
         return OwnServer(_relay_server(access), [access.token])
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
-        """Check some time after the first prompt whether the agent has connected."""
+        """Schedule a check, once per session, that the agent has connected."""
         if session.agent in LATE:
             return
         if session.tools is not None and session.key not in self._prompted:
@@ -83,7 +84,7 @@ class EditorTools:
             session.notice("info", wording.TOOLS_NOT_CONNECTED.format(agent=agent))
 
     def refresh(self) -> None:
-        """Announce changed tools to the sessions that have some."""
+        """Notify the agents that have tools of changes to the tools."""
         self._socket.refresh()
         self._over_acp.refresh()
 

@@ -45,9 +45,9 @@ class HostObservers(Struct, frozen=True, eq=False):
     on_file_read: list[Callable[[Session, str], None]] = field(default_factory=list)
     """The agent of a session reads a file through the editor."""
     on_login_needed: list[Callable[[Connection, Resume | None], None]] = field(default_factory=list)
-    """An agent refuses a request by the user until they log in. The function resumes it."""
+    """An agent refuses a request because it requires a login. The function, if any, repeats it."""
     on_login_awaited: list[Callable[[str, Resume], None]] = field(default_factory=list)
-    """A request waits for a login to the named agent, which is announced already."""
+    """A request waits for a login to the named agent, of which the user already knows."""
     on_agent_restarted: list[Callable[[str], None]] = field(default_factory=list)
     """The user has restarted the named agent, and it is ready."""
     on_continued: list[Callable[[Session, str, str], None]] = field(default_factory=list)
@@ -56,11 +56,11 @@ class HostObservers(Struct, frozen=True, eq=False):
     Called with the id of the stored session at its agent, and its key in the journal.
     """
     on_session_added: list[Callable[[Session], None]] = field(default_factory=list)
-    """A session is new here, or restored."""
+    """A session was created or restored."""
     stops: list[Callable[[Session], bool]] = field(default_factory=list)
-    """Functions that end work of the host for a session, for a cancel.
+    """Functions that stop the host's own work for a session when the user cancels.
 
-    Each returns whether there was any.
+    Each returns whether there was any work.
     """
     on_closing: list[Callable[[], None]] = field(default_factory=list)
     """Neovim has ended. Agents are ended next."""
@@ -86,7 +86,7 @@ class HostObservers(Struct, frozen=True, eq=False):
         notify(self.on_file_read, session, path)
 
     def session_added(self, session: Session) -> None:
-        """Report a session that is new here, or restored."""
+        """Report that a session was created or restored."""
         notify(self.on_session_added, session)
 
     def agent_restarted(self, agent: str) -> None:
@@ -94,11 +94,11 @@ class HostObservers(Struct, frozen=True, eq=False):
         notify(self.on_agent_restarted, agent)
 
     def stop_work(self, session: Session) -> bool:
-        """End work of the host for a session. Return whether there was any."""
+        """Stop the host's own work for a session. Return whether there was any."""
         return sum(stop(session) for stop in self.stops) > 0
 
     def titles(self, entry: Pending) -> Sequence[str]:
-        """Return a title for each hunk of a file, or nothing if no hunk has one."""
+        """Return a title for each hunk of a file, or an empty sequence if no hunk has one."""
         return next(filter(None, (titles(entry) for titles in self.hunk_titles)), ())
 
 
@@ -109,7 +109,7 @@ class Parts:
         self._parts: dict[type, Any] = {}
 
     def add(self, part: object, kind: type | None = None) -> None:
-        """Add an object under its type, or under `kind`, a base class of it."""
+        """Add an object under its type, or under its base class `kind`."""
         self._parts[kind or type(part)] = part
 
     def get(self, kind: type[P], make: Callable[[], P] | None = None) -> P:

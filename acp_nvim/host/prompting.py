@@ -25,7 +25,7 @@ from acp_nvim.verbs import Args
 
 
 def prompt_of(host: Host, args: Args) -> Prompt:
-    """Return the prompt of the verb `prompt`. Raise `msgspec.ValidationError` for a bad block."""
+    """Build a prompt from the verb's arguments. Raise `msgspec.ValidationError` for a bad block."""
     given = [_block(n, block) for n, block in enumerate(args.get("blocks") or (), 1)]
     text = args.get("text") or " ".join(b.text for b in given if isinstance(b, schema.TextContent))
     variables = [_variable(item, args["cwd"]) for item in args.get("variables") or ()]
@@ -51,7 +51,7 @@ def is_empty(prompt: Prompt) -> bool:
 def conversation_for(host: Host, args: Args) -> Conversation:
     """Return the session for a prompt, or a new one if there is none.
 
-    All prompts for a session that has ended go to the same new session, with its queue.
+    All prompts for an ended session go to the same new session, which also gets its queue.
     """
     wanted = args.get("agent")
     named = None if args.get("new") else host.sessions.conversation(args.get("session"))
@@ -77,7 +77,7 @@ def conversation_for(host: Host, args: Args) -> Conversation:
 
 
 def _open_successor(host: Host, conversation: Conversation) -> Conversation | None:
-    """Return the conversation if it is open, or else the open one that now gets its prompts."""
+    """Return the conversation if it is open, else its open successor, or None."""
     chosen: Conversation | None = conversation
     while chosen is not None and chosen.session.has_ended:
         n = chosen.session.successor
@@ -138,7 +138,10 @@ def _ranges(args: Args) -> list[Attachment]:
 
 
 def _excerpt(lines: Args, cwd: str) -> Excerpt:
-    """Return lines of a buffer as an attachment. A buffer without a file has its number as path."""
+    """Return lines of a buffer as an attachment.
+
+    For a buffer without a file, the path is the number of the buffer.
+    """
     name = lines.get("path")
     path = str(Path(cwd, name)) if name else f"{BUFFER_URI}{lines.get('bufnr', 0)}"
     mime = mime_of(path, b"") if name else "text/plain"
@@ -146,7 +149,7 @@ def _excerpt(lines: Args, cwd: str) -> Excerpt:
 
 
 def _files(host: Host, args: Args) -> list[Attachment]:
-    """Return the attached files, with the text of the buffer if that has unsaved changes."""
+    """Return the attached files, each with the text of its buffer if that has unsaved changes."""
     attachments: list[Attachment] = []
     for item in args.get("attach") or ():
         path, live = (item["path"], item.get("text")) if isinstance(item, dict) else (item, None)
@@ -169,7 +172,7 @@ async def _diff(cwd: str, unsaved: str) -> Sequence[Attachment]:
 
 
 def _cut(text: str) -> str:
-    """Cut a text to the size limit of attached files, with a note of the cut."""
+    """Cut a text to the size limit of attached files, and add a note of the cut."""
     if len(text) <= TEXT_BYTES:
         return text
     end = text.rfind("\n", 0, TEXT_BYTES)

@@ -10,7 +10,7 @@ from acp_nvim.verbs import Args
 
 
 def find_question(host: Host, question_id: object) -> Decision | None:
-    """Return a pending question by its id, from all sessions and outside of them."""
+    """Return a pending question by its id, whether or not it belongs to a session."""
     asked = [session.decisions for session in host.session_list.all()]
     asked.append(host.unscoped_questions.decisions)
     matches = (decisions.get(str(question_id)) for decisions in asked)
@@ -18,7 +18,7 @@ def find_question(host: Host, question_id: object) -> Decision | None:
 
 
 def pending_question(host: Host, args: Args) -> Decision | None:
-    """Return the pending question that a verb names, or tell the user that it is over."""
+    """Return the pending question that a verb names. If there is none, warn the user."""
     decision = find_question(host, args.get("id"))
     if decision is None:
         host.echo("warn", wording.QUESTION_OVER)

@@ -1,4 +1,4 @@
-"""Pending edits in the form for Lua: rows of hunks, entries of the state."""
+"""Pending edits in the form that Lua expects: rows of hunks, and entries of the state."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MAX_MARKED: Final = 5000
 MAX_REMOVED: Final = 20_000
 """Maximum number of removed lines sent to Lua for one file.
 
-Beyond it, each hunk has `LEAST_REMOVED`.
+Beyond it, at most `LEAST_REMOVED` lines are sent for each hunk.
 """
 LEAST_REMOVED: Final = 100
-"""Number of removed lines that Lua shows of a hunk."""
+"""Number of removed lines that are sent even for the last hunks of a file."""
 
 
 class ReviewView:
-    """Implementation of the port `View` of the workspace: frames, and events of sessions."""
+    """Implementation of the workspace's port `View`: frames, and events of sessions."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ def rows(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
 
 
 def note(entry: Pending) -> str:
-    """Return a note on changes that no line shows.
+    """Describe the changes that no line shows.
 
     These are line ends, a BOM, the final newline, or a directory or device in place of the file.
     """

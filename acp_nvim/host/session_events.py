@@ -75,7 +75,7 @@ class _OwnTurns:
         """Events that end the turns, by session number."""
 
     def on_own_turn(self, session: Session) -> None:
-        """Begin or end a turn after a change of its session."""
+        """Begin or end a turn to match the state of the session."""
         if not session.own_turn:
             ended = self._ended.pop(session.n, None)
             if ended is not None:

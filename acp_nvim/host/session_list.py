@@ -62,7 +62,7 @@ class SubagentRegistry:
         self._sessions = sessions
 
     def child(self, parent: Session, session_id: str) -> Session:
-        """Return the child with that id, which is created when its parent first names it."""
+        """Return the child with this id. Create it if its parent has not named it before."""
         return child_of(parent, session_id, self._new)
 
     def _new(self, parent: Session, link: Subagent) -> Child:
@@ -81,7 +81,7 @@ class SubagentRegistry:
         return session.root.n if session is not None else n
 
     def cancel(self, child: Child, conversation: Conversation) -> str:
-        """Cancel a child alone, if its agent supports that. Return a message for the user."""
+        """Cancel only this subagent, if its agent supports that. Return a message for the user."""
         connection = conversation.connection
         if not child.link.cancellable or connection is None or not connection.is_alive:
             return wording.SUBAGENT_NOT_CANCELLABLE.format(
@@ -93,14 +93,14 @@ class SubagentRegistry:
 
 
 class ForeignSessions:
-    """Sessions of other or earlier Neovims with edits or checkpoints (port `OtherSessions`).
+    """Sessions of other or earlier Neovims that have edits or checkpoints (port `OtherSessions`).
 
-    The state lists them as closed sessions. Their edits can be decided here.
+    The state lists them as closed sessions. The user can accept or reject their edits here.
     """
 
     def __init__(self, screen: Screen, sessions: SessionList) -> None:
         self.on_found: list[Callable[[SessionInfo, int], None]] = []
-        """Observers that add a foreign session as a closed one with this number."""
+        """Observers that add a foreign session as a closed one with the given number."""
         self._screen = screen
         self._sessions = sessions
         self._numbers: dict[str, int] = {}

@@ -46,7 +46,7 @@ class Preparation:
     def withdraw_prompts(self) -> bool:
         """Withdraw the waiting prompts. Return whether there were any.
 
-        Each returns in front of the composer's text, so the last one is first.
+        Each prompt is put in front of the composer's text, so the last one is withdrawn first.
         """
         prompts, self._prompts = self._prompts, []
         for waiting in reversed(prompts):
@@ -54,7 +54,7 @@ class Preparation:
         return bool(prompts)
 
     def finish(self, n: int | None) -> None:
-        """End the preparation: session `n` is current, or no session was made (None)."""
+        """End the preparation. Session `n` is now current, or None if no session was made."""
         self.is_over = True
         for waiting in self._composers:
             waiting(n)
@@ -80,7 +80,7 @@ class Sessions:
         observers: ConversationObservers,
         on_added: Callable[[Session], None],
     ) -> None:
-        """`observers` are those of all conversations.
+        """`observers` observe all conversations.
 
         `on_added` is called with each new or restored session.
         """
@@ -107,7 +107,7 @@ class Sessions:
         return self._list.current
 
     def prepare(self) -> Preparation:
-        """Announce a session that becomes current. New prompts wait until its `finish`."""
+        """Announce a session that will become current. New prompts wait for its `finish`."""
         self._preparations = [
             preparation for preparation in self._preparations if not preparation.is_over
         ]
@@ -155,7 +155,7 @@ class Sessions:
         return conversation
 
     def new_named(self, cwd: str, name: str | None) -> Conversation:
-        """Create a session with the agent or, if no agent has this name, the preset `name`."""
+        """Create a session with the agent `name` or, if there is none, the preset of that name."""
         if self._is_preset(name):
             return self.new(cwd, preset=name)
         return self.new(cwd, name)
@@ -171,7 +171,7 @@ class Sessions:
         return name is not None and name in settings.presets and not is_agent(settings, name)
 
     def preset_of(self, agent: str, session_id: str) -> str | None:
-        """Return the preset of a session in the index."""
+        """Return the preset of a session in the index, or None."""
         entry = self.index.read().get(agent, session_id) if self.index is not None else None
         return entry.preset if entry is not None else None
 
@@ -206,7 +206,7 @@ class Sessions:
         return conversation
 
     def directories(self, cwd: str) -> list[str]:
-        """Return the option `files.directories` for a session in `cwd`: absolute, each once."""
+        """Return option `files.directories`: absolute paths, based on `cwd`, without duplicates."""
         paths = self._settings().files.directories
         return list(dict.fromkeys(str(Path(cwd, Path(path).expanduser())) for path in paths))
 
@@ -220,7 +220,7 @@ class Sessions:
     def leave(self, n: int) -> None:
         """Make the most recently used other session current, if one is open.
 
-        The session is about to be closed, or could not be opened.
+        Session `n` is about to be closed, or could not be opened.
         """
         memory.unfreeze_objects()
         self._workspace.files.bases.forget_session(str(n))
@@ -243,7 +243,7 @@ class Sessions:
         return None if key is None else self.conversations.get(self._subagents.root(key))
 
     def agent_name(self, named: object) -> str:
-        """Return the named agent, else the current session's, else the default one."""
+        """Return the named agent, else the agent of the current session, else the default agent."""
         conversation = self.conversation(None)
         current = conversation.session.agent if conversation else self._settings().agent
         return str(named or current)
@@ -256,7 +256,7 @@ class Sessions:
     # -- index ------------------------------------------------------------------------------------
 
     def open_index(self, path: Path | None, problem: Callable[[str], None]) -> None:
-        """Set the file of the index, unless it has one. `problem` is called with errors."""
+        """Set the index file, unless it is already set. `problem` is called with errors."""
         if path is not None and self.index is None:
             self.index = IndexFile(path, problem)
 

@@ -20,7 +20,7 @@ class UnreadableError(Exception):
 class Transcripts:
     """Stored transcripts of the sessions of all Neovims.
 
-    This class has none. The feature `history` adds its own subclass to the host.
+    This class stores nothing. The feature `history` adds a subclass to the host.
     """
 
     def __init__(self, echo: Callable[[str, str], None]) -> None:
@@ -51,7 +51,7 @@ class Transcripts:
         return result
 
     def follow(self, session: Session, recorded: int) -> None:
-        """Continue a session in the record of its agent's session.
+        """Append the entries of a session to the record of its agent's session.
 
         The record already has the first `recorded` entries.
         """
@@ -61,7 +61,7 @@ class Transcripts:
         return None
 
     async def open(self, stored: StoredSession) -> Conversation | None:
-        """Show the open chat of a stored session, or a read-only one.
+        """Show the chat of a stored session if it is open, else a read-only chat.
 
         Return None if the session has no entries.
         """

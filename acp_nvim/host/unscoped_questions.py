@@ -15,7 +15,7 @@ from acp_nvim.session.questions.decisions import CANCELLED, MAX_LISTED, Decision
 NO_SESSION = 0
 """Number in the frame operation `cards` for questions outside of a session."""
 MAX_QUESTIONS: Final = 500
-"""Maximum number of open questions outside of sessions. Each answer draws the others again."""
+"""Maximum number of open questions outside of sessions. Each answer redraws the others."""
 
 
 class UnscopedQuestions:
@@ -51,7 +51,7 @@ class UnscopedQuestions:
             self._publish()
 
     def _report_limit(self) -> None:
-        """Report once that questions are cancelled."""
+        """Warn the user once that questions are cancelled."""
         if not self._has_reported:
             self._has_reported = True
             title = wording.TOO_MANY_UNSCOPED.format(count=MAX_QUESTIONS)
@@ -67,7 +67,7 @@ class UnscopedQuestions:
 
 
 def card_of(decision: Decision) -> dict[str, Any]:
-    """Return a decision without a tool call for the frame operation `cards`."""
+    """Return the card of a decision without a tool call, for the frame operation `cards`."""
     rows = card(decision)
     return {
         "id": decision.id,
