@@ -39,7 +39,8 @@ class AsyncCalls:
     async def call(self, module: str, function: str, *args: Any) -> Any:
         """Run `require(module)[function](reply, ...)` and return the value passed to `reply`.
 
-        Raise CallError if `reply` gets an error. If the caller is cancelled, so is the function.
+        Raise CallError if `reply` gets an error. If the caller is cancelled, the Lua function is
+        too.
         """
         number = next(self._numbers)
         future = self._open[number] = asyncio.get_running_loop().create_future()

@@ -50,9 +50,9 @@ class Bridge:
         return cls(nvim._session._async_session)
 
     def request(self, method: str, *args: Any) -> asyncio.Future[Any]:
-        """Send an API request. The future gets its value or an `NvimError`.
+        """Send an API request. The future gets the result or an `NvimError`.
 
-        It is cancelled when Neovim is gone.
+        The future is cancelled when Neovim has exited.
         """
         future: asyncio.Future[Any] = self.loop.create_future()
         if self.closed:
@@ -109,12 +109,13 @@ class Bridge:
         self._finish(root)
 
     def _finish(self, root: asyncio.Task[None]) -> None:
-        """Cancel the root task and wait for it. pynvim may stop the loop again meanwhile.
+        """Cancel the root task and wait for it.
 
-        Tasks that are shielded from the cancellation may wait for answers, which cannot come.
+        Tasks that are shielded from the cancellation may wait for answers that cannot come, so all
+        requests are cancelled too.
 
-        The waiting task must finish too: with it anyio ends the worker threads that were started
-        meanwhile, and Python waits for these on exit.
+        The waiting task must also finish: anyio then ends its worker threads, and Python waits for
+        those on exit. pynvim may stop the loop before that, so the loop is restarted.
         """
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         root.cancel()
@@ -135,7 +136,7 @@ async def _wait_ended(task: asyncio.Task[None]) -> None:
 
 
 def _first_line(error: Any) -> str:
-    """Return the first line of `[type, message]`. The message may contain a traceback."""
+    """Return the first line of the message in `[type, message]`, which may contain a traceback."""
     text = error[1] if isinstance(error, (list, tuple)) and len(error) > 1 else error
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
@@ -143,7 +144,7 @@ def _first_line(error: Any) -> str:
 
 
 def _deliver(on_verb: Verb, name: str, args: list[Any]) -> None:
-    """Pass on the notification `acp` with arguments `{verb, table}`. Ignore others."""
+    """Pass the arguments `{verb, table}` of a notification `acp` to `on_verb`. Ignore others."""
     if name == "acp" and args:
         table = args[1] if len(args) > 1 and isinstance(args[1], dict) else {}
         on_verb(args[0], table)

@@ -1,7 +1,7 @@
 """Verbs about buffers, as events of the workspace (`lua/acp/buffers/`).
 
 These verbs are handled on arrival and not queued. When Neovim answers a request, the host has
-therefore seen all that the user did before the answer.
+therefore seen everything that the user did before the answer.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ MODULE: Final = "acp.buffers.live"
 DISK_CHANGES: Final = "acp.buffers.disk_changes"
 HOST: Final = "acp.base.host"
 MAX_BLOCKED_S: Final = 0.3
-"""Longest wait for a Neovim that waits for a key, in which the user cannot cancel a turn."""
+"""Maximum seconds to wait for a Neovim that is waiting for a key. The user cannot cancel then."""
 EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
 GONE, NEW = 256, 512
 
@@ -40,16 +40,17 @@ class NvimBuffers:
         self._session_roots: dict[int, list[str]] = {}
         """Directories of sessions that were sent to Neovim, by the number of the session."""
         self._announced: list[str] = []
-        """The directories of running turns that were last sent to Neovim."""
+        """Directories of running turns that were last sent to Neovim."""
         self._cancels = 0
-        """Number of the last verb handled that may have cancelled a turn."""
+        """Number of the last handled verb that may have cancelled a turn."""
         self._expected = 0
         """Number of the last prompt whose turn Neovim expects."""
 
     def on_verb(self, args: Mapping[str, Any]) -> None:
         """Record that a verb was handled, since it may have cancelled a turn.
 
-        Options that are queued while the host starts have an earlier number than verbs before them.
+        Options that are queued while the host starts have a lower number than verbs handled before
+        them.
         """
         self._cancels = max(self._cancels, args.get("cancels", 0))
 
@@ -82,7 +83,7 @@ class NvimBuffers:
         modified: bool,
         signature: str | None,
     ) -> WriteResult:
-        """Apply a change of the file on disk to a buffer. Neovim then does not ask about it."""
+        """Apply a change of the file on disk to a buffer, so that Neovim does not ask about it."""
         want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
         rows = _rows(hunks)
         args = live.bufnr, live.tick, rows, want, signature
@@ -115,7 +116,7 @@ class NvimBuffers:
         if outcome == "done":
             after = _text(answer, requested)
             is_verified = True
-            if change.verify is not None and stamp is not None:  # events meanwhile are newer
+            if change.verify is not None and stamp is not None:  # later events have newer texts
                 is_same = after.raw is requested and after.format == live.format
                 encoded = expected if is_same else None
                 verify = partial(contains_saved, change.verify, after, stamp, encoded)
@@ -150,7 +151,7 @@ class NvimBuffers:
         return texts_of(texts) or {}
 
     async def save(self, paths: Sequence[str]) -> dict[str, str]:
-        """Save these buffers, with autocommands. Return the reasons of failures by path."""
+        """Save these buffers, running autocommands. Return the reasons for failures by path."""
         return dict(await self._bridge.call(DISK_CHANGES, "save", list(paths)))
 
     async def announce(self, roots: Sequence[str]) -> None:
@@ -167,7 +168,7 @@ class NvimBuffers:
             self._bridge.call_nowait(DISK_CHANGES, "set_session_roots", n, list(roots))
 
     def expect_turn(self, n: int, number: int) -> None:
-        """Record that Neovim expects the turn of prompt `number`, so it need not be announced."""
+        """Record that Neovim expects the turn of prompt `number` and needs no announcement."""
         self._expected = number
         self._announced = sorted({*self._announced, *self._session_roots.get(n, ())})
 

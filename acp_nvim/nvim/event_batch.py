@@ -1,7 +1,7 @@
 """Frame operation with several events about tool calls and permissions.
 
-An agent may ask for hundreds of permissions at once. A table for each event, most with the same
-options, would cost Neovim more time than drawing them.
+An agent may ask for hundreds of permissions at once, most with the same options. A table for each
+event would take Neovim longer than drawing them.
 """
 
 from __future__ import annotations

@@ -56,5 +56,6 @@ class Flow:
         if not self._reported:
             self._reported = True
             text = wording.PENDING_LIMIT.format(limit=format_size(limit))
-            # For no session, because a line in its chat would split the text that streams there.
+            # Without a session, because a line in a chat would split the text that is streamed
+            # there.
             self._report("pending_bytes", text, None)

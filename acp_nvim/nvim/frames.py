@@ -22,11 +22,11 @@ TARGET_US: Final = 3000
 MIN_CHARACTERS, MAX_CHARACTERS = 16_000, 400_000
 """Characters in a frame."""
 MANY_LINES: Final = 100
-"""Number of lines from which text is not passed through Lua."""
+"""Minimum number of lines of a text that bypasses Lua."""
 
 
 Collect = Callable[[int], tuple[list[Op], bool]]
-"""Function of a budget in characters that returns operations, and whether more are waiting."""
+"""Function that takes a budget in characters and returns operations, and whether it has more."""
 
 
 class Frames:
@@ -40,7 +40,7 @@ class Frames:
         on_collected: Callable[[], None],
         on_error: Callable[[str], None],
     ) -> None:
-        """`collect` returns the next frame. `on_collected` is called after it (`Flow.on_frame`).
+        """`collect` returns the next frame. `on_collected` is called after each (`Flow.on_frame`).
 
         `on_error` is called with each error of Neovim.
         """
@@ -60,7 +60,8 @@ class Frames:
     async def run(self, wait_saved: Callable[[], Awaitable[None]]) -> None:
         """Send frames until cancelled.
 
-        `wait_saved` waits, before a frame is sent, until the journal contains the edits in it.
+        `wait_saved` is awaited before each frame. It waits until the journal contains the edits
+        that the frame shows.
         """
         loop, pace = asyncio.get_running_loop(), self._pace
         while True:
@@ -79,7 +80,7 @@ class Frames:
                 await pace.pause(started, self._last_seconds)
 
     def _next_frame(self) -> tuple[list[Op], bool]:
-        """Return the next frame. Report an error in it, so that later frames are still sent."""
+        """Return the next frame. On an error, report it and return an empty frame."""
         try:
             frame = self._collect(self._budget)
         except Exception as error:
@@ -132,8 +133,8 @@ def _has_many_lines(op: Op) -> bool:
 def _split_off_lines(op: Op) -> list[str]:
     """Reduce the lines of an operation `text` to the first one, and return the others.
 
-    Neovim inserts them from a variable. Lua would need twice the time, since it makes a string of
-    each and collects that later.
+    Neovim inserts the others from a variable. Lua would take twice as long, because it makes a
+    string of each line and collects it later.
     """
     lines: list[str] = op[3]
     op[3], others = lines[:1], lines[1:]

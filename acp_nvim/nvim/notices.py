@@ -52,13 +52,13 @@ class Notices:
     def fault(self, problem: str, message: str) -> None:
         """Record an internal error, and show the user a message.
 
-        If the plugin was updated while Neovim runs, Neovim shows that as the cause instead.
+        If the plugin was updated while Neovim was running, Neovim names that as the cause instead.
         """
         self.problem(problem)
         self._screen.push("fault", message)
 
     def problem(self, text: str) -> None:
-        """Record an internal error for `:Acp info`. The health check shows stderr."""
+        """Record an internal error for `:Acp info`, and print it to stderr for the health check."""
         self.problems.append(text)
         del self.problems[:-MAX_PROBLEMS]
         sys.stderr.write(text + "\n")
@@ -73,7 +73,7 @@ class LimitReports:
         self._screen = screen
 
     def report(self, limit: str, text: str, session: Session | None = None) -> None:
-        """Report that `limit` was exceeded, in a session or, without one, as a message."""
+        """Report an exceeded limit in the chat of a session, or as a message without one."""
         self.counts[limit] += 1
         _warn(self._screen, session, wording.OVER_LIMIT.format(what=text, limit=limit))
 

@@ -1,4 +1,4 @@
-"""Time of the next frame.
+"""Timing of frames.
 
 Streaming text is drawn every `GAP_S`, which is as fast as anyone can read. Urgent changes do not
 wait.
@@ -15,7 +15,7 @@ from acp_nvim import memory
 GAP_S, FLOOD_GAP_S, LEAST_GAP_S = 0.033, 0.016, 0.004
 """Seconds between the starts of two frames.
 
-They apply to a slow stream, after a frame that took Neovim more than `FLOOD_S`, and while there is
+In order: for a slow stream, after a frame that took Neovim more than `FLOOD_S`, and while there is
 text that did not fit into the last frame.
 """
 FLOOD_S: Final = 0.001
@@ -32,7 +32,7 @@ It is less than `SLACK_S`, so that the read ends the pause.
 QUICK_FRAMES = 6
 """Number of frames after an idle time that follow at the shortest gap.
 
-So the start of a turn is seen at once. Each is sent while Neovim still applies the one before.
+They show the start of a turn at once. Each is sent while Neovim is still applying the one before.
 """
 HOLD_S = 0.0025
 """Seconds for which the first frame of a new session may wait until its prompt is sent.
@@ -41,7 +41,7 @@ A frame with a new chat keeps Neovim busy for as long as a new session keeps the
 worked at once, they and the host would compete for the processor.
 """
 FLOOD: Final = 32_000
-"""Number of characters that end a pause."""
+"""Number of waiting characters that end a pause."""
 
 
 class Pace:
@@ -66,7 +66,7 @@ class Pace:
         self._free = asyncio.Event()
         self._free.set()
         self._held: asyncio.TimerHandle | None = None
-        """Timer that sets `_free`, None while it is set."""
+        """Timer that sets `_free`, or None while `_free` is set."""
         self._earliest = 0.0
         """Time of the loop before which only urgent frames are sent."""
 
@@ -110,7 +110,7 @@ class Pace:
 
     @property
     def is_quick(self) -> bool:
-        """Return whether to send the next frame while Neovim still applies the one before."""
+        """Return whether to send the next frame while Neovim is still applying the one before."""
         return self._quick > 0
 
     async def next_frame(self) -> None:
@@ -121,7 +121,7 @@ class Pace:
         await self._wake.wait()
         if self._clock() - began > GAP_S:
             self._quick = QUICK_FRAMES
-            await asyncio.sleep(0)  # other changes of this moment go into the same frame
+            await asyncio.sleep(0)  # changes of the same moment go into one frame
             await self._free.wait()
         self._wake.clear()
         self._woken = self.is_urgent = self._flooded = False
@@ -129,7 +129,8 @@ class Pace:
     async def pause_within(self, started: float, took: float) -> None:
         """Wait after a frame that did not contain all changes.
 
-        `started` is the time when it began, and `took` the seconds that Neovim needed for a frame.
+        `started` is the time when the frame began. `took` is the seconds that Neovim needed for a
+        frame.
         """
         self.wake()
         gap = min(max(2 * took, LEAST_GAP_S), GAP_S)

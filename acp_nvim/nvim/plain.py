@@ -30,14 +30,14 @@ def legible(text: str) -> str:
 
 
 def legible_all(texts: list[str]) -> list[str]:
-    """Return texts that can be sent to Neovim."""
+    """Apply `legible` to each text."""
     return texts if "".join(texts).isascii() else [legible(text) for text in texts]
 
 
 def plain(value: Any) -> Any:
-    """Return a value as builtins. Items that are None are left out of maps and lists.
+    """Return a value as builtins, without the items of maps and lists that are None.
 
-    An integer too large for Neovim becomes its largest one.
+    An integer too large for Neovim becomes Neovim's largest one.
     """
     kind = value.__class__
     if kind is str:

@@ -31,7 +31,7 @@ CARD_KEYS = frozenset({"permissions", "elicitations", "questions"})
 """Keys of the state that are drawn as cards."""
 
 WRITE_KINDS = ("edit", "delete", "move")
-"""Kinds of calls whose title adds nothing to their diffs."""
+"""Kinds of tool calls whose titles add nothing to their diffs."""
 
 BATCHED_EVENTS = ("AcpToolCall", "AcpPermission", "AcpPermissionDone")
 """Events that are combined into one operation (`event_batch.EventBatch`)."""
@@ -125,7 +125,7 @@ class Screen:
     # -- frames -----------------------------------------------------------------------------------
 
     def collect(self, budget: int) -> tuple[list[Op], bool]:
-        """Return the next frame, and whether there is text that did not fit."""
+        """Return the next frame, and whether there are changes that did not fit."""
         ops, self._first = self._first, []
         tail: list[Op] = []
         has_more, new_children = False, 0
@@ -146,7 +146,8 @@ class Screen:
                 ops += drawn
                 has_more = has_more or bool(transcript.dirty)
             if session.changes.is_pending:
-                # A change may follow directly on the drawn text, so the last position is excluded.
+                # A change may follow directly after the drawn text, so the last position is
+                # excluded.
                 drawn_before = document.drawn - 1 if transcript.dirty else transcript.written
                 events = self._events(session, drawn_before)
                 has_more = has_more or session.changes.is_waiting(drawn_before)
@@ -157,7 +158,7 @@ class Screen:
         return ops, has_more
 
     def _state_changes(self, session: Session, drawn: int) -> list[Op]:
-        """Return the changes of a session's state whose text in the chat is drawn.
+        """Return the changes of a session's state whose text in the chat has been drawn.
 
         The first frame of a session has its whole state, even if its text is not drawn yet.
         """
@@ -173,10 +174,10 @@ class Screen:
         return ops
 
     def _events(self, session: Session, drawn: int) -> list[Op]:
-        """Return the events whose text is drawn.
+        """Return the events whose text has been drawn.
 
-        Consecutive events of tool calls and permissions are one operation. Of several locations of
-        the agent, only the last one is followed.
+        Consecutive events of tool calls and permissions are one operation. If the agent was at
+        several locations, only the last one is followed.
         """
         ops: list[Op] = []
         place: list[Op] = []
@@ -201,7 +202,7 @@ class Screen:
         return ops + place
 
     def _views(self, session: Session, changed: set[str]) -> list[Op]:
-        """Return the contents of windows that show a part of the state."""
+        """Return operations that update the windows for parts of the state."""
         ops: list[Op] = []
         if changed & CARD_KEYS and session.root is session:
             front = [self._card(session, decision) for decision in session.decisions.front]
