@@ -60,7 +60,7 @@ class ChangeKind(Enum):
 
 
 class Stale(msgspec.Struct, frozen=True):
-    """Result for a write whose change is to a text that no longer exists."""
+    """Result for a write that changes a text that no longer exists."""
 
     reason: str
 
@@ -74,7 +74,7 @@ class Belief(msgspec.Struct, frozen=True):
     earlier: tuple[Text, ...] = ()
     """Bases from before the agent's first write and before its latest ones."""
     decisions: tuple[tuple[Text, Belief], ...] = ()
-    """Texts of the file from before the user's latest decisions, and the beliefs at that time."""
+    """Texts of the file before the user's latest decisions, and the beliefs at that time."""
 
     @property
     def size(self) -> int:
@@ -186,7 +186,7 @@ class Belief(msgspec.Struct, frozen=True):
         return belief
 
     def _without_gone_write(self, earlier: Text, before: Text, after: Text) -> Belief:
-        """Undo a write by the agent in the base if the file has its lines from before the write."""
+        """Undo an agent's write in the base if the file has the lines from before the write."""
         remaining = diff(rows(earlier), rows(after))
         removals = [
             Hunk(own.new_start, own.new_end, rows(earlier)[own.start : own.end], own.start)
@@ -235,9 +235,9 @@ class AgentBases:
         """Sizes of all beliefs by session and path, the least recently used first."""
         self._digests: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._present: dict[str, Text | None] = {}
-        """Present texts of the files, as far as known."""
+        """Present texts of the files, if known."""
         self._discarded: dict[str, ChangeKind] = {}
-        """Files whose text was discarded before the new one is known, with the kind of change."""
+        """Files with discarded text whose new text is not known yet, with the kind of change."""
         self._max_bytes = max_bytes
         self._max_digests = max_digests
         self._bytes = 0
@@ -270,10 +270,10 @@ class AgentBases:
         return belief.base if belief is not None else None
 
     def base_of(self, session: str, path: str, present: Iterable[Text]) -> Text | Stale | None:
-        """Return the base of a write; None for a file that the agent never saw.
+        """Return the base of a write, or None for a file that the agent has never seen.
 
-        If only the digest of the last seen text is held, that text is searched among the
-        `present` ones.
+        If only the digest of the last seen text is held, the text is taken from `present`, or the
+        write is stale.
         """
         last = self.last_seen(session, path)
         digest = self._digests.get((session, path))
@@ -306,11 +306,14 @@ class AgentBases:
         kind: ChangeKind,
         before: Text | UnsetType | None = UNSET,
     ) -> None:
-        """Record a file's text (None: deleted). `before` is its earlier text, if known."""
+        """Record a file's new text, or None for a deleted file.
+
+        `before` is the earlier text, if known.
+        """
         if path not in self._files and not self._digests:
             return
         if path in self._discarded and kind in (ChangeKind.TYPED, ChangeKind.UNDONE):
-            return  # `record_present` handles it, after the text that replaces the discarded one
+            return  # `record_present` records the change after that to the saved text
         self._discarded.pop(path, None)
         was = self._present.get(path) if before is UNSET else before
         if path in self._files:
@@ -330,7 +333,7 @@ class AgentBases:
             self._follow_digests(path, was, after, kind)
 
     def record_discard(self, path: str, kind: ChangeKind) -> None:
-        """Record that the file's text was discarded for the one on disk.
+        """Record that a file's text was discarded in favor of the text on disk.
 
         `record_present` supplies the new text.
         """
@@ -338,14 +341,14 @@ class AgentBases:
             self._discarded[path] = kind
 
     def is_discarded(self, path: str) -> bool:
-        """Return whether a file's text was discarded and the next one is not known yet."""
+        """Return whether a file's text was discarded and the new text is not known yet."""
         return path in self._discarded
 
     def record_present(self, path: str, present: Iterator[Text], kind: ChangeKind) -> None:
         """Record the present text of a file.
 
-        `present` yields the text, then the saved one if it differs. A discarded text is replaced
-        by the saved one.
+        `present` yields the text, then the saved text if it differs. The saved text replaces a
+        discarded one.
         """
         if path not in self._files:
             return
@@ -360,7 +363,7 @@ class AgentBases:
     def _follow_digests(
         self, path: str, before: Text | None, after: Text | None, kind: ChangeKind
     ) -> None:
-        """Update bases of which only the digest is held, if the whole text changed."""
+        """Update the bases of which only the digest is held, after a decision or a deletion."""
         if after is not None and (before is None or kind is not ChangeKind.DECIDED):
             return
         known = before.digest if before is not None and self._digests else None

@@ -1,6 +1,7 @@
 """Transfer of pending edits to a new text, after a program, git or an undo replaced the live one.
 
-Such changes count as the user's. Hunks that the new text lacks are lost; the caller parks them.
+Such changes count as the user's. Hunks that the new text does not contain are lost. The caller
+parks them.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """Pending edits of which the new text contains `entry` and lacks `lost`."""
+    """Result of a transfer: the new text contains the edits in `entry`, but not those in `lost`."""
 
     entry: Pending | None
     lost: Pending | None = None
 
 
 def carry_over(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
-    """Carry an entry over to the present text. `now` is None if there is no file.
+    """Carry an entry over to the present text, which is None if there is no file.
 
     If both sides changed the same lines, that is a conflict: the user's lines stay, and the agent's
     are in `theirs`. With `replaced`, git has replaced the text, and such hunks are lost.
@@ -86,7 +87,7 @@ def combine(entry: Pending, other: Pending) -> Pending:
 
 
 def _carry_entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
-    """Carry over the edits except the lines that both sides changed."""
+    """Carry over the edits, except for lines that both sides changed."""
     present = entry.hunks_in(now)
     touched = [hunk for hunk in entry.hunks if hunk not in present]
     remaining = _rebase(_keep_only(entry, present), now)
@@ -103,7 +104,7 @@ def _carry_entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
 
 
 def _rebase(entry: Pending, now: Text) -> Pending | None:
-    """Return the entry with this live text; None if its hunks are entangled with other changes."""
+    """Return the entry with this live text, or None if other changes overlap its hunks."""
     if entry.base is None or entry.live is None:
         return None
     merged = merge(entry.live, now, entry.base)

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class DiskEntries:
-    """Entries by path; None if nothing is pending on disk."""
+    """Entries by path. An entry is None if nothing is pending on disk."""
 
     def __init__(self) -> None:
         self._entries: dict[str, Pending | None] = {}
         self._with_unsaved: dict[str, Pending] = {}
-        """Entries that include the agents' writes that are only in the buffers."""
+        """Entries that include agents' writes that are only in the buffers."""
 
     def __contains__(self, path: str) -> bool:
         """Return whether buffer and file of this path have different entries."""
@@ -40,7 +40,7 @@ class DiskEntries:
         return iter(self._entries)
 
     def get(self, path: str, default: Pending | None = None) -> Pending | None:
-        """Return an entry; `default` if buffer and file have the same one."""
+        """Return an entry, or `default` if buffer and file have the same one."""
         return self._entries.get(path, default)
 
     def all(self) -> dict[str, Pending | None]:
@@ -48,7 +48,7 @@ class DiskEntries:
         return dict(self._entries)
 
     def with_unsaved_writes(self, path: str) -> Pending | None:
-        """Return the entry that includes unsaved writes; None if there are no such writes."""
+        """Return the entry that includes unsaved writes, or None if there are no such writes."""
         return self._with_unsaved.get(path)
 
     def set(
@@ -60,7 +60,7 @@ class DiskEntries:
             self._with_unsaved[path] = with_unsaved_writes
 
     def set_both(self, path: str, entry: Pending | None, buffer_entry: Pending | None) -> None:
-        """Set the entry of a file whose buffer has a different one, perhaps with unsaved writes."""
+        """Set both entries of a file. The one of the buffer may include unsaved writes."""
         hunks = buffer_entry.hunks if buffer_entry else ()
         is_saved = all(
             entry and buffer_entry and entry.equal_hunk(buffer_entry, hunk) for hunk in hunks
@@ -79,7 +79,7 @@ class DiskEntries:
     def sync_with_disk(self, path: str, disk: Text | None) -> Pending | None:
         """Carry the entry of a file over to its text on disk, and return it."""
         if path not in self._entries:
-            return None  # the buffer was saved meanwhile
+            return None  # buffer and file have the same entry
         entry = self._entries[path]
         synced = carry_over(entry, disk).entry if entry is not None else None
         if synced is None or not synced.is_conflict:
@@ -91,7 +91,7 @@ class DiskEntries:
         self._change(path, lambda entry: msgspec.structs.replace(entry, is_named=named))
 
     def accept(self, entry: Pending, chosen: Collection[Hunk], *, whole: bool = False) -> None:
-        """Accept hunks of the buffer's `entry` on disk; `whole`: also format and move."""
+        """Accept hunks of the buffer's `entry` on disk, and if `whole` also its format and move."""
 
         def accepted(stored: Pending) -> Pending:
             if whole:
@@ -105,9 +105,9 @@ class DiskEntries:
         self._change(path, lambda stored: stored.accepted(stored.hunks_in(text)))
 
     def before_write(self, entry: Pending, on_disk: tuple[Text, Text] | None) -> Pending:
-        """Return the entry on disk before an agent's write to a buffer, which had this `entry`.
+        """Return the entry on disk before an agent's write to a buffer that had this `entry`.
 
-        `on_disk` is as for `record_agent_write`.
+        `on_disk` has the same meaning as in `record_agent_write`.
         """
         path, text = entry.path, on_disk[0] if on_disk is not None else entry.live
         return self._entries.get(path, entry) or Pending(path, text, text, text)
@@ -121,9 +121,10 @@ class DiskEntries:
         writers: frozenset[int],
         on_disk: tuple[Text, Text] | None,
     ) -> None:
-        """Add an agent's write to the file, whose buffer had this `entry` before.
+        """Add an agent's write to a file whose buffer had this `entry` before.
 
-        `on_disk` are the file's texts before and after, if the buffer has unsaved changes.
+        `on_disk` has the file's texts before and after the write, if the buffer has unsaved
+        changes.
         """
         texts = on_disk or (before, after)
         if on_disk is not None:
@@ -137,13 +138,13 @@ class DiskEntries:
     def record_unsaved_write(
         self, entry: Pending | None, path: str, before: Text, after: Text, writers: frozenset[int]
     ) -> None:
-        """Add an agent's write that is only in the buffer, which had this `entry` before."""
+        """Add an agent's write that is only in the buffer. The buffer had this `entry` before."""
         entry = self._entries.setdefault(path, entry)
         known = self._with_unsaved.get(path) or entry
         self._with_unsaved[path] = _with_write(known, path, before, after, writers)
 
     def _change(self, path: str, change: Callable[[Pending], Pending]) -> None:
-        """Change the entries of a file, and remove any that are then settled."""
+        """Change the entries of a file, and remove those that are then settled."""
         entry, with_unsaved = self._entries.get(path), self._with_unsaved.pop(path, None)
         if entry is not None:
             changed = change(entry)
@@ -166,7 +167,7 @@ def disk_entry(buffer_entry: Pending, common: Text | None) -> Pending | None:
 
 
 def is_nearer(text: Text | None, candidate: Text | None, other: Text | None) -> bool:
-    """Return whether a text differs less from `candidate` than from `other`; None means no file."""
+    """Return whether a text differs less from `candidate` than from `other`. None means no file."""
     if text in (candidate, other):
         return text != other
     return _distance(text, candidate) < _distance(text, other)

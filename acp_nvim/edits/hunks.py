@@ -25,11 +25,11 @@ MAX_HUNKS = 10_000
 MAX_ROWS = 2_000_000
 """Maximum number of rows searched for anchors in one diff, for all gaps together; about 1 s."""
 WINDOWS = (4_000, 40_000)
-"""Numbers of rows of each text that are searched for anchors, in turn, before the rest."""
+"""Sizes of the windows, in rows of each text, that are searched for anchors before the rest."""
 MAX_DEPTH = 12
 """Maximum number of nested searches of a gap for anchors."""
 NEAR = 12
-"""Maximum number of rows, of both texts together, of a change that is skipped without a search."""
+"""Maximum size of a change that is skipped without a search, in rows of both texts together."""
 RESYNC = 8
 """Number of equal lines after which two texts count as aligned again."""
 STRIDE = 64
@@ -96,15 +96,15 @@ def apply(lines: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
 
 
 def invert(old: Sequence[str], hunks: Sequence[Hunk]) -> list[Hunk]:
-    """Return the hunks that revert the new text; `hunks` are all of `diff(old, new)`."""
+    """Return the hunks that revert the new text. `hunks` is the whole of `diff(old, new)`."""
     return [Hunk(h.new_start, h.new_end, tuple(old[h.start : h.end]), h.start) for h in hunks]
 
 
 class _Matcher:
-    """Finder of blocks of common lines in two texts, for one diff, whose work it counts.
+    """Finder of the common blocks of two texts, for one diff.
 
-    A gap is a part of both texts between two blocks: old rows [start, end) and new rows
-    [new_start, new_end). Methods yield blocks in ascending order.
+    A gap is a part of both texts between two blocks: old rows [start, end) and new rows [new_start,
+    new_end). Methods yield blocks in ascending order. The work of all methods is limited together.
     """
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
@@ -203,9 +203,9 @@ class _Matcher:
         return count == RESYNC or is_end
 
     def _anchors_in_window(self, start: int, new_start: int) -> list[Pair]:
-        """Return the anchors of the first window of both texts that has one in its last half.
+        """Return the anchors of the first window of both texts with an anchor in its last half.
 
-        Return none if a text ends before that.
+        Return an empty list if a text ends before such a window.
         """
         for size in WINDOWS:
             end, new_end = start + size, new_start + size
@@ -219,7 +219,7 @@ class _Matcher:
     def _anchors(self, start: int, end: int, new_start: int, new_end: int) -> list[Pair]:
         """Return the rows of lines that occur once on each side of a gap, in a common order.
 
-        Return none once `MAX_ROWS` rows have been searched.
+        Return an empty list once `MAX_ROWS` rows have been searched.
         """
         self.rows_left -= end - start + new_end - new_start
         if self.rows_left < 0:
@@ -241,7 +241,7 @@ class _Matcher:
     def _blocks_in_gap(
         self, start: int, end: int, new_start: int, new_end: int, depth: int
     ) -> Iterator[Block]:
-        """Yield the blocks of a gap, which is `depth` searches deep."""
+        """Yield the blocks of a gap at this depth of nested searches."""
         head = self._count_equal_after(start, end, new_start, new_end)
         if head:
             yield start, new_start, head

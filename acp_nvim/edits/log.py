@@ -30,7 +30,7 @@ def join_records(payloads: Iterable[bytes]) -> bytes:
 def read_records(data: bytes) -> tuple[list[bytes], int, int]:
     """Return the complete records, the number of lost bytes between them, and where they end.
 
-    Continue reading there, because another process may still be writing the next record.
+    The next read continues there, because another process may still be writing the next record.
     """
     records: list[bytes] = []
     at = lost = end = 0

@@ -80,14 +80,14 @@ def overlay(base: Text, ours: Text, theirs: Text) -> Text:
 
 
 def _blend_sides(base: Sequence[str], mine: list[Hunk], others: list[Hunk]) -> Hunk:
-    """Return one side's lines with the other side's removals and additions."""
+    """Return one side's lines with the removals and additions of both sides."""
     start, end = min(mine[0].start, others[0].start), max(mine[-1].end, others[-1].end)
     part = base[start:end]
     ours, theirs = (
         apply(part, [_shift_hunk(hunk, -start) for hunk in hunks]) for hunks in (mine, others)
     )
     if all((line in ours) == (line in part) for line in theirs):
-        return Hunk(start, end, tuple(theirs), start)  # all of it is known or new
+        return Hunk(start, end, tuple(theirs), start)  # no line is lost
     lines: list[str] = []
     row = 0
     for hunk in diff(ours, theirs):
@@ -151,7 +151,7 @@ def _shift_hunk(hunk: Hunk, rows: int) -> Hunk:
 
 
 def _range(group: list[Hunk], users: list[Hunk], shift: int, count: int) -> Range:
-    """Return the live lines of a group, 1-based; for a removal, the line now in its place."""
+    """Return the live lines of a group, 1-based, or the line in place of removed ones."""
     start = min(hunk.start for hunk in group) + shift
     end = max(hunk.end for hunk in group) + shift + sum(hunk.growth for hunk in users)
     first = min(start + 1, count)

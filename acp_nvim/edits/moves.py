@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 MAX_FILES = 2000
-"""Maximum number of remembered files on each side; the latest are kept."""
+"""Maximum number of remembered files on each side. The latest are kept."""
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class Moves:
     def add(
         self, path: str, before: Text | None, after: Text | None, entry: Pending | None
     ) -> Move | None:
-        """Record one file's change; return the move that it completes."""
+        """Record a change of one file. Return the move that it completes, or None."""
         self._removed.pop(path, None)
         self._created.pop(path, None)
         if before is None and after not in (None, EMPTY):
@@ -78,7 +78,7 @@ class Moves:
 
 
 def _likely_path(path: str, others: list[str]) -> str | None:
-    """Return the other path: the only one, or the only one with the same file name."""
+    """Return the only path of `others`, or the only one with the same file name, or None."""
     if len(others) > 1:
         others = [other for other in others if other.rpartition("/")[2] == path.rpartition("/")[2]]
     return others[0] if len(others) == 1 else None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from acp_nvim.edits.text import Text
 
 MAX_PARKED = 20
-"""Maximum number of parked edits of one file; the oldest are dropped."""
+"""Maximum number of parked edits of one file. The oldest are dropped."""
 
 
 class Parked:
@@ -32,7 +32,7 @@ class Parked:
         return iter(self._files)
 
     def get(self, path: str) -> tuple[ParkedEdits, ...]:
-        """Return the parked edits of a file; empty if it has none."""
+        """Return the parked edits of a file."""
         return self._files.get(path, ())
 
     def all(self) -> dict[str, tuple[ParkedEdits, ...]]:
@@ -46,7 +46,7 @@ class Parked:
             self._files[path] = tuple(parked)
 
     def add(self, path: str, lost: Pending, branch: str, time: float) -> None:
-        """Park edits under a `branch`."""
+        """Park the edits that a file lost when it left `branch`."""
         self._files[path] = (*self.get(path), ParkedEdits(lost, branch, time))[-MAX_PARKED:]
 
     def take(self, path: str, now: Text | None) -> list[Pending]:

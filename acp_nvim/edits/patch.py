@@ -37,7 +37,7 @@ _FRAME: Final = late(
     r"|(?:new|deleted) file mode 100644$|--- |\+\+\+ |@@|\\ "
     r"|\s*\*\*\* (?:Begin Patch|End Patch|End of File|Move to:|(?:Add|Update|Delete) File:)"
 )
-"""Lines that are not part of a file's text; `FilePatch` has their meaning."""
+"""Lines that are not part of a file's text. `FilePatch` represents them."""
 _NAMED: Final = late(r"(?:--- |\+\+\+ |(?:rename|copy) (?:from|to) |Index: )(.+)")
 """Frame lines that name a file."""
 _MAY_NAME_FILES: Final = late(r"^(?:diff --git |\+\+\+ )", re.MULTILINE)
@@ -56,7 +56,7 @@ MAX_LENGTH: Final = 1 << 17
 
 
 class PatchError(ValueError):
-    """The text is not a readable patch; the message is the reason in one line."""
+    """Failure to read a text as a patch. The message is the reason in one line."""
 
 
 class PatchHunk(msgspec.Struct, frozen=True, dict=True):
@@ -109,7 +109,7 @@ class FilePatch(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=32)
 def parse_complete(text: str, path: str | None = None) -> tuple[FilePatch, ...] | None:
-    """Return the result of `parse_patch`; None if that would omit a line of the text."""
+    """Return the result of `parse_patch`, or None if that would omit a line of the text."""
     if len(text) > MAX_LENGTH:
         return None
     try:
@@ -122,8 +122,8 @@ def parse_complete(text: str, path: str | None = None) -> tuple[FilePatch, ...] 
 def named_files(text: str) -> list[str]:
     """Return the distinct files that a patch may name, even if it cannot be parsed.
 
-    A text that is no patch names none. Prefixes as in `a/file` are removed. If not all names have
-    one, the names with their prefixes are returned too.
+    A text that is not a patch names none. Prefixes as in `a/file` are removed. If not all names
+    have one, the names with their prefixes are returned too.
     """
     if "*** Begin Patch" not in text and not _MAY_NAME_FILES.search(text):
         return []
@@ -219,7 +219,7 @@ def _parse_unified(text: str) -> list[FilePatch]:
 
 
 def _is_read_completely(text: str, files: Iterable[PatchedFile]) -> bool:
-    """Return whether all hunks were read as a whole. Counts that are too small end a hunk early."""
+    """Return whether all hunks were read completely. Counts that are too small end a hunk early."""
     heads = sum(bool(_HUNK_HEADER.match(line)) for line in text.split("\n"))
     if heads != sum(len(file) for file in files):
         return False
@@ -232,7 +232,7 @@ def _stray_lines(file: PatchedFile) -> Iterator[str]:
 
 
 def _recount(text: str) -> str:
-    """Recount the lines in the hunk headers of a diff; add numbers to headers without any."""
+    """Recount the lines in the hunk headers of a diff, and add counts to headers without any."""
     lines = text.split("\n")
     heads = [n for n, line in enumerate(lines) if _HUNK_HEADER.match(line)]
     for head, following in pairwise([*heads, len(lines) - 1]):
@@ -284,7 +284,7 @@ def _has_prefix(name: str | None, prefix: str) -> bool:
 
 
 def _header_path(written: str) -> str | None:
-    """Return a path of a header; None for `/dev/null`."""
+    """Return the path in a header, or None for `/dev/null`."""
     name = written.strip()
     if name.startswith('"') and name.endswith('"') and len(name) > 1:
         name = _unquote(name[1:-1])
@@ -306,7 +306,7 @@ def _unquote(name: str) -> str:
 def _unified_hunk(hunk: UnifiedHunk) -> PatchHunk:
     """Convert a hunk of a unified diff.
 
-    A line with a backslash says that the line above it, old or new or both, has no newline.
+    A line with a backslash marks the line above it, old or new or both, as one without a newline.
     """
     lines: list[str] = []
     has_eol = {"-": True, "+": True}
@@ -408,6 +408,6 @@ def _envelope_hunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
 
 
 def quote_line(line: str) -> str:
-    """Quote a line for a message; cut it if it is long."""
+    """Quote a line for a message. Cut it if it is long."""
     short = line.strip()
     return repr(short if len(short) <= _MAX_QUOTED else short[: _MAX_QUOTED - 1] + "…")

@@ -14,17 +14,17 @@ from acp_nvim.edits.patch import FilePatch, PatchHunk, quote_line
 from acp_nvim.edits.text import EMPTY, Text, from_lines
 
 MAX_WORK: Final = 500_000
-"""Maximum number of line comparisons when the places of hunks are searched; takes about 0.3 s."""
+"""Maximum number of line comparisons in a search for the places of hunks. It takes about 0.3 s."""
 
 
 class PatchConflict(ValueError):
-    """A patch does not fit the text; the message names the hunk and the reason in one line."""
+    """Failure to apply a patch to a text. The message names the hunk and the reason in one line."""
 
 
 def apply(patch: FilePatch, text: Text | None) -> Text | None:
-    """Return the file after the patch, None for no file.
+    """Return the file's text after the patch, or None for no file.
 
-    `text` is the file before it (for a move or copy, the origin's). Raise PatchConflict.
+    `text` is the file's text before it, or the origin's for a move or copy. Raise PatchConflict.
     """
     if patch.is_binary:
         raise PatchConflict("the patch is for a binary file")
@@ -83,7 +83,7 @@ def _with_present_context(present: Sequence[str], hunk: PatchHunk) -> list[str]:
 
 
 _NORMALIZERS: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.rstrip, str.strip)
-"""Normalization of compared lines, strictest first: models often lose blanks at the ends."""
+"""Normalizations of compared lines, strictest first. Models often lose blanks at the ends."""
 
 
 class _Places:
@@ -105,7 +105,7 @@ class _Places:
         return rows
 
     def find(self, hunk: PatchHunk, start: int, drift: int) -> int | None:
-        """Return the row, not before `start`, where a hunk fits, nearest to the row it names."""
+        """Return the row from `start` on where a hunk fits, nearest to the one that it names."""
         below = self._row_below(hunk.anchors, start)
         if below is None:
             return None
@@ -139,7 +139,7 @@ class _Places:
         )
 
     def _place_for_lines(self, hunk: PatchHunk, below: int, drift: int) -> int | None:
-        """Return the row for added lines without context."""
+        """Return the row for added lines without context, or None."""
         if hunk.row is None:
             return below if hunk.anchors else len(self._lines)
         row = hunk.row + drift if self._lines else 0

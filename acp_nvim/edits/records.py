@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 REMEMBERED = 64
 """Maximum number of texts whose names are remembered by object."""
 ANCHORS = 3
-"""Maximum number of texts of a path to which others are written as changes; the latest are used."""
+"""Maximum number of texts of a path that later texts are written as changes of.
+
+The latest are used.
+"""
 SMALL = 2
 """Factor by which a change must be smaller than its text to be written instead."""
 
@@ -36,7 +39,7 @@ T = TypeVar("T")
 
 
 class LostValueError(Exception):
-    """A value is lost, since its record, or one that it refers to, is damaged or missing."""
+    """Failure to read a value, because a record is damaged or missing."""
 
 
 class FullText(msgspec.Struct, frozen=True, tag="text", array_like=True):
@@ -98,7 +101,7 @@ class Writer:
     """Writer of records.
 
     Each text is written once. Values are always written, since another process may have changed
-    them meanwhile.
+    them in the meantime.
     """
 
     def __init__(self) -> None:
@@ -127,7 +130,7 @@ class Writer:
         self._out.append(_encode(RemoveValue(kind, key)))
 
     def text(self, path: str, text: Text | None) -> bytes:
-        """Write a text of this path if it is new; return its name."""
+        """Write a text of this path if it is new. Return its name."""
         if text is None:
             return NONE
         known, name = self._names.get(id(text), (None, NONE))
@@ -140,7 +143,7 @@ class Writer:
         return name
 
     def data(self, data: bytes | None) -> bytes:
-        """Write bytes if they are new; return their name."""
+        """Write bytes if they are new. Return their name."""
         if data is None:
             return NONE
         name = _digest_of(b"data", data)
@@ -176,7 +179,10 @@ def batch(records: list[bytes]) -> bytes:
 
 
 class Reader:
-    """Reader of records; `values` has the last value of each key, in the order of first records."""
+    """Reader of records.
+
+    `values` has the last value of each key, in the order of first records.
+    """
 
     def __init__(self, batches: Iterable[bytes] = ()) -> None:
         self.values: dict[Key, bytes] = {}
@@ -187,7 +193,7 @@ class Reader:
         self.feed(batches)
 
     def feed(self, batches: Iterable[bytes]) -> dict[Key, None]:
-        """Continue with more results of `batch`; return the keys of their records, in order."""
+        """Read further batches. Return the keys of their records, in order."""
         keys: dict[Key, None] = {}
         for data in batches:
             try:
@@ -267,7 +273,7 @@ class Reader:
 
 
 def _changes(base: Text, text: Text) -> list[Row] | None:
-    """Return the changes between two texts; None if they are not much smaller than the text."""
+    """Return the changes between two texts, or None if they are not much smaller than the text."""
     limit = len(text.lines) // SMALL
     if len(set(text.lines).difference(base.lines)) > limit:
         return None

@@ -40,7 +40,7 @@ class SessionKeys(Protocol):
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
-    """Record of a `Pending`; texts by name."""
+    """Record of a `Pending`, with the names of its texts."""
 
     path: bytes
     base: bytes

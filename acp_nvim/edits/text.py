@@ -37,7 +37,7 @@ EMPTY = Text(("",), eol=False)
 
 
 def parse(content: str) -> Text:
-    """Return the text of a file's content; `str()` is the inverse."""
+    """Return the text of a file's content. `str()` is the inverse."""
     lines = content.split("\n")
     if len(lines) > 1 and not lines[-1]:
         return Text(tuple(lines[:-1]), eol=True)
@@ -45,7 +45,7 @@ def parse(content: str) -> Text:
 
 
 def from_lines(lines: Iterable[str], eol: bool = True) -> Text:
-    """Return a text of these lines; without lines, the empty file.
+    """Return a text of these lines, or the empty file without lines.
 
     An empty last line without newline is not a line: it is the newline of the line before.
     """
