@@ -14,9 +14,9 @@ Op = list[Any]
 
 
 class Batch:
-    """Collection of operations that joins adjacent rows, and folds, into one operation each.
+    """Collection of operations. Adjacent rows become one operation, and so do folds.
 
-    A fold may be moved after rows that are added below it, but after no other operation.
+    A fold may be moved after rows that are added below it, but not after any other operation.
     """
 
     def __init__(self, n: int) -> None:

@@ -101,7 +101,7 @@ def covered_rows(
 ) -> list[Row]:
     """Return the rows of an open call that a question may allow.
 
-    `content` are the rows of its diffs.
+    `content` contains the rows of its diffs.
     """
     known = covered_title(decision, call, cwd)
     full_target = full_view_target(call, decision)
@@ -136,7 +136,7 @@ def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
 
 
 def _title_rows(known: Title, full_target: Target, *, chat: bool = False) -> list[Row]:
-    """Return the title with its line breaks (it may be a command), and the agent's title below."""
+    """Return the title, which may be a command of several lines, and the agent's title below."""
     plain = "".join(text for text, _ in known.parts)
     if "\n" not in plain.strip():
         parts = [(visible(cut_middle(text)), group) for text, group in known.parts]
@@ -274,7 +274,7 @@ def full_view_target(call: ToolCall | None, question: Decision | None) -> Target
 
 
 def _mark_row(unmarked: Row, mark: Target) -> Row:
-    """Add the decision to a row's target, so that its keys work on that row."""
+    """Add the decision to a row's target, so that the decision's keys work on that row."""
     text, spans, target = unmarked
     if isinstance(target, int):
         target = {"kind": "tool", "call": target}

@@ -21,15 +21,15 @@ _FENCE_LANGUAGE = late(r"[`~]+\s*([\w+#.-]*)")
 
 
 def may_hold_code(text: str, call: ToolCall) -> bool:
-    """Return whether a text of a call probably contains code, by a cheap test."""
+    """Return whether a text of a call may contain code. The test is cheap."""
     return "```" in text or "~~~" in text or (call.kind == "read" and len(call.locations) == 1)
 
 
 def is_one_block(text: str) -> bool:
     """Return whether a text is a single fenced block.
 
-    Its fences tell the user nothing, so they are not drawn. If the closing one were cut off,
-    Markdown would render everything below as code.
+    The fences of such a text are not drawn. If the closing one were cut off, Markdown would render
+    everything below as code.
     """
     opening = _FENCE.match(text)
     if opening is None or text.count("\n") < 2:
@@ -39,7 +39,7 @@ def is_one_block(text: str) -> bool:
 
 
 def code_rows(lines: Sequence[str], call: ToolCall) -> list[Row]:
-    """Return the rows of a text's first lines. `<CR>` on a line of a file opens the file there."""
+    """Return the rows of a text's first lines. `<CR>` on a line of a file opens it at that line."""
     groups = groups_of(lines)
     has_fences = "AcpFence" in groups
     path = call.locations[0].path if call.kind == "read" and len(call.locations) == 1 else None

@@ -15,7 +15,10 @@ Piece = tuple[str, str | None]
 _COLOURS: Final = (
     *("AcpMuted", "AcpRed", "AcpGreen", "AcpYellow", "AcpBlue", "AcpMagenta", "AcpCyan", None),
 )
-"""Groups of the colours 0 to 7 and of the bright ones. Black and white may be the background."""
+"""Groups of the colours 0 to 7 and of the bright colours.
+
+Black and white have none, since they may be the background.
+"""
 _BOLD: Final = "AcpStrong"
 _FAINT: Final = "AcpMuted"
 _SGR: Final = late(r"\x1b\[([0-9;:]*)m")

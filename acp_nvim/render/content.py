@@ -106,7 +106,7 @@ def _target_of_content(where: BlockPosition) -> Target | None:
 def _target_of_data(where: BlockPosition, mime: str) -> Target | None:
     """Return the target of data.
 
-    The target of an image has a mark: the image is drawn below the row.
+    The target of an image is marked, because the image is drawn below the row.
     """
     target = _target_of_content(where)
     if target is None or not mime.startswith("image/"):
@@ -183,7 +183,7 @@ def _resource_rows(block: schema.EmbeddedResource, where: BlockPosition, cwd: st
         [
             ("→ ", "AcpMuted"),
             (uri, "AcpLink"),
-            (size, "AcpMuted"),  # a range implies it
+            (size, "AcpMuted"),  # a range already implies the size
             *_annotation_pieces(block),
         ],
         _target_of_uri(resource.uri, where),

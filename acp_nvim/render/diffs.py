@@ -42,7 +42,7 @@ def diff_rows(
     full_target: Target | int = 0,
     target: Target | None = None,
 ) -> list[Row]:
-    """Return a diff as rows: the path with counts, then changed lines, at most `limit`.
+    """Return a diff as rows: the path with counts, then at most `limit` changed lines.
 
     Unchanged lines around them are added, and a row between hunks marks lines left out. `above` is
     the number of lines that the file has above the diff. `full_target` shows the whole diff.

@@ -116,14 +116,14 @@ class Document:
         self._height = 0
         """Number of rows on the screen."""
         self._last_block: tuple[Entry, Stream | Static] | None = None
-        """The last entry and its block. Never a terminal, which may move into a tool call."""
+        """The last entry and its block. It is never a terminal, which may move into a tool call."""
         self._skipped: dict[Message, int] = {}
         self._run: list[ToolEntry] = []
         """Consecutive tool calls at the end."""
         self._gathered: dict[ToolEntry, str] = {}
         """Name of the fold that joins a call with others of its kind."""
         self._generation = ""
-        """Part of the ids of folds. It makes them differ from the ids of an earlier process."""
+        """Part of the ids of folds that makes them differ from the ids of an earlier process."""
         self._dirty: dict[Entry, None] = {}
         self.drawn = 0
         """Number of characters drawn, to compare with `Transcript.written`."""
@@ -162,7 +162,7 @@ class Document:
         return before != (style, thoughts)
 
     def redraw(self, transcript: Transcript) -> list[Op]:
-        """Reset the screen, and mark all entries as dirty."""
+        """Mark all entries as dirty. Return the operation that clears the chat."""
         self._blocks, self._positions, self._starts, self._skipped = [], {}, [], {}
         self._height, self._last_block = 0, None
         self._run, self._gathered = [], {}
@@ -355,7 +355,7 @@ class Document:
     # -- gathered calls ---------------------------------------------------------------------------
 
     def _end_run(self, batch: Batch) -> None:
-        """Gather the tool calls at the end before another entry.
+        """Gather the tool calls at the end, since another entry follows.
 
         Several completed calls of a kind become one line that can be opened. Others stay visible.
         """

@@ -35,7 +35,7 @@ class Stream:
         cwd: str = "",
         replaced: int = 0,
     ) -> None:
-        """`head` are the rows above the text, `foot` adds a blank row below it.
+        """`head` are the rows above the text. `foot` adds a blank row below it.
 
         `dim` is a group for the whole text, instead of Markdown. Files below `cwd` are named
         relative to it. `replaced` is the number of earlier characters of the message that were
@@ -45,7 +45,7 @@ class Stream:
         self.message = message
         self.rows = 0
         self.drawn = 0
-        """Share of `Transcript.written`: characters, plus one for each block other than text."""
+        """Part of `Transcript.written`: characters, plus one for each block other than text."""
         self.head = head
         self._has_foot = foot
         self._dim = dim

@@ -8,9 +8,10 @@ from acp_nvim.session.output.terminal import Terminal
 
 
 def terminal_rows(terminal: Terminal, limit: int | None, cwd: str) -> list[Row]:
-    """Return the rows of a terminal. `<CR>` on each opens its buffer.
+    """Return the rows of a terminal. `<CR>` on each opens the terminal's buffer.
 
-    `limit` None shows all stored lines. The directory is shown unless it is the session's (`cwd`).
+    If `limit` is None, all stored lines are shown. The directory is shown unless it is the
+    session's (`cwd`).
     """
     target = {"kind": "terminal", "id": terminal.id}
     launch = terminal.launch

@@ -90,7 +90,7 @@ def _texts_around_title(
 def edit_counts(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
     """Return the path of a call's diffs and the numbers of added and removed lines.
 
-    The path is empty for several files. Return None without diffs.
+    The path is empty for several files. Return None if there are no diffs.
     """
     added = removed = 0
     paths: set[str] = set()
@@ -110,7 +110,7 @@ def edit_counts(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
 
 
 def _end_text(entry: ToolEntry) -> str:
-    """Return how a call ended, unless it succeeded."""
+    """Describe how a call ended. Return an empty text if it succeeded."""
     call = entry.call
     denial = _denial(entry.decisions[-1]) if entry.decisions else ""
     if denial and (call.status == "cancelled" or entry.decisions[-1].reason):
@@ -129,7 +129,7 @@ def _end_text(entry: ToolEntry) -> str:
 
 
 def _denial(decision: Decision) -> str:
-    """Return how a permission was denied, or an empty text if it was not."""
+    """Describe how a permission was denied. Return an empty text if it was not."""
     if decision.is_refused and decision.reason:
         return wording.PART_REFUSED.format(reason=one_line(decision.reason, _MAX_REASON))
     option = decision.outcome.option if decision.outcome is not None else None

@@ -64,7 +64,7 @@ def subject(entry: ToolEntry, title: str, cwd: str) -> str:
 
 
 def _join_first(texts: Sequence[str]) -> str:
-    """Return the first texts on one line, and the number of the others."""
+    """Join the first texts on one line, followed by the number of the others."""
     more = f", {lists.more(len(texts) - _MAX_SHOWN)}" if len(texts) > _MAX_SHOWN else ""
     return ", ".join(one_line(text) for text in texts[:_MAX_SHOWN]) + more
 
@@ -119,7 +119,7 @@ def _subject_texts(entry: ToolEntry) -> list[str]:
 
 
 def _without_shell(line: str) -> str:
-    """Return the line passed to a shell."""
+    """Return the command in a shell's arguments, or any other line unchanged."""
     try:
         return (
             requests.command(shlex.split(line)).line

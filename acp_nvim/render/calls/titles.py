@@ -81,7 +81,7 @@ def title_in_tense(title: str, kind: str, status: str) -> tuple[str, int]:
 
 
 def command_title(title: str) -> str:
-    """Return the command in a title without agents' additions: Markdown marks, `Running: `.
+    """Return the command in a title without additions by agents: Markdown marks, `Running: `.
 
     Every character of the command itself is kept.
     """

@@ -45,9 +45,9 @@ UNCUT = 1 << 30
 _WRITE_VERBS = frozenset(("Edited", "Created", "Updated", "Wrote", "Modified"))
 
 MAX_QUESTION_ROWS = 400
-"""Maximum number of first rows of its content that a call shows during a question.
+"""Maximum number of rows from the start of its content that a call shows during a question.
 
-Half as many of the last rows follow.
+Half as many rows from the end follow.
 """
 
 MAX_SHORT = MAX_WIDTH // 8
@@ -66,7 +66,7 @@ class Style(Struct, frozen=True):
 
 
 def draw_short(entry: ToolEntry, style: Style) -> tuple[Row, list[str]] | None:
-    """Return the line of a tool call and the texts of the rows below it, if these are short texts.
+    """Return the line of a tool call and the short texts below it, or None if it has other rows.
 
     This is a faster form of `draw` for the usual case.
     """
@@ -90,7 +90,7 @@ def draw_short(entry: ToolEntry, style: Style) -> tuple[Row, list[str]] | None:
 
 
 def _visible_text(block: schema.TextContent, call: ToolCall) -> str:
-    """Return a text of a call. For a command, it is the output."""
+    """Return the text of a block, with overwritten lines resolved if it is output."""
     return resolve_overwrites(block.text) if call.kind == "execute" else block.text
 
 
@@ -155,7 +155,7 @@ def draw(entry: ToolEntry, style: Style) -> list[Row]:
 
 
 def _only_diff(items: Sequence[tuple[int, Any]]) -> Any:
-    """Return the only diff of a call, whose file is already in the line of the call."""
+    """Return the only diff of a call, whose file is already in the call's line, or None."""
     diffs = [item for _, item in items if item.__class__ in (schema.Diff, FileChanges)]
     return diffs[0] if len(diffs) == 1 and len(_diff_paths(diffs)) == 1 else None
 
@@ -233,7 +233,7 @@ def _rows_as_answered(decision: Decision, entry: ToolEntry, style: Style) -> lis
 def differs_from_answer(decision: Decision, call: ToolCall, cwd: str = "") -> bool:
     """Return whether title, input or edits of a call have changed since the user's answer.
 
-    Its output does not matter.
+    Changes of the output do not count.
     """
     answered = decision.record
     if answered is None:
@@ -343,7 +343,7 @@ def _content_rows(at: int, item: Any, entry: ToolEntry, limit: int | None, cwd: 
 def _block_rows(
     at: int, block: Any, call: ToolCall, limit: int | None, cwd: str, prefix: str = ""
 ) -> list[Row]:
-    """Return the rows of a content block, each with `prefix` before it."""
+    """Return the rows of a content block, each preceded by `prefix`."""
     if block.__class__ is not schema.TextContent or is_aside(block):
         return indent(draw_block(block, {"call": call.index, "item": at}, cwd), prefix)
     if block.annotations:
@@ -444,7 +444,7 @@ def _row_of_line(line: str, call: ToolCall) -> Row:
 
 
 def _terminal_rows_by_id(id: str, entry: ToolEntry, limit: int | None, cwd: str) -> list[Row]:
-    """Return the rows of a terminal, or a row with an unknown id."""
+    """Return the rows of a terminal, or a row with the id of an unknown one."""
     terminal = entry.terminals.get(id)
     if terminal is None:
         return [
