@@ -10,8 +10,10 @@ import pytest
 
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.disk import signature_of
+from acp_nvim.files.changes import save_notes
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, pending_by_path
+from tests.support.waiting import eventually
 
 LINES = [f"line {n}" for n in range(1, 9)]
 TEXT = "\n".join(LINES) + "\n"
@@ -22,13 +24,25 @@ def inboxes(neovim: FakeWorkspace) -> list[Path]:
     return sorted(folder.iterdir()) if folder.exists() else []
 
 
-def note(neovim: FakeWorkspace, path: Path, before: bytes | None, *, is_done: bool = True) -> None:
+DEAD = 2**22 + 1  # larger than any process id
+ALIVE = os.getpid()
+
+
+def note(
+    neovim: FakeWorkspace,
+    path: Path,
+    before: bytes | None,
+    *,
+    is_done: bool = True,
+    writer: int = ALIVE,
+    has_contents: bool = True,
+) -> None:
     """Note a write as the other Neovim does (`lua/acp/buffers/save_notes.lua`)."""
     name, signature = os.fsencode(path), (signature_of(str(path)) or "").encode()
-    contents = [before, path.read_bytes()] if is_done else []
+    contents = [before, path.read_bytes()] if is_done and has_contents else []
     sizes = [-1 if content is None else len(content) for content in contents] or [-2, -2]
     kind = "end" if is_done else "begin"
-    head = f"{kind} 7 {len(name)} {len(signature)} {sizes[0]} {sizes[1]}\n".encode()
+    head = f"{kind} {writer} {len(name)} {len(signature)} {sizes[0]} {sizes[1]}\n".encode()
     for inbox in inboxes(neovim):
         with inbox.open("ab") as file:
             file.write(b"".join([head, name, signature, *filter(None, contents)]))
@@ -147,15 +161,69 @@ async def test_a_turn_replaces_an_inbox_that_has_grown(
     assert pending_by_path(here) == {}
 
 
-async def test_a_file_without_a_second_note_is_the_users(
+async def test_a_change_after_a_kill_within_a_write_is_the_agents(
     here: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other Neovim was killed after the write."""
-    monkeypatch.setattr("acp_nvim.files.changes.save_notes.MAX_WRITE_NS", 0)
+    """A Neovim that was killed writes no second note."""
+    monkeypatch.setattr(save_notes, "MAX_WRITE_NS", 0)
     path = here.work / "a.txt"
+    note(here, path, None, is_done=False, writer=DEAD)
+    path.write_text(TEXT.replace("line 4\n", "agents\n"))
+    await here.end()
+    assert pending_by_path(here) == {
+        "a.txt": ("modified", False, [(("line 4",), ("agents",))]),
+    }
+
+
+async def test_a_slow_write_of_a_neovim_that_runs_is_the_users(
+    here: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An autocommand after the write takes longer than the scan waits for it."""
+    monkeypatch.setattr(save_notes, "MAX_WRITE_NS", 0)
+    path = here.work / "a.txt"
+    before = path.read_bytes()
     note(here, path, None, is_done=False)
     path.write_text(TEXT.replace("line 4\n", "mine\n"))
-    await here.core.disk.scan([str(here.work)])
-    path.write_text(TEXT.replace("line 4\n", "mine\nagents\n"))
     await here.end()
-    assert pending_by_path(here) == {"a.txt": ("modified", False, [((), ("agents",))])}
+    assert pending_by_path(here) == {}
+    note(here, path, before)
+    await eventually(lambda: here.core.files.tracked.state(str(path)).postponed is None)
+    assert pending_by_path(here) == {}
+    assert here.core.files.ledger.get(str(path)) is None
+
+
+async def test_changes_do_not_stay_unseen_while_a_neovim_asks_whether_to_overwrite_the_file(
+    here: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(save_notes, "MAX_WRITE_NS", 0)
+    path = here.work / "a.txt"
+    before = path.read_bytes()
+    note(here, path, None, is_done=False)
+    path.write_text(TEXT.replace("line 4\n", "agents\n"))
+    await here.core.disk.scan([str(here.work)])
+    assert pending_by_path(here) == {}
+    monkeypatch.setattr(save_notes, "MAX_LATE_NS", 0)
+    await eventually(lambda: pending_by_path(here) != {})
+    hunks = [(("line 4",), ("agents",))]
+    assert pending_by_path(here) == {"a.txt": ("modified", False, hunks)}
+    path.write_text(TEXT.replace("line 8\n", "mine\n"))
+    note(here, path, before)  # the user overwrites the file
+    await here.end()
+    assert pending_by_path(here) == {}
+
+
+async def test_an_agents_change_after_a_save_of_unknown_contents_is_pending(
+    here: FakeWorkspace,
+) -> None:
+    """Notes have no contents of large files."""
+    path = here.work / "a.txt"
+    path.write_text(TEXT.replace("line 4\n", "mine\n"))
+    note(here, path, None, has_contents=False)
+    await here.core.disk.scan([str(here.work)])
+    assert pending_by_path(here) == {}
+    path.write_text(TEXT.replace("line 4\n", "mine\n").replace("line 6\n", "mine\n"))
+    note(here, path, None, has_contents=False)
+    path.write_text(path.read_text().replace("line 8\n", "agents\n"))
+    await here.end()
+    hunks = [(("line 6",), ("mine",)), (("line 8",), ("agents",))]
+    assert pending_by_path(here) == {"a.txt": ("modified", False, hunks)}

@@ -196,7 +196,7 @@ class ChangeApplier:
                 self.record_disk(path, entered.after, entered.format_change)
                 await self._enter_user_change(change)
                 return None
-            outcome = await self._try_to_enter(entered)
+            outcome = await self._try_to_enter(entered, at)
             if outcome in ("done", "unchanged", "unsaved"):
                 self.record_disk(path, entered.after, entered.format_change)
                 self._notes.forget(path, entered.saves)
@@ -216,10 +216,12 @@ class ChangeApplier:
             self._tracked[path].apply(event)
         return None
 
-    async def _try_to_enter(self, entered: EnteredChange) -> str:
+    async def _try_to_enter(self, entered: EnteredChange, at: int) -> str:
         """Return the outcome of `apply_change`, or `unchanged` if there is nothing to apply."""
         if entered.before == entered.after and not entered.changes_format:
             return "unchanged"  # the store has seen an intermediate state
+        if self._notes.is_being_written(entered.path, entered.signature, at):
+            return "busy"
         if await to_thread.run_sync(entered.is_still_empty):
             return "moved"
         return await apply_change(self._files, entered)
@@ -243,7 +245,7 @@ class ChangeApplier:
             live = buffer if isinstance(buffer, BufferText) else None
             self._record_formatted_save(path, live, known)
             decoded = decode_change(self._files, change, data, live)
-            steps = steps_of(decoded, saves)
+            steps = steps_of(decoded, signature, saves)
         except OSError:
             return None
         except BinaryError:

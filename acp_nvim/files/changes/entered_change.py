@@ -158,15 +158,18 @@ def decode_change(
     return DecodedChange(before, after, reformat, new_format)
 
 
-def steps_of(decoded: DecodedChange, saves: Sequence[Save]) -> list[Step]:
+def steps_of(decoded: DecodedChange, signature: str | None, saves: Sequence[Save]) -> list[Step]:
     """Return the parts of a change with these saves; nothing without saves. Raise BinaryError.
 
-    If the content after a save is not known, the whole rest of the change counts as saved. If the
-    content before it is not known, so does everything before it.
+    `signature` is the file's present one. If the content after a save is not known, the whole rest
+    of the change counts as saved, unless the file has changed since: then the save is ignored. If
+    the content before it is not known, everything before it counts as saved.
     """
     steps, text = list[Step](), decoded.before
     for save in saves:
         if isinstance(save.after, UnsetType):
+            if save.signature != signature:
+                continue
             return [*steps, Step(True, text, decoded.after)]
         after, before = text_of(save.after, decoded.file_format), text
         if not isinstance(save.before, UnsetType):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
@@ -26,7 +27,9 @@ from acp_nvim.edits.records import from_bytes
 from acp_nvim.files.bytes import private_files
 
 MAX_WRITE_NS: Final = 1_000_000_000
-"""Maximum time between a change of a file and the note after the write, in nanoseconds."""
+"""Time for which a scan waits for the note after a write, from the change on, in nanoseconds."""
+MAX_LATE_NS: Final = 10_000_000_000
+"""Time after which a change is an agent's although a Neovim may be writing the file."""
 PAUSE_S: Final = 0.01
 MAX_READ: Final = 1 << 20
 """Size of an inbox from which on the next turn gets a new one, in bytes."""
@@ -146,18 +149,27 @@ class SaveNotes:
         """Return the saves of a file that are not processed yet, the last one last.
 
         The file has this signature, and was changed at a time in nanoseconds. If a Neovim is
-        writing it, wait for the second note. Without that note, everything counts as saved. `own`
-        is the signature of the last save in this Neovim, which has replaced earlier saves.
+        writing it, wait for the second note. `own` is the signature of the last save in this
+        Neovim, which has replaced earlier saves.
         """
         self._read()
-        while self._is_written(path, signature) and time.time_ns() - at < MAX_WRITE_NS:
+        while self._writers(path, signature) and time.time_ns() - at < MAX_WRITE_NS:
             await anyio.sleep(PAUSE_S)
             self._read()
-        saves = self._saves.setdefault(path, [])
-        if self._is_written(path, signature):
+        if self._writers(path, signature) and not self.is_being_written(path, signature, at):
             del self._begun[path]
-            saves.append(Save(UNSET, UNSET, signature))
+        saves = self._saves.setdefault(path, [])
         return [save for save in saves if not _is_older(save.signature, own)]
+
+    def is_being_written(self, path: str, signature: str | None, at: int) -> bool:
+        """Return whether another Neovim may have changed a file at a time in nanoseconds.
+
+        Then the note after the write is still missing. A Neovim that was killed writes none, and
+        one that asks the user whether to overwrite the file may write it much later. The agent's
+        changes must not count as saved in either case, nor stay unseen for long.
+        """
+        writers = self._writers(path, signature)
+        return time.time_ns() - at < MAX_LATE_NS and any(map(_is_alive, writers))
 
     def forget(self, path: str, saves: Sequence[Save]) -> None:
         """Forget saves that have been processed, and the ones before them."""
@@ -165,9 +177,10 @@ class SaveNotes:
             known = self._saves[path]
             del known[: known.index(saves[-1]) + 1]
 
-    def _is_written(self, path: str, signature: str | None) -> bool:
-        """Return whether a file with this signature is perhaps being written by a Neovim."""
-        return any(before != signature for before in self._begun.get(path, {}).values())
+    def _writers(self, path: str, signature: str | None) -> list[int]:
+        """Return the Neovims that have begun to write a file with another signature."""
+        begun = self._begun.get(path, {})
+        return [writer for writer, before in begun.items() if before != signature]
 
     def _read(self) -> None:
         for note in (note for inbox in self._inboxes for note in inbox.read()):
@@ -211,6 +224,18 @@ def _is_older(signature: str | None, other: str | None) -> bool:
 def _time_of(signature: str) -> tuple[int, ...]:
     """Return the time of the last change in a signature."""
     return tuple(map(int, signature.split(".")[:2]))
+
+
+def _is_alive(pid: int) -> bool:
+    if sys.platform == "win32":  # the call would interrupt the process
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _remove_dead(path: Path) -> None:

@@ -7,6 +7,8 @@ local uv = vim.uv
 
 local MAX_FILE = 256 * 1024 -- of a file whose contents are noted
 local MAX_INBOX = 4 * 1024 * 1024 -- from this size on, an inbox gets no contents
+local MAX_BEGUN = 2 * MAX_INBOX -- from this size on, an inbox gets no notes before writes
+local MAX_ENDED = 3 * MAX_INBOX -- larger, so that a write with a first note has the second one
 local FLAGS = uv.constants.O_WRONLY + uv.constants.O_APPEND -- a removed inbox stays removed
 local NO_FILE, UNKNOWN = -1, -2 -- in place of the size of a content
 
@@ -57,7 +59,7 @@ local function append(inboxes, kind, path, stamp, before, after)
   for _, inbox in ipairs(inboxes) do
     local handle = uv.fs_open(inbox, FLAGS, 0)
     local stat = handle and uv.fs_fstat(handle)
-    if stat and stat.size < 2 * MAX_INBOX then
+    if stat and stat.size < (kind == 'begin' and MAX_BEGUN or MAX_ENDED) then
       local old, new = before, after
       if stat.size > MAX_INBOX then
         old, new = UNREAD, UNREAD
