@@ -56,7 +56,7 @@ def is_nested_too_deep(line: bytes) -> bool:
 def _has_more_openings(text: bytes, limit: int) -> bool:
     """Return whether a text has more than `limit` opening brackets.
 
-    `count` is faster for short texts, `find` for long ones.
+    `count` is faster for short texts, and `find` for long ones.
     """
     found = text.count(b"[", 0, _LONG) + text.count(b"{", 0, _LONG)
     if found > limit or len(text) <= _LONG:
@@ -72,8 +72,8 @@ def _has_more_openings(text: bytes, limit: int) -> bool:
 def _brackets(line: bytes) -> bytes:
     """Return the brackets of a line of JSON that are outside of its strings.
 
-    `find` skips a long string at once. It is slow for many strings and for escaped quotes, as other
-    searches are, so these run on the few bytes that matter.
+    `find` skips a whole string in one call, so it is used for the first few strings. All searches
+    are slow with many strings or escaped quotes, so plain bytes are removed from the rest first.
     """
     outside: list[bytes] = []
     at = 0
@@ -91,7 +91,7 @@ def _brackets(line: bytes) -> bytes:
 
 
 class Envelope(Struct, frozen=True, gc=False):
-    """Valid message, except one with an id such as 1.0 or 2**63."""
+    """Valid message. Ids such as 1.0 or 2**63 are excluded (`numbers`)."""
 
     method: str | UnsetType = UNSET
     params: Raw = NO_PARAMS
@@ -130,7 +130,8 @@ def updates(block: bytes) -> list[Update] | None:
 
 
 def split_flood(block: bytes) -> tuple[bytes, bytes]:
-    """Split a block into lines that may all be updates, and a last line of another kind.
+    """Return the lines of a block that may all be updates, and its last line if that is of another
+    kind.
 
     The last line is often the answer after the updates.
     """
@@ -144,7 +145,7 @@ def _read(decode: Callable[[bytes], T], block: bytes) -> list[T] | None:
     try:
         if not block.isascii():
             block.decode()
-        lines = BytesIO(block).readlines()  # finds a newline faster than `split`
+        lines = BytesIO(block).readlines()  # faster than `split`
         if len(block) > 2 * MAX_NESTING and any(map(is_nested_too_deep, lines)):
             return None
         return list(map(decode, lines))

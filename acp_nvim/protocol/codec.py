@@ -29,7 +29,7 @@ def decode_params(method: str, raw: msgspec.Raw, side: Side, notes: list[str] | 
     """Return the params of a message that `side` received, as the type in `methods.METHODS`.
 
     Absent and null params count as an empty object. Tolerated deviations are appended to `notes`.
-    Raise DecodeError with the code for the refusal; its text is one line that names the field.
+    Raise DecodeError with the error code for the answer. Its text is one line that names the field.
     """
     row = received_method(method, side)
     if row is None:
@@ -64,7 +64,7 @@ def decode(
 ) -> T:
     """Return `raw` as `target`, a struct of `schema` or a union of them.
 
-    `name` is used in messages.
+    `name` identifies the value in notes and errors.
     """
     decoder: msgspec.json.Decoder[T] = _decoder(cast("Any", target))
     try:
@@ -76,7 +76,7 @@ def decode(
 
 
 def _decode_tolerantly(target: type[T], raw: msgspec.Raw | bytes, notes: list[str], name: str) -> T:
-    from acp_nvim.protocol import tolerance  # most agents need none
+    from acp_nvim.protocol import tolerance  # not needed for most agents
 
     try:
         value = msgspec.json.decode(raw)

@@ -59,9 +59,9 @@ class RequestError(Exception):
 
 
 def details(error: Exception) -> list[str]:
-    """Return further lines about an error, from its `data`.
+    """Return the lines of an error's `data`.
 
-    These are the lines of a text, or the members of any other value. A short value becomes one line
+    A text is split into lines, and any other value into its members. A short value becomes one line
     of JSON. A single word is preceded by its name, which explains it.
     """
     data, name = getattr(error, "data", None), "data"

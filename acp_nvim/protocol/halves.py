@@ -1,7 +1,7 @@
 """Joining of characters, such as emoji, that an agent split between two chunks of a text.
 
 A high surrogate at the end of a chunk is held until the next chunk of the same message, thought or
-tool output. If there is no such chunk, it becomes U+FFFD at the end of the turn.
+tool output. If there is no such chunk, the surrogate becomes U+FFFD at the end of the turn.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Halves:
         return [*lines, _line(message)] if text else lines
 
     def _release_turn(self, message: dict[str, Any]) -> list[bytes]:
-        """Release the halves of a turn that a message ends."""
+        """Remove the held halves of a turn that a message ends. Return their lines."""
         params = message.get("params")
         if "method" not in message:
             ended = list(self._held)

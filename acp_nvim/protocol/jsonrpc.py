@@ -83,7 +83,7 @@ class Violation(Struct, frozen=True, gc=False):
 
 
 class Updates(Struct, frozen=True, gc=False):
-    """Decoded lines, all of them `session/update`. `size` is their total in bytes."""
+    """Decoded lines, which are all `session/update`. `size` is their total size in bytes."""
 
     messages: Sequence[schema.SessionNotification | updates.Notification]
     size: int
@@ -309,7 +309,7 @@ class Peer:
         return next(iter(self._outgoing))
 
     def _report_misfit(self, line: bytes, text: bytes, problem: str) -> list[Event]:
-        """Report a line whose envelope has a wrong shape. The rest of it may be invalid JSON."""
+        """Report a line whose envelope has a wrong shape. The rest may be invalid JSON."""
         try:
             _syntax.decode(text)
             members = _members.decode(text) if text.lstrip()[:1] == b"{" else None
@@ -329,7 +329,9 @@ class Peer:
         return [_violation("message", problem, line, errors.INVALID_REQUEST, reply_to)]
 
     def _free_id(self, raw: Raw | bytes | None) -> Id:
-        """Return the id for refusing a bad request: its own if that is valid and unused."""
+        """Return the id for refusing a bad request: its own id, or None if that is invalid or in
+        use.
+        """
         try:
             own: Id = None if raw is None else _ids.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -337,7 +339,9 @@ class Peer:
         return None if own in self._incoming else own
 
     def _report_oversize(self, line: Oversize) -> list[Event]:
-        """Report a skipped line. If its ends identify a request, refuse or fail the request."""
+        """Report a skipped line. If its ends show a request, refuse it. If they show an answer,
+        fail the request.
+        """
         detail = f"a line of {line.size} bytes, more than {self._limit}"
         members = salvage.end_members(line.head, line.tail)
         if "id" not in members:

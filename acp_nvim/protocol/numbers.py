@@ -35,7 +35,7 @@ class Number:
 
     @property
     def whole(self) -> int | None:
-        """Return the integer of the same value, with the precision of a float, or None."""
+        """Return the equal integer, or None if there is none. Large values have float precision."""
         value = float(self.digits)
         return int(value) if value.is_integer() else None
 

@@ -31,7 +31,10 @@ def is_session_lost(error: Exception) -> bool:
 
 
 def rate_limit(error: Exception) -> RateLimit | None:
-    """Return the rate limit that an error reports, even under the code for a login, or None."""
+    """Return the rate limit that an error reports, or None.
+
+    Some agents report it with the code that requires a login.
+    """
     from acp_nvim.protocol import rate_limit as limits
 
     return limits.rate_limit(error)

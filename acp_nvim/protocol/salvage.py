@@ -17,11 +17,12 @@ _LAST: Final = late(rb'(?:,\s*"\w+"\s*:\s*(?:-?\d[\d.eE+-]*|null|"(?:[^"\\]|\\.)
 
 
 def end_members(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, bytes]:
-    """Return the members at both ends of a line.
+    """Return the members of a message at both ends of a line.
 
-    The members at the end follow the last value that is not a string, number or null. They belong
-    to the message itself, since two braces would follow members of a nested object. If the line may
-    have several messages (not `is_one`), only the `id` of an answer is included.
+    Members at the end are those after the last value that is not a string, number or null. They
+    belong to the message itself, because members of a nested object would be followed by two
+    braces. If the line may contain several messages (`is_one` is false), only the `id` of an answer
+    is included.
     """
     first = members(head)
     match = _LAST.search(tail)
@@ -34,7 +35,7 @@ def end_members(head: bytes, tail: bytes, *, is_one: bool = True) -> dict[str, b
 def members(head: bytes) -> dict[str, bytes]:
     """Return the members up to the first value that is not a string, number or null.
 
-    That value is b"". An `id` is included only if it is complete.
+    The value of that member is b"". An `id` is included only if it is complete.
     """
     by_name: dict[str, bytes] = {}
     position = 0

@@ -97,7 +97,7 @@ class RequestPermissionRequest(Wire, frozen=True):
 
 
 class ToolCallUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="tool_call_update"):
-    """Change of a tool call (v1/tool-calls#updating).
+    """Change to a tool call (v1/tool-calls#updating).
 
     Only `tool_call_id` is required. A list replaces the whole list; null and absent keep the value.
     """
@@ -235,7 +235,7 @@ def _set_plain_path(item: Diff | ToolCallLocation) -> None:
 
 
 class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
-    """Change of a file. A new file has no `old_text` (v1/tool-calls#content)."""
+    """Change to a file. A new file has no `old_text` (v1/tool-calls#content)."""
 
     path: str
     new_text: str
@@ -245,7 +245,7 @@ class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
         _set_plain_path(self)
 
 
-# Typed identifier used for terminal values on the wire (v1/terminals).
+# Unique identifier for a terminal (v1/terminals).
 TerminalId: TypeAlias = str
 
 
@@ -256,7 +256,7 @@ class Terminal(Wire, frozen=True, tag_field="type", tag="terminal"):
 
 
 class SessionLink(Wire, frozen=True, tag_field="type", tag="session"):
-    """Child session, content of the call that started it (v1/subagents, schema >= 1.30)."""
+    """Child session, as content of the call that started it (v1/subagents, schema >= 1.30)."""
 
     session_id: SessionId
 
@@ -580,7 +580,7 @@ class SessionCapabilities(Wire, frozen=True):
 
 
 class SessionOptionsCapabilities(Wire, frozen=True):
-    """Support of `session/options` and of initial values of config options.
+    """Support for `session/options` and of initial values of config options.
 
     (rfds/session-options, unstable, schema >= 1.31)
     """
@@ -619,7 +619,7 @@ class SessionForkCapabilities(Wire, frozen=True):
 
 
 class SessionArchiveCapabilities(Wire, frozen=True):
-    """Support of `session/archive` and `session/unarchive` (rfds/session-archive, unstable)."""
+    """Support for `session/archive` and `session/unarchive` (rfds/session-archive, unstable)."""
 
 
 class SessionStatusCapabilities(Wire, frozen=True):
@@ -654,10 +654,10 @@ class LogoutCapabilities(Wire, frozen=True):
 
 
 class ProvidersCapabilities(Wire, frozen=True):
-    """Support of the configuration of providers (rfds/custom-llm-endpoint, unstable)."""
+    """Support for the configuration of providers (rfds/custom-llm-endpoint, unstable)."""
 
 
-# Typed identifier used for auth method values on the wire (v1/authentication).
+# Unique identifier for a login method (v1/authentication).
 AuthMethodId: TypeAlias = str
 
 
@@ -689,9 +689,9 @@ class AuthMethodAgent(Wire, AuthMethod, frozen=True):
 
 
 class AuthMethodEnvVar(Wire, AuthMethod, frozen=True, tag_field="type", tag="env_var"):
-    """Login by environment variables (v1/authentication until 2026-07-27).
+    """Login through environment variables (v1/authentication until 2026-07-27).
 
-    Agents still send it, the oldest with one `varName`.
+    Agents still send this type, the oldest ones with a single `varName`.
     """
 
     id: AuthMethodId
@@ -747,7 +747,7 @@ LlmProtocol: TypeAlias = str
 
 
 class ProviderCurrentConfig(Wire, frozen=True):
-    """Present settings of a provider, without secrets (rfds/custom-llm-endpoint, unstable)."""
+    """Current settings of a provider, without secrets (rfds/custom-llm-endpoint, unstable)."""
 
     api_type: LlmProtocol
     base_url: str
@@ -845,7 +845,7 @@ SessionConfigOptionCategory: TypeAlias = str
 
 
 class SessionConfigOption(Wire, frozen=True):
-    """Common fields of config options, whose order is their priority.
+    """Common fields of config options. Options are listed in order of priority.
 
     (v1/session-config-options)
     """
@@ -1016,7 +1016,7 @@ class PromptResponse(Wire, frozen=True):
     usage: Usage | UnsetType | None = UNSET
 
 
-# Reason of a turn's end (v1/prompt-turn#stop-reasons). An unknown one is kept.
+# Reason for the end of a turn (v1/prompt-turn#stop-reasons). Unknown reasons are kept.
 StopReason: TypeAlias = Annotated[
     str,
     msgspec.Meta(pattern="^(end_turn|max_tokens|max_turn_requests|refusal|cancelled)$"),
@@ -1281,7 +1281,7 @@ class SubagentSessionCapabilities(Wire, frozen=True):
 
 
 class SessionCancelCapabilities(Wire, frozen=True):
-    """Support of cancelling work in a subagent session that stays open (v1/subagents)."""
+    """Support for cancelling work in a subagent session that stays open (v1/subagents)."""
 
 
 class RunningStateUpdate(Wire, frozen=True, tag_field="state", tag="running"):
@@ -1404,7 +1404,7 @@ class CursorCapabilities(Wire, frozen=True):
 
 
 class CursorForkCapabilities(Wire, frozen=True):
-    """Support of `session/fork` at a cursor (rfds/session-cursors, unstable)."""
+    """Support for `session/fork` at a cursor (rfds/session-cursors, unstable)."""
 
 
 class CursorAnchor(Wire, frozen=True):
@@ -1510,11 +1510,11 @@ class ClientSessionCapabilities(Wire, frozen=True):
 
 
 class PromptSuggestionsCapabilities(Wire, frozen=True):
-    """Support of prompt suggestions (rfds/prompt-suggestions, unstable, schema >= 1.31)."""
+    """Support for prompt suggestions (rfds/prompt-suggestions, unstable, schema >= 1.31)."""
 
 
 class SessionCursorsCapabilities(Wire, frozen=True):
-    """Support of `cursor_update` (rfds/session-cursors, unstable, schema >= 1.33)."""
+    """Support for `cursor_update` (rfds/session-cursors, unstable, schema >= 1.33)."""
 
 
 class CompactionCapabilities(Plain, frozen=True):
@@ -1536,11 +1536,11 @@ class NoticeCapabilities(Plain, frozen=True):
 
 
 class SubagentCapabilities(Wire, frozen=True):
-    """Support of child sessions of the agent as restricted sessions (v1/subagents)."""
+    """Support for child sessions of the agent as restricted sessions (v1/subagents)."""
 
 
 class PlanCapabilities(Wire, frozen=True):
-    """Support of `plan_update` and `plan_removed` (rfds/plan-operations, unstable)."""
+    """Support for `plan_update` and `plan_removed` (rfds/plan-operations, unstable)."""
 
 
 class AuthCapabilities(Wire, frozen=True):
@@ -1801,7 +1801,7 @@ class SetSessionModelRequest(Wire, frozen=True):
 
 
 class SetSessionConfigOptionRequest(Wire, frozen=True):
-    """Change of a config option (v1/session-config-options).
+    """Change to a config option (v1/session-config-options).
 
     A boolean must have `type="boolean"`, a select value must not.
     """

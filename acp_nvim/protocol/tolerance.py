@@ -6,8 +6,8 @@ The rules come from the v1 schema (`x-deserialize-*`) and from known agents:
   list.
 - An unknown tag becomes the `Unknown*` struct of its union. An unreadable update becomes an
   `UnknownUpdate`, because no update from an agent may end the connection.
-- An unknown value of an enum is read as the one in `quirks`. An unknown stop reason is kept.
-- A missing or bad required field gets the value in `quirks`. If there is none, the object is bad.
+- An unknown value of an enum is replaced by a value in `quirks`. An unknown stop reason is kept.
+- A missing or bad required field gets a value from `quirks`. If there is none, the object is bad.
 
 msgspec converts every level that has no fault.
 """
@@ -34,7 +34,7 @@ _ABSENT: Final = object()
 _NOTED_ITEMS: Final = 8
 """Maximum number of bad items of a list that are noted one by one."""
 
-# Unions whose broken members are kept as unknown and do not spoil the enclosing value.
+# Unions whose broken members are kept as unknown, so that the enclosing value stays valid.
 _KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)
 
 

@@ -1,4 +1,4 @@
-"""Selection of a union's member for a value, where the wire has no complete tag."""
+"""Selection of the union member for a value that has no complete tag on the wire."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Role: TypeAlias = Literal["user", "agent", "thought"]
 
 
 class MessageChunk(Struct, frozen=True, gc=False):
-    """Content block appended to the message with this id, wherever it is."""
+    """Content block appended to the message with this id, at any position in the transcript."""
 
     role: Role
     message_id: str
@@ -52,7 +52,7 @@ class CallPatch(
 class FileChanges(schema.Content, frozen=True, kw_only=True, tag_field="type", tag="changes"):
     """File changes as text for people, with the patch, if any, in a fence.
 
-    `paths` are all files. `added` and `removed` count lines of the patch.
+    `paths` are all changed files. `added` and `removed` count lines of the patch.
     """
 
     paths: tuple[str, ...]
@@ -68,10 +68,10 @@ class CallContent(Struct, frozen=True, gc=False):
 
 
 class Work(Struct, frozen=True, gc=False):
-    """Activity of a session at the agent.
+    """Activity of a session, as reported by the agent.
 
     `state` is idle, running, requires_action or an unknown state. `background` is the number of
-    background tasks; if absent, it does not change.
+    background tasks. If it is absent, the number does not change.
     """
 
     state: str
@@ -113,7 +113,7 @@ class TerminalBytes(Struct, frozen=True, gc=False):
 
 
 class UsageState(Struct, frozen=True, gc=False):
-    """Tokens in the context, and the cost. None clears the cost; if absent, it does not change."""
+    """Tokens in the context, and the cost. None clears the cost, and an absent cost is kept."""
 
     used: int
     size: int
@@ -161,7 +161,7 @@ class PermissionRequest(Struct, frozen=True, gc=False):
 
 
 class Notification(Struct, frozen=True, gc=False):
-    """Update of a session, with the agent's id of the session."""
+    """Update of a session, with the agent's id for that session."""
 
     session_id: str
     update: SessionUpdate

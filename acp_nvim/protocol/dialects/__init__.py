@@ -1,1 +1,1 @@
-"""Dialects: other descriptions of the protocol."""
+"""Dialects: descriptions of the protocol that differ from version 1."""

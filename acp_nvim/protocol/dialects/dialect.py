@@ -3,8 +3,8 @@
 A `Dialect` translates the messages of a connection. For an agent that follows the protocol, it only
 checks the answers to a few requests. It translates updates once a message shows another dialect:
 the answer to `initialize`, or an unreadable update. It translates outgoing messages for agents that
-want the version as a string and refuse the number. `frames` has the translations of incoming
-messages, `requests` those of outgoing ones.
+want the version as a string and refuse the number. `frames` translates incoming messages, and
+`requests` translates outgoing ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EXAMINED: Final = _OPENING | {"initialize", "session/prompt"}
 
 
 class Dialect:
-    """Dialect of one agent, detected from its messages (a `translation.Translation`).
+    """Dialect of one agent, detected from its messages. Implements `translation.Translation`.
 
     While `active`, updates are translated.
     """
@@ -43,7 +43,7 @@ class Dialect:
     ) -> None:
         """`string_version`: the agent wants the version as a string.
 
-        `branch_of` returns the git branch of a folder. Such agents receive it.
+        `branch_of` returns the git branch of a folder, which is sent to such agents.
         """
         self.active = string_version
         self.starts_servers = not string_version
@@ -91,7 +91,7 @@ class Dialect:
                 return params
 
     def on_sent(self, request_id: Id, method: str, params: Params) -> None:
-        """Store the session of a prompt, for its answer."""
+        """Remember the session of a prompt until the prompt is answered."""
         if method == "session/prompt":
             session_id = getattr(params, "session_id", None)
             self._prompts[request_id] = str(session_id or "")
@@ -105,10 +105,10 @@ class Dialect:
     # -- incoming ---------------------------------------------------------------------------------
 
     def response(self, response: Response, turn_text: Callable[[str], str]) -> list[Event]:
-        """Return a v1 answer, after the updates that precede it.
+        """Return the updates that precede an answer, then the v1 answer.
 
-        `turn_text` returns the agent's text in the running turn of a session, by id. Text beside
-        the stop reason may repeat it.
+        `turn_text` returns the agent's text in the running turn of a session, by id. The text
+        beside a stop reason may repeat the text of the turn.
         """
         session_id = self._prompts.pop(response.id, "")
         method = response.method

@@ -65,7 +65,7 @@ class Progress(Struct):
 class End(Struct):
     """End of a turn: the v1 answer, or the error.
 
-    `updates` have the content beside the stop reason; `text` is the text of this content.
+    `updates` contain the content that accompanies the stop reason, and `text` is its text.
     """
 
     result: JSON
@@ -96,7 +96,7 @@ def session_and_update(message: JSON) -> tuple[str, JSON]:
 def update(wire: JSON, session_id: str, progress: Progress) -> tuple[list[JSON] | None, str]:
     """Return the v1 updates for an update, and the name of its deviation.
 
-    The updates are None if it already is a v1 update.
+    The updates are None if the update is already in v1 form.
     """
     tag = wire.get("sessionUpdate", wire.get("type"))
     match tag:
@@ -157,8 +157,8 @@ def _json(value: Any) -> str:
 def _tool(call: JSON, session_id: str, progress: Progress) -> list[JSON]:
     """Return the updates of a tool call.
 
-    The first message creates a call, later ones change it. If a finished id runs again, it is a new
-    call.
+    The first message creates the call, and later ones change it. If a finished id is reported as
+    running again, it is a new call.
     """
     call_id = str(call.get("id", call.get("toolCallId", "")))
     status = _STATUSES.get(str(call.get("status")), call.get("status"))
@@ -247,7 +247,7 @@ def named_capabilities(result: JSON) -> JSON:
 def is_flat(traits: list[str]) -> bool:
     """Return whether the answer to `initialize` follows the description in `requests`.
 
-    Its version may still be a number.
+    The version in such an answer may still be a number.
     """
     return "capabilities" in traits and "serverInfo" not in traits
 
@@ -315,7 +315,9 @@ _TOKENS: Final = {
 
 
 def usage(result: JSON) -> JSON | None:
-    """Return the tokens of a turn in v1 form, if an answer has them in another form."""
+    """Return the token counts of an answer in v1 form, or None if no conversion is needed or
+    possible.
+    """
     meta = result.get("_meta")
     places = (result, meta) if isinstance(meta, dict) else (result,)
     names = ("usage", "tokenUsage", "token_usage")

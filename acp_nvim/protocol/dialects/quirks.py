@@ -141,9 +141,10 @@ _BLOCKS: Final = (
 
 
 def reshape_member(members: list[Any], value: Any) -> Any:
-    """Return a union member in its proper form, unchanged if it already has it.
+    """Return a union member in its proper form.
 
-    It may be a bare content block, a bare string, or an object of a version 2 draft without `type`.
+    `value` may already have that form. Otherwise it is a bare content block, a bare string, or an
+    object of a version 2 draft without `type`.
     """
     if s.Content in members and isinstance(value, dict) and value.get("type") in _BLOCKS:
         return {"type": "content", "content": value}

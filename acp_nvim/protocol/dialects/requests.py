@@ -42,7 +42,7 @@ def wants_string_version(error: Exception) -> bool:
     if not isinstance(error, RequestError):
         return False
     words = f"{error} {error.data}"
-    if error.code == UNSUPPORTED_VERSION:  # the agent could read the number
+    if error.code == UNSUPPORTED_VERSION:  # the agent has read the number
         return demands_string_version(words)
     unread = (INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR)
     return error.code in unread or mentions_version_type(words)
@@ -85,7 +85,8 @@ def opening(params: Struct, branch: str | None) -> JSON:
 def prompt(params: schema.PromptRequest, commands: Collection[str]) -> JSON:
     """Return `session/prompt` with text, image and audio parts, and with its slash command.
 
-    `commands` are the ones that the agent has listed. If it has listed none, any command counts.
+    `commands` are the commands that the agent has listed. If it has listed none, any command is
+    accepted.
     """
     table: JSON = msgspec.to_builtins(params)
     table["prompt"] = [_part(block) for block in params.prompt]
@@ -117,7 +118,8 @@ def _text(text: str) -> JSON:
 
 
 def _path(uri: str) -> str:
-    """Return the path of a `file:` URI, with its lines in the user's notation: `main.py:3-9`.
+    """Return the path of a `file:` URI, followed by its lines in the user's notation:
+    `main.py:3-9`.
 
     Other URIs are returned unchanged.
     """

@@ -1,6 +1,6 @@
 """All methods of ACP v2: handler, types, and required capability.
 
-Gates are paths into the capabilities of `initialize`: SC `capabilities.session`. Methods that
+Gates are paths into the capabilities of `initialize`: SC is `capabilities.session`. Methods that
 version 2 did not change are included, with the types of version 1.
 """
 
@@ -87,10 +87,10 @@ _SERVED: Final = {row.name: row.params for row in METHODS if row.handler != "age
 
 
 def result_of(name: str) -> Any | None:
-    """Return the type of a request's answer, or None outside of the protocol."""
+    """Return the type of the answer to a request, or None if the protocol has no such request."""
     return _RESULTS.get(name)
 
 
 def params_type(name: str) -> Any | None:
-    """Return the type of the params of an agent's message, or None if it may not send it."""
+    """Return the type of the params of an agent's message, or None if agents may not send it."""
     return _SERVED.get(name)

@@ -15,7 +15,7 @@ Params = Any
 
 
 def translate_outgoing(method: str, params: Params) -> tuple[str, Params]:
-    """Return method and params in version 2, which may be the same."""
+    """Return the method and params in version 2, which may be unchanged."""
     change = _CHANGED.get(type(params))
     if change is None:
         return method, params

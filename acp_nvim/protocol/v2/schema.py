@@ -1,9 +1,9 @@
 """Wire types of ACP v2, stable and unstable, in the order and by the names of the JSON schema.
 
-Types that version 2 left unchanged, except perhaps for bounds, come from `protocol.schema`. Fields
-follow the same rules as there: absent is `UNSET`, `null` is `None`, and these differ in an upsert
-(v2/migration). Enums are open: a `str`. `Unknown*` types contain a variant that the schema does not
-list.
+Types that version 2 left unchanged, or whose bounds alone changed, come from `protocol.schema`.
+Fields follow the same rules as there: absent is `UNSET`, `null` is `None`, and these differ in an
+upsert (v2/migration). Enums are open: a `str`. `Unknown*` types contain a variant that the schema
+does not list.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Content(Wire, frozen=True, tag_field="type", tag="content"):
 
 
 class DiffChange(Wire, frozen=True):
-    """Change of one path: add, delete or modify `path`, move or copy `old_path` to `path`
+    """Change to one path: add, delete or modify `path`, move or copy `old_path` to `path`
     (v2/tool-calls).
     """
 
@@ -130,7 +130,7 @@ DiffPatchFormat: TypeAlias = str
 
 
 class Diff(Wire, frozen=True, tag_field="type", tag="diff"):
-    """Changes of files (v2/tool-calls)."""
+    """Changes to files (v2/tool-calls)."""
 
     changes: list[DiffChange]
     patch: DiffPatch | UnsetType | None = UNSET
@@ -149,11 +149,11 @@ class ToolCallCapabilities(Wire, frozen=True):
 
 
 class ToolCallCancelCapabilities(Wire, frozen=True):
-    """Support of `tool_call/cancel`."""
+    """Support for `tool_call/cancel`."""
 
 
 class ToolCallPermissionSubject(Wire, frozen=True, tag_field="type", tag="tool_call"):
-    """Tool call as the subject of a permission; it is applied as an update first
+    """Tool call as the subject of a permission. The call is applied as an update first
     (v2/tool-calls).
     """
 
@@ -234,15 +234,15 @@ class PromptCapabilities(Wire, frozen=True):
 
 
 class PromptImageCapabilities(Wire, frozen=True):
-    """Support of images in prompts."""
+    """Support for images in prompts."""
 
 
 class PromptAudioCapabilities(Wire, frozen=True):
-    """Support of audio in prompts."""
+    """Support for audio in prompts."""
 
 
 class PromptEmbeddedContextCapabilities(Wire, frozen=True):
-    """Support of embedded resources in prompts."""
+    """Support for embedded resources in prompts."""
 
 
 class McpCapabilities(Wire, frozen=True):
@@ -254,15 +254,15 @@ class McpCapabilities(Wire, frozen=True):
 
 
 class McpStdioCapabilities(Wire, frozen=True):
-    """Support of MCP servers that the agent starts."""
+    """Support for MCP servers that the agent starts."""
 
 
 class McpHttpCapabilities(Wire, frozen=True):
-    """Support of MCP servers over HTTP."""
+    """Support for MCP servers over HTTP."""
 
 
 class McpAcpCapabilities(Wire, frozen=True):
-    """Support of MCP servers over this connection."""
+    """Support for MCP servers over this connection."""
 
 
 class AgentAuthCapabilities(Wire, frozen=True):
@@ -578,7 +578,7 @@ class TerminalCapabilities(Wire, frozen=True):
 
 
 class TerminalCancelCapabilities(Wire, frozen=True):
-    """Support of `terminal/cancel`."""
+    """Support for `terminal/cancel`."""
 
 
 class TerminalUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="terminal_update"):
@@ -700,7 +700,7 @@ class ClientAuthCapabilities(Wire, frozen=True):
 
 
 class TerminalAuthCapabilities(Wire, frozen=True):
-    """Support of login programs in a terminal."""
+    """Support for login programs in a terminal."""
 
 
 class LoginAuthRequest(Wire, frozen=True):
@@ -814,7 +814,7 @@ class InitialSessionConfigOption(Wire, frozen=True):
 
 
 class SetSessionConfigOptionRequest(Wire, frozen=True):
-    """Change of an option. `type` is `id` or `boolean` (v2/session-config-options)."""
+    """Change to an option. `type` is `id` or `boolean` (v2/session-config-options)."""
 
     session_id: v1.SessionId
     config_id: v1.SessionConfigId

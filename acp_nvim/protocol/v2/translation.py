@@ -58,7 +58,7 @@ class Version2:
         return outgoing.translate_outgoing(method, params)
 
     def on_sent(self, request_id: Id, method: str, params: Params) -> None:
-        """Store the request, for its answer."""
+        """Remember the request until its answer."""
         session_id = str(getattr(params, "session_id", None) or "")
         self._asked[request_id] = method, session_id
         if method == "session/prompt":
@@ -163,7 +163,7 @@ class Version2:
                 if not over:
                     continue
             elif type(event) is Response:
-                over = self._answer(event)  # in order with the states around it
+                over = self._answer(event)  # after the states that precede it
             else:
                 over = [event]
             if run:

@@ -15,7 +15,7 @@ END_TURN = "end_turn"
 
 
 class Prompt(Struct, eq=False):
-    """Sent prompt. `message_id` is set when the agent has inserted it."""
+    """Sent prompt. `message_id` is set once the agent has inserted the prompt."""
 
     id: Id
     was_idle: bool
@@ -26,7 +26,7 @@ class Prompt(Struct, eq=False):
     ended: Work | None = None
     """Last end of work since the prompt was sent."""
     before: frozenset[str] = frozenset()
-    """The user's messages that were known at this end."""
+    """Ids of the user messages that were known when `ended` was set."""
 
 
 class Turns:
@@ -73,9 +73,10 @@ class Turns:
         self._prompts = [prompt for prompt in self._prompts if prompt.id != id]
 
     def apply_state(self, work: Work) -> list[Id]:
-        """Apply a state. Return the prompts whose turn it ends.
+        """Apply a state. Return the ids of the prompts whose turns it ends.
 
-        An idle state without a reason may be a repetition, so it only ends reported work.
+        An idle state without a reason may be a repetition, so it only ends turns with reported
+        work.
         """
         self._is_working = work.is_working
         if work.is_working:
