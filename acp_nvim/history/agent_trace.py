@@ -52,6 +52,6 @@ def _conversations(file: FileAuthors) -> list[dict[str, Any]]:
 
 
 def _url(author: Author) -> str:
-    """Return a URL of the agent, its id of the session, and the number of the prompt."""
+    """Return a URL made of the agent, its session id, and the number of the prompt."""
     session = f"acp://{quote(author.agent, '')}/{quote(author.agent_id, '')}"
     return f"{session}#prompt-{author.prompt}" if author.prompt else session

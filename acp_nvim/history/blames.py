@@ -20,7 +20,7 @@ from acp_nvim.history.changes import FileMove, FileWrite
 from acp_nvim.history.database import Database, pack, unpack
 
 SHARE: Final = 4
-"""Divisor of the history's size limit that gives the limit for the authors."""
+"""Divisor of the history's size limit. The authors may use the resulting number of bytes."""
 DAY_S: Final = 86_400.0
 _RUNS: Final = msgspec.json.Decoder(tuple[Run, ...])
 
@@ -43,7 +43,7 @@ class Author(Struct, frozen=True):
 class FileAuthors(Struct, frozen=True):
     """Authors of a file's lines.
 
-    A range has its first row, the row after its last, and the key of its author in `authors`.
+    Each range has its first row, the row after its last, and a key of `authors`.
     """
 
     ranges: Sequence[tuple[int, int, int]]
@@ -106,7 +106,7 @@ def trim(database: Database, days: float, size: int) -> None:
     """Remove files that no agent has written for `days`, and authors without lines.
 
     If the rest is larger than its share of `size` bytes, remove the oldest files too. Clear the
-    words of the prompts of sessions that were removed. Raise `sqlite3.Error`.
+    words of prompts whose session was removed. Raise `sqlite3.Error`.
     """
     with database.transaction() as sql:
         sql.execute("DELETE FROM blames WHERE updated < ?", (time.time() - days * DAY_S,))

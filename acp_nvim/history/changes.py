@@ -108,9 +108,9 @@ class Deletion(Struct, frozen=True):
 class FileWrite(Struct, frozen=True):
     """Write of a file by an agent.
 
-    It has the text before, the agent's text, and the text after it was merged with the user's
-    changes and formatted. `sent`, `prompt` and `words` are the time, number and beginning of its
-    prompt.
+    `before` is the text before the write, and `agent_text` the agent's text. `after` is that text
+    merged with the user's changes and formatted. `sent`, `prompt` and `words` are the time, number
+    and beginning of the prompt.
     """
 
     n: int

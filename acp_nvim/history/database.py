@@ -166,7 +166,7 @@ class Database:
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
-    """Return a value that identifies a file among later ones at its path, or None if missing."""
+    """Return a value that differs for each new file at a path, or None if the file is missing."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -182,7 +182,7 @@ def set_aside(path: Path, identity: tuple[int, int] | None) -> Path | None:
     if identity is not None and identity_of(path) != identity:
         return None
     aside = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
-    for suffix in ("-wal", "-shm", ""):  # the file itself last, so a new one never meets an old log
+    for suffix in ("-wal", "-shm", ""):  # the file itself last
         beside = path.with_name(path.name + suffix)
         if beside.exists():
             beside.rename(aside.with_name(aside.name + suffix))

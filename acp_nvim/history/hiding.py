@@ -42,7 +42,7 @@ class SecretFilter:
     def open_secret_length(self, text: str) -> int:
         """Return the number of characters at the end of a text that may begin a secret.
 
-        The text may continue.
+        The rest of such a secret would follow in a later part of the text.
         """
         longest = 0
         for secret in self._secrets:

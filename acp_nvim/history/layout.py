@@ -2,14 +2,14 @@
 
 `sessions` are chats, in the order of their start. `entries` are their entries, in the order of
 `id`; `writer` and `place` identify an entry for the process that shows it. The content of a message
-is `content` plus its `pieces`, which were appended since.
+is `content` plus the `pieces` that were appended later.
 
 `texts` are searchable. They are never changed: a new text gets a new row, so that outdated index
 entries of a deleted row do no harm. `owners` maps texts to sessions, in a small separate table.
-`unindexed` lists the texts that a build of SQLite without FTS5 has added.
+`unindexed` lists the texts that were added by a build of SQLite without FTS5.
 
 `usage` is kept when its sessions are deleted. `blames` are files that agents have written, with
-their lines as digests; `authors` are prompts under which lines were written.
+their lines as digests. `authors` are the prompts for which agents wrote lines.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ CREATE TABLE blames (
 """
 
 MIGRATIONS: Final = (VERSION_1, VERSION_2)
-"""Scripts from version n to n + 1. The first one is for an empty file. They never change."""
+"""Scripts from version n to n + 1. The first one is for an empty file. Published scripts never
+change.
+"""
 
 INDEX: Final = """
 CREATE VIRTUAL TABLE words USING fts5 (

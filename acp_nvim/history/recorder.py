@@ -86,7 +86,7 @@ class _Recording:
 
 
 class Recorder:
-    """Recorder of all sessions of a host; `flush` passes on the changes."""
+    """Recorder of all sessions of a host. `flush` passes the changes to the writer."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class Recorder:
             recording = self._recordings.get(session.n)
             if recording is not None:
                 self._recordings[session.n] = _Recording(recording.record, recording.recorded)
-            session.transcript.unsaved.clear()  # so that the order is that of the places
+            session.transcript.unsaved.clear()  # restores the order of places
             session.transcript.unsaved.update(dict.fromkeys(session.transcript.entries))
 
     def flush(self, *, final: bool = False) -> float | None:
@@ -344,7 +344,8 @@ def recovered_write(
 ) -> RecoveredWrite:
     """Return a write by an agent whose host was killed.
 
-    `session` is its name, the agent's name, and the agent's id. `prompt` is as in `prompt_of`.
+    `session` is the session's name, the agent's name, and the agent's session id. `prompt` is as in
+    `prompt_of`.
     """
     return RecoveredWrite(*session, FileWrite(0, clean_text(path), before, after, after, *prompt))
 
@@ -398,7 +399,7 @@ def _topic(session: Session) -> str:
 
 
 def _replay(session: Session) -> Replay:
-    """Return the entries from before the user's first prompt of this process."""
+    """Return the replayed entries, which precede the user's first prompt in this process."""
     replayed = list(takewhile(lambda entry: not _is_own(entry), session.transcript.entries))
     prompts: list[str] = []
     places: list[int] = []

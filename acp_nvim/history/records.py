@@ -27,7 +27,7 @@ _CallItem = schema.ToolCallContent | updates.FileChanges
 
 
 class Record(Struct, array_like=True, frozen=True, gc=False):
-    """Base of the records. No record refers to itself."""
+    """Base of the records. Records contain no reference cycles."""
 
 
 class MessageRecord(Record, tag=1, frozen=True):
@@ -78,7 +78,7 @@ class DecisionRecord(Record, frozen=True):
     guarded: dict[str, str]
     form: schema.ElicitationFormMode | schema.ElicitationUrlMode | None = None
     asked: CallSnapshot | None = None
-    """The call at the time of the answer, or None if it is unchanged since."""
+    """The call at the time of the answer, or None if it has not changed since."""
     covers: Sequence[CallSnapshot] = ()
     """Open calls that the answer may have allowed."""
     reason: str = ""
@@ -143,7 +143,7 @@ class Plan(Record, tag=6, frozen=True):
 
 
 class Line(Record, tag=7, frozen=True):
-    """Line in the margin."""
+    """Notice in the chat."""
 
     level: str
     title: str
@@ -238,7 +238,7 @@ def record_of(entry: Entry) -> Record:
 
 
 def encode(value: Record | Sequence[Part]) -> bytes:
-    """Encode a record, or a run of a message's content."""
+    """Encode a record, or some parts of a message's content."""
     try:
         return _ENCODER.encode(value)
     except UnicodeEncodeError:  # lone surrogate
@@ -246,7 +246,7 @@ def encode(value: Record | Sequence[Part]) -> bytes:
 
 
 def join_texts(parts: Sequence[Part]) -> list[Part]:
-    """Join consecutive texts of these parts."""
+    """Join consecutive texts. Leave blocks as they are."""
     try:
         return ["".join(parts)] if parts else []  # type: ignore[arg-type]
     except TypeError:  # contains blocks
@@ -272,7 +272,7 @@ def _message_record(entry: entries.Message) -> MessageRecord:
 
 
 def _call_record(entry: entries.ToolEntry) -> Call:
-    """Return the record of a call. Values that are only replaced as a whole need no copy."""
+    """Return the record of a call. Values that are never changed in place are not copied."""
     call = entry.call
     return Call(
         call.id,

@@ -28,7 +28,7 @@ class Rows:
         self._texts: list[tuple[int, str, str]] = []
         self._owners: list[tuple[int, int]] = []
         self._last_entry = self._last_text = 0
-        """The last assigned numbers, 0 if not known."""
+        """The last assigned numbers, or 0 if unknown."""
 
     def begin(self) -> None:
         """Empty the queue for a new transaction. Other processes may have added rows since."""
@@ -78,7 +78,7 @@ class Rows:
             self._sql.executemany(insert + marks, rows[whole:])
 
     def _last_number(self, table: str) -> int:
-        """Return the last number of a table, in which numbers are never reused."""
+        """Return the highest number ever used in a table. Numbers are never reused."""
         query = "SELECT seq FROM sqlite_sequence WHERE name = ?"
         row = self._sql.execute(query, (table,)).fetchone()
         return int(row[0]) if row is not None else 0

@@ -21,7 +21,7 @@ from acp_nvim.patterns import late
 from acp_nvim.session.transcript.entries import Entry, Message, ToolEntry, Unknown
 
 MAX_SESSIONS: Final = 200
-"""Maximum number of sessions found in the given directory, and in all others together."""
+"""Maximum number of sessions found in the given directory, and of those found in all others."""
 MAX_SCANNED: Final = 5000
 """Maximum number of entries examined for a search."""
 LINE_WIDTH: Final = 120
@@ -62,7 +62,7 @@ class StoredSession(Struct, frozen=True):
 
 
 class DailyUsage(Struct, frozen=True):
-    """Usage of an agent on a day. `currency` is empty without a reported cost."""
+    """Usage of an agent on a day. `currency` is empty if no cost was reported."""
 
     day: str
     agent: str
@@ -119,16 +119,16 @@ def _with_match(stored: StoredSession, matched: str, text: str) -> StoredSession
 
 
 def _excerpt_around(line: str, tokens: Sequence[str]) -> str:
-    """Return the part of a line with the first of the words."""
+    """Return the part of a line around the first matching word."""
     at = min((i for token in tokens if (i := line.casefold().find(token)) >= 0), default=0)
     start = max(at - LINE_WIDTH // 2, 0) if len(line) > LINE_WIDTH else 0
     return ("…" if start else "") + line[start : start + LINE_WIDTH].strip()
 
 
 def _hits(database: Database, text: str, cwd: str) -> Iterator[tuple[int, str]]:
-    """Yield records with the newest matching text.
+    """Yield records with their newest matching text.
 
-    The directory is searched first and separately, because the others may have very many matches.
+    The given directory is searched first, because other directories may have very many matches.
     """
     tokens = _WORD.findall(text)
     if not database.full_text or not tokens or _UNSPACED.search(text):
@@ -225,7 +225,7 @@ def record_of(database: Database, agent: str, agent_id: str) -> int | None:
 
 
 def session_of(database: Database, uid: str, agent: str, agent_id: str) -> StoredSession | None:
-    """Return the newest session with this name, or with this id of the agent.
+    """Return the newest session with this uid, or with this agent and its session id.
 
     Raise `sqlite3.Error`.
     """
@@ -275,7 +275,7 @@ def _content_runs(sql: sqlite3.Connection, entry: int, content: bytes | None) ->
 
 
 def blame(database: Database, texts: Mapping[str, Text]) -> dict[str, blames.FileAuthors]:
-    """Return the authors of lines of these files with their present texts, by path.
+    """Return the authors of the lines of these files, by path. `texts` are the present texts.
 
     Raise `sqlite3.Error`.
     """
@@ -283,7 +283,7 @@ def blame(database: Database, texts: Mapping[str, Text]) -> dict[str, blames.Fil
 
 
 def author(database: Database, number: int) -> blames.Author | None:
-    """Return the author with this number, or None if it is lost. Raise `sqlite3.Error`."""
+    """Return the author with this number, or None if it was removed. Raise `sqlite3.Error`."""
     return blames.author(database.sql, number)
 
 

@@ -44,7 +44,7 @@ LEFTOVER_AGE_S: Final = 60.0
 Its process has probably ended.
 """
 _FIRST_WORDS: Final = 80
-"""Length of a prompt's beginning that identifies it."""
+"""Number of characters at the beginning of a prompt that identify it."""
 
 
 class _OpenSession(Struct):
@@ -64,7 +64,7 @@ class _OpenSession(Struct):
     open_ends: dict[int, str] = field(default_factory=dict)
     """Ends of messages that may be the beginning of a secret, by place."""
     late_parts: dict[int, list[Part]] = field(default_factory=dict)
-    """Content that is written when its message is completed in the same batch."""
+    """Content by place, received after the message was completed in the same batch."""
 
 
 class Store:
@@ -165,7 +165,7 @@ class Store:
         )
 
     def _first_new_place(self, record: int, replay: Replay) -> int:
-        """Return the place from which a replay has entries that the record lacks."""
+        """Return the first place in a replay whose entry the record lacks."""
         known = [_prompt_key(text) for text in self._prompts_of(record)]
         prompts = [_prompt_key(text) for text in replay.prompts]
         starts = [*replay.places, replay.count]
@@ -231,7 +231,7 @@ class Store:
         session.tokens, session.prompts = facts.tokens, facts.prompts
         cost_growth = facts.cost or 0.0
         if cost is not None and facts.currency == currency and cost_growth >= cost:
-            cost_growth -= cost  # else a new process of the agent has begun its count at 0
+            cost_growth -= cost  # otherwise a new process of the agent counts from 0
         if prompts > 0 or tokens > 0 or cost_growth > 0:
             day = time.strftime("%Y-%m-%d", time.localtime(self._clock()))
             self._sql.execute(
@@ -391,7 +391,9 @@ class Store:
             self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, entry[0]))
 
     def _session_of(self, change: EntryState | Extension | Completion) -> _OpenSession | None:
-        """Return the session of a change, or None if its record has the change or is deleted."""
+        """Return the session of a change, or None if its record is deleted or already has the
+        change.
+        """
         session = self._sessions[change.n]
         return None if session.is_deleted or change.place < session.first_new_place else session
 
@@ -415,7 +417,9 @@ class Store:
             self._attribute(session.record, write)
 
     def _add_recovered(self, recovered: RecoveredWrite) -> None:
-        """Record the authors for another process's session, found by its name or the agent's id."""
+        """Record the authors for another process's session, found by its uid or the agent's id for
+        it.
+        """
         record = self._select_value(
             "SELECT id FROM sessions WHERE uid = ?", recovered.uid
         ) or self._select_value(

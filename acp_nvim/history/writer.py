@@ -1,8 +1,8 @@
 """Writer thread of the history.
 
-It starts with the first change and imports `sqlite3`, so that the loop does not wait for that. If a
-write fails, changes are queued up to a limit. Beyond the limit they are dropped, and all open
-sessions are requested again when a write succeeds.
+It starts with the first change and imports `sqlite3`, so that the loop does not wait for the
+import. If a write fails, changes are queued up to a limit. Beyond the limit they are dropped, and
+all open sessions are recorded again once a write succeeds.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Callbacks(Struct, frozen=True):
     notify: Callable[[str], object]
     """Function that shows a message to the user."""
     request_all: Callable[[int], object]
-    """Function that has all open sessions recorded again, with the number of a new generation."""
+    """Function that records all open sessions again, under the number of a new generation."""
 
 
 class Writer:
@@ -60,7 +60,7 @@ class Writer:
 
     @property
     def has_started(self) -> bool:
-        """Return whether anything was written."""
+        """Return whether any change was queued."""
         return self._thread is not None
 
     def write(self, generation: int, changes: Sequence[Change]) -> None:
@@ -208,7 +208,7 @@ class _Run:
         return self._database, self._store
 
     def _restart(self) -> None:
-        """Have all open sessions recorded again. Ignore changes of earlier generations."""
+        """Start a new generation: record all open sessions again, and ignore earlier changes."""
         self._has_lost_changes = False
         self._clear_queue()
         self._generation += 1
