@@ -40,7 +40,7 @@ class ToolFiles:
     async def read(self, session: Session, path: str) -> tuple[Place, Text]:
         """Return a file that an agent names, absolute or relative, and its live text.
 
-        Raise Refusal, possibly after a question to the user.
+        The guard may ask the user. Raise Refusal.
         """
         return await self._files.locate(session, absolute(session, path))
 

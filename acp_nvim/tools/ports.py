@@ -79,11 +79,11 @@ class Diagnostic(msgspec.Struct, frozen=True):
 
 
 class Diagnostics(msgspec.Struct, frozen=True):
-    """Present diagnostics, or the ones that a turn has added (`items`) and removed."""
+    """Current diagnostics in `items`, or the ones that a turn has added and removed."""
 
     items: list[Diagnostic]
     silent: list[str]
-    """Servers without diagnostics for the last change."""
+    """Servers that have not reported on the last change."""
     has_server: bool
     """Whether a server is attached to the file."""
     counts: dict[str, int] = {}
@@ -156,11 +156,12 @@ class Editor(Protocol):
         wait_ms: int,
         limit: int,
     ) -> Diagnostics:
-        """Return the diagnostics of a file (resolved path), or of all in the session's directories.
+        """Return the diagnostics of a file (resolved path), or of all files in the session's
+        directories.
 
-        They have at least `severity` (1 error … 4 hint). Wait until the servers have reported on
-        the last change, at most `wait_ms`. `turn` compares with the diagnostics at the start of
-        the turn. Raise ToolError if there is no server and no diagnostic, or no such file.
+        Diagnostics below `severity` (1 error … 4 hint) are left out. Wait until the servers have
+        reported on the last change, at most `wait_ms`. `turn` compares with the diagnostics at the
+        start of the turn. Raise ToolError if there is no server and no diagnostic, or no such file.
         """
         ...
 

@@ -17,7 +17,7 @@ from acp_nvim.tools.changing.workspace_edit import (
     Result,
     TextEdit,
     apply,
-    carry_out,
+    apply_operations,
     operations,
     paths_of,
 )
@@ -50,7 +50,7 @@ def result_of(
     steps = operations(found, lambda path: path)
     assert set(paths_of(steps)) <= set(files)
     texts = {path: None if it is None else parse(it) for path, it in files.items()}
-    return carry_out(steps, texts, versions or {}, encoding)
+    return apply_operations(steps, texts, versions or {}, encoding)
 
 
 def contents(result: Result) -> dict[str, str | None]:
@@ -319,7 +319,7 @@ WIRE = st.recursive(
 def test_any_answer_of_a_server_is_an_edit_or_an_error(sent: Any) -> None:
     with suppress(ToolError):
         steps = operations(sent, os.path.realpath)
-        carry_out(steps, {path: parse("a\nb\n") for path in paths_of(steps)}, {}, "utf-16")
+        apply_operations(steps, {path: parse("a\nb\n") for path in paths_of(steps)}, {}, "utf-16")
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def _turn_lines(
 
 
 def _notes(session: Session, diagnostics: Diagnostics) -> list[str]:
-    """Return notes for the model on servers that have not reported or are missing."""
+    """Return notes for the model about servers that have not reported or are missing."""
     notes = []
     if diagnostics.silent:
         who = ", ".join(diagnostics.silent)

@@ -51,7 +51,7 @@ class CallsArguments(PlaceListArguments, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Subject(Struct, frozen=True):
-    """File, its text, and the position in it that a request is about."""
+    """File, text and position that a request is about."""
 
     place: Place
     text: Text

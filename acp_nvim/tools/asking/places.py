@@ -42,7 +42,7 @@ class Spot(msgspec.Struct, frozen=True):
 def position(text: Text, name: str, line: int, symbol: str | None, column: int | None) -> Position:
     """Return the position of a symbol or column on a 1-based line.
 
-    Raise ToolError, which quotes the line, if it is not there.
+    Raise a ToolError that quotes the line if the symbol or column is not on it.
     """
     if line > len(text.lines):
         raise ToolError(f"{name} has {len(text.lines)} lines; there is no line {line}")
@@ -174,7 +174,7 @@ async def _place_table(session: Session, sources: Sources, spot: Spot) -> dict[s
 
 
 def more_line(more: int) -> list[str]:
-    """Return the line that counts the items left out, if there are any."""
+    """Return a line with the number of items left out, or no line if there are none."""
     return [f"… {more} more"] if more else []
 
 
@@ -188,7 +188,7 @@ def result(
 ) -> ToolResult:
     """Return a list of places as the result of a call.
 
-    `empty_text` is the text if there are none. `shown` are further fields of `ToolResult`.
+    `empty_text` is the text for an empty list. `shown` are further fields of `ToolResult`.
     """
     total = len(listing.places) + listing.more
     text = "\n".join([*listing.lines, *more_line(listing.more)]) or empty_text

@@ -34,9 +34,9 @@ class ReadArguments(Struct, frozen=True):
 def read_tool(
     files: AgentFiles[Session], on_read: Callable[[Session, str], None] = lambda session, path: None
 ) -> Tool[Any]:
-    """Return the tool. It uses the same guard as `fs/read_text_file`.
+    """Return the tool, which uses the same guard as `fs/read_text_file`.
 
-    `on_read` is called for each file.
+    `on_read` is called with each file that is read.
     """
 
     async def run(call: Call, given: ReadArguments) -> ToolResult:

@@ -52,11 +52,11 @@ class SearchResult(msgspec.Struct):
     """Whether the search has reached its end."""
 
     def begin(self) -> None:
-        """Mark the start of another search program."""
+        """Mark the result as incomplete until the next search program ends."""
         self.complete = False
 
     def end(self) -> None:
-        """Mark the end of a program."""
+        """Mark the result as complete after the end of a search program."""
         self.complete = True
 
 
@@ -152,7 +152,7 @@ def _last_lines(args: SearchArguments, shown: int, more: int, complete: bool) ->
 
 
 def _roots(session: Session) -> list[str]:
-    """Return the directories of a session, except any inside another."""
+    """Return the directories of a session, except those inside another one."""
     real = sorted({os.path.realpath(root) for root in session.roots})
     return [root for root in real if not any(is_below(root, other) for other in real)]
 

@@ -1,4 +1,5 @@
-"""Searches in other processes: with ripgrep on disk if it is installed, else `search_program`.
+"""Searches in other processes: files with ripgrep if it is installed, all else with
+`search_program`.
 
 The processes do not block the host, and are killed if an expression takes too long.
 """

@@ -16,7 +16,8 @@ from acp_nvim.session.session import Session
 class Run(msgspec.Struct, frozen=True):
     """Commands that the user must allow, by their names in permission rules.
 
-    The names are `lsp:{server}:{command}` and `conform:{formatter}`. `details` are for the card.
+    The names are `lsp:{server}:{command}` and `conform:{formatter}`. `details` are for the
+    question.
     """
 
     commands: Sequence[str]
@@ -44,7 +45,7 @@ class Permissions(Protocol):
     def ask(self, session: Session, proposed: ProposedChanges) -> AbstractAsyncContextManager[str]:
         """Apply the user's rules, then ask if necessary.
 
-        Yield the reason of a refusal. If it is empty, the body makes the changes. An error in the
+        Yield the reason for a refusal. If it is empty, the body makes the changes. An error in the
         body is shown as the failure of the call.
         """
         ...
@@ -66,7 +67,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 class Formatters(msgspec.Struct, frozen=True):
-    """The user's formatters of a file.
+    """The user's formatters for a file.
 
     `conform` are formatters of conform.nvim. `option` is the effective one of 'formatexpr' and
     'equalprg', as `option:value`. `options` are the file's as LSP's FormattingOptions.
@@ -101,7 +102,7 @@ class Documents(Protocol):
         ...
 
     async def formatters(self, session: Session, path: str) -> Formatters:
-        """Return the formatters of a file without running any. Raise ToolError."""
+        """Return the formatters for a file without running any. Raise ToolError."""
         ...
 
     async def format(
@@ -121,6 +122,6 @@ class Documents(Protocol):
     ) -> Sequence[Any]:
         """Let a server run a command. Raise ToolError.
 
-        Return the WorkspaceEdits that it sent meanwhile, which are not applied.
+        Return the WorkspaceEdits that the server sent while the command ran. They are not applied.
         """
         ...

@@ -51,7 +51,7 @@ class Changes:
         return await self._change_sets.live_text(path, saved=saved)
 
     async def read(self, session: Session, path: str) -> Text:
-        """Return the live text of an argument's file, for an answer about it.
+        """Return the live text of a file that an argument names, for use in an answer.
 
         A guarded file requires a question. The text does not count as read by the agent. Raise
         Refusal.
@@ -134,7 +134,7 @@ class Changes:
 
 
 def real_path(session: Session, path: str) -> str:
-    """Return the real path of an argument. Raise Refusal for an impossible path."""
+    """Return the real path of a path argument. Raise Refusal for an invalid path."""
     return place(absolute(session, path)).real
 
 

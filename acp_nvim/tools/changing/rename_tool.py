@@ -51,7 +51,7 @@ class RenameTool:
         self._changes = changes
 
     async def run(self, call: Call, arguments: RenameArguments) -> ToolResult:
-        """Rename, or list the changes of a rename."""
+        """Rename a symbol, or list the lines that would change."""
         session = call.session
         path = real_path(session, arguments.path)
 

@@ -1,7 +1,7 @@
-"""Edits from language servers as changes of files.
+"""Edits from language servers, as changes to files.
 
-A server computes them for the texts that it has. If the user types meanwhile, they are requested
-again.
+A server computes edits for its own copies of the texts. If the user types before they arrive, they
+are requested again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from acp_nvim.files.writes.change_set import FileChange
 from acp_nvim.session.session import Session
 from acp_nvim.tools.changing.change_ports import Document, Documents
 from acp_nvim.tools.changing.changes import Changes
-from acp_nvim.tools.changing.workspace_edit import Result, carry_out, operations, paths_of
+from acp_nvim.tools.changing.workspace_edit import Result, apply_operations, operations, paths_of
 from acp_nvim.tools.files import display_path
 from acp_nvim.tools.ports import Encoding
 from acp_nvim.tools.server.tool import ToolError
@@ -74,7 +74,7 @@ class ServerEdits:
             return None
         all_versions = {path: after[path].version for path in paths if path in after}
         versions = {path: version for path, version in all_versions.items() if version is not None}
-        return _file_changes(files, carry_out(steps, files, versions, given.encoding))
+        return _file_changes(files, apply_operations(steps, files, versions, given.encoding))
 
 
 def _has_changed(before: Document | None, after: Document | None) -> bool:

@@ -1,6 +1,6 @@
 """Edits from language servers, applied to texts (LSP 3.17, WorkspaceEdit and TextEdit).
 
-`operations` parses a server's edit, and `carry_out` returns the resulting texts. Nothing is
+`operations` parses a server's edit, and `apply_operations` returns the resulting texts. Nothing is
 written. As in LSP, a text with a final newline has an empty last line.
 """
 
@@ -185,7 +185,7 @@ def _convert(value: Any, kind: Any) -> Any:
 # -- applying -------------------------------------------------------------------------------------
 
 
-def carry_out(
+def apply_operations(
     steps: Iterable[Operation],
     files: Mapping[str, Text | None],
     versions: Mapping[str, int],

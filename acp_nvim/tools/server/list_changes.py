@@ -1,4 +1,4 @@
-"""Counter of the changes of a tool list, with a wait for the next change."""
+"""Counter of changes to a tool list, with a wait for the next change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import anyio
 
 
 class ListChanges:
-    """Number of changes of a list. Several changes between two waits wake a task once."""
+    """Number of changes to a list. Several changes between two waits wake a task only once."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -35,7 +35,7 @@ class McpOverAcp:
         self._active: set[tuple[str, str]] = set()
 
     def admit(self, session: Session, enabled: Enabled) -> str | None:
-        """Give a session a server and return its id. The earlier server of the session ends.
+        """Create a server for a session and return its id. The session's earlier server ends.
 
         Return None if the session has no tools.
         """

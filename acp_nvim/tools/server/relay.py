@@ -1,8 +1,8 @@
 """Relay between an agent and the editor's tools. It connects stdin and stdout to a Unix socket.
 
 Agents start it as an MCP server with `python -I -S relay.py`. It uses only the standard library,
-because `-I -S` hides all other packages. It reads address and token from its environment, and ends
-when either side does.
+because `-I -S` hides all other packages. It reads the address and the token from its environment,
+and ends when either side does.
 """
 
 import os

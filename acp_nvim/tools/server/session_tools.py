@@ -38,7 +38,7 @@ class SessionTools:
         return self._toolbox.offered(self._enabled)
 
     def refresh(self) -> None:
-        """Notify session and clients if a change of the toolbox changes this listing."""
+        """Notify the session and its clients if a toolbox change affects this listing."""
         sent, self._sent = self._sent, None
         if sent is None or _listing(self.list_tools()) != sent:
             self._session.change("tools")

@@ -89,7 +89,7 @@ class ToolSocket:
         self._scope = anyio.CancelScope()
 
     def admit(self, session: Session, enabled: Enabled) -> SocketAccess | None:
-        """Give a session a new token. Its earlier one becomes invalid.
+        """Create a new token for a session. The session's earlier token becomes invalid.
 
         Return None if the session has no tools. Raise OSError.
         """
@@ -145,7 +145,7 @@ class ToolSocket:
         return str(self._path)
 
     def _directory(self) -> Path:
-        """Return a private directory: the first suitable one of the usual ones.
+        """Return the first suitable private directory among the usual ones.
 
         If there is none, create one that is removed with the socket.
         """
@@ -226,7 +226,7 @@ class ToolSocket:
         data: bytes,
     ) -> None:
         from acp_nvim.tools.server.mcp_server import (
-            McpServer,  # an agent that has a session connects
+            McpServer,  # not needed before a client connects
         )
 
         async with anyio.create_task_group() as group:
@@ -249,7 +249,7 @@ class ToolSocket:
 
     def _grant_of(self, token: bytes) -> Grant | None:
         """Return the grant of a token, compared in constant time."""
-        import hmac  # clients connect after the first prompt
+        import hmac  # not needed before a client connects
 
         match = None
         for grant in self._grants.values():
@@ -287,7 +287,7 @@ def _is_usable(path: Path) -> bool:
 def _is_private(path: Path) -> bool:
     """Return whether the user owns this directory. Create it if necessary.
 
-    A link is refused: others may have placed it in a shared directory.
+    A link is refused, because other users may have placed it in a shared directory.
     """
     try:
         if path.is_symlink() or (path.exists() and path.stat().st_uid != os.getuid()):

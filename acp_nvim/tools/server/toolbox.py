@@ -168,7 +168,7 @@ class Toolbox:
 
     def _count(self, session: Session, outcome: Outcome, seconds: float) -> None:
         use = session.tools
-        if use is None:  # the session was closed meanwhile
+        if use is None:  # the session has been closed
             return
         use.count(seconds, failed=outcome.failed)
         session.change("tools")

@@ -15,7 +15,7 @@ from acp_nvim.tools.server.tool import AnyArguments, Call, Tool, ToolError, Tool
 from acp_nvim.tools.server.toolbox import Toolbox
 
 RUN_S: Final = 30.0
-"""Time limit of a call in seconds, without the question before it."""
+"""Time limit of a call in seconds, excluding the question before it."""
 DEPTH: Final = 100
 """Maximum nesting of arguments and results."""
 _TABLES: Final = frozenset(
@@ -80,7 +80,7 @@ class CallPermissions(Protocol):
 
         With `executes`, the rules for commands apply, with the tool's name as the command.
         `agent_call` is the tool call that the agent reported, which the question replaces in the
-        chat. Yield the reason of a refusal. If it is empty, the body makes the call. An error in
+        chat. Yield the reason for a refusal. If it is empty, the body makes the call. An error in
         the body is shown as the failure of the call.
         """
         ...
@@ -146,7 +146,7 @@ class UserTools:
         )
 
     async def _call(self, session: Session, name: str, given: AnyArguments) -> ToolResult:
-        import json  # it writes integers of any size
+        import json  # writes integers of any size
 
         with anyio.move_on_after(self._run_s):
             return result(await self._runner.run(session, name, json.dumps(given.values)))
@@ -156,8 +156,8 @@ class UserTools:
 def result(answer: Answer) -> ToolResult:
     """Convert an answer for the agent. Raise ToolError if it is nested too deeply.
 
-    A value becomes JSON text. In the structured data, a value that is not an object is the member
-    `result`.
+    A value becomes JSON text. In the structured data, a value that is not an object becomes the
+    member `result`.
     """
     if answer.json is None:
         return ToolResult(answer.text)
@@ -183,7 +183,7 @@ def is_deep(value: Any) -> bool:
 
 
 def faults(schema: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
-    """Return a line for each missing required argument and each one of the wrong type.
+    """Return a line for each required argument that is missing and each argument of the wrong type.
 
     The tool itself checks the other conditions of a schema.
     """
