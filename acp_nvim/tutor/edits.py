@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Proposal(NamedTuple):
-    """Change of a file, with the whole new text."""
+    """Change to a file, with the whole new text."""
 
     title: str
     reason: str
@@ -40,7 +40,7 @@ _LINE: Final = "The tutor was here: press u to take this line back."
 
 
 def proposal(path: Path, text: str) -> Proposal | None:
-    """Return a change of a text, or None if the tutor knows none for this type of file."""
+    """Return a change to a file, or None if the tutor knows none for this type of file."""
     if BUG in text:
         new = text.replace(BUG, FIXED, 1).replace(DASHES, WAVES, 1)
         return Proposal("Charge for the whole basket", _REASON, new)

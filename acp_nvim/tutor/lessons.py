@@ -68,7 +68,7 @@ async def _read(turn: Turn, argument: str, thought: str) -> tuple[Path, str] | N
 
 
 async def read(turn: Turn, argument: str) -> None:
-    """Quote a line of a file: the first that is not saved, else the first that is not blank."""
+    """Quote a line of a file: the first unsaved one, or else the first that is not blank."""
     if (content := await _read(turn, argument, words.THOUGHT_READ)) is None:
         return
     path, text = content
@@ -83,7 +83,7 @@ async def read(turn: Turn, argument: str) -> None:
 
 
 async def edit(turn: Turn, argument: str) -> None:
-    """Propose a change of a file: give the reason, ask, write."""
+    """Propose a change to a file: give the reason, ask, write."""
     if (content := await _read(turn, argument, words.THOUGHT_EDIT)) is None:
         return
     path, text = content
@@ -106,7 +106,7 @@ async def edit(turn: Turn, argument: str) -> None:
 
 
 async def plan(turn: Turn, _argument: str) -> None:
-    """Show a plan and carry it out."""
+    """Show a plan and work through it."""
     await turn.say(words.PLAN_INTRO)
     turn.chunk("\n")
     for done, step in enumerate(words.PLAN):
@@ -136,7 +136,7 @@ async def answer_unknown(turn: Turn, _argument: str) -> None:
 
 
 async def answer(turn: Turn) -> None:
-    """Answer a prompt in plain words with the first lesson that it asks for."""
+    """Answer a prompt that has no slash command with the first lesson that matches it."""
     text = turn.text.lower()
     for lesson, pattern in PLAIN_WORDS.items():
         if re.search(pattern, text):

@@ -73,7 +73,7 @@ class Session:
     """Ends of turns by the ids of their cursors."""
 
     def keep(self, anchor: s.CursorAnchor) -> str:
-        """Keep the state after an entry, and return the id of its cursor."""
+        """Save the state after an entry. Return the id of its cursor."""
         cursor_id, cursors = f"turn-{self.turns}", dict(self.cursors)
         cursors[cursor_id] = Cursor(anchor, replace(self, turn=None, cursors=cursors))
         self.cursors = dict(cursors)
@@ -104,6 +104,6 @@ class Session:
         ]
 
     def count(self, text: str) -> s.UsageUpdate:
-        """Add a text to the used context, at four characters a token."""
+        """Add a text to the used context, at four characters per token. Return the update."""
         self.tokens = min(CONTEXT_TOKENS, self.tokens + len(text) // 4 + 1)
         return s.UsageUpdate(self.tokens, CONTEXT_TOKENS)

@@ -1,4 +1,4 @@
-"""Chunks and comparisons of texts."""
+"""Splitting and comparison of texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def chunks(text: str) -> Iterator[str]:
 
 
 def first_change(old: str, new: str) -> tuple[int, str] | None:
-    """Return number (from 1) and text of the first line that is new and not blank."""
+    """Return the number (from 1) and the text of the first new line that is not blank."""
     before, after = old.split("\n"), new.split("\n")
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     for tag, _, _, first, last in matcher.get_opcodes():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TALK_S: Final = 60
 BUSY_S: Final = 8
 QUEUED_S: Final = 1.0
-"""Time in seconds. A prompt that arrives sooner after a turn has waited in the queue."""
+"""Time in seconds. A prompt that follows a turn sooner than this was queued during the turn."""
 NAME: Final = "till.py"
 
 Outcome: TypeAlias = Literal["wait", "next", "again"]
@@ -60,7 +60,7 @@ async def skip(turn: Turn, _argument: str = "") -> None:
 
 
 async def advance(turn: Turn) -> bool:
-    """Continue the tour with a prompt in plain words. Return False if there is no tour."""
+    """Continue the tour after a prompt in plain words. Return False if there is no tour."""
     session, step = turn.session, _current_step(turn.session)
     if step is None or not _sample(turn).is_file():
         return False
@@ -90,7 +90,7 @@ async def _next_step(turn: Turn) -> None:
 
 
 async def _run_steps(turn: Turn) -> None:
-    """Do steps until one waits for the user."""
+    """Run steps until one waits for the user."""
     session = turn.session
     while (step := _current_step(session)) is not None:
         assert session.step is not None
@@ -157,7 +157,7 @@ async def _allow(turn: Turn) -> Outcome:
 
 
 async def _read_two_files(turn: Turn) -> Outcome:
-    """Read two files, to make a following window move."""
+    """Read two files, so that a window that follows the agent moves."""
     for path in (turn.session.cwd / "README.md", _sample(turn)):
         if path.is_file():
             await turn.read(path)

@@ -130,7 +130,7 @@ class Turn:
         return text
 
     async def write(self, path: Path, old: str, new: str, title: str) -> None:
-        """Show a diff, ask, and write. Raise RefusedError."""
+        """Show a diff, ask for permission, and write the file. Raise RefusedError."""
         diff = s.Diff(str(path), new, old)
         line, _ = first_change(old, new) or (1, "")
         call = self._start(title, "edit", path, line, diff)
@@ -147,7 +147,7 @@ class Turn:
     # ---- the wire
 
     async def _permit(self, call: str, title: str, diff: s.Diff) -> None:
-        """Ask whether a change may be made, unless the mode or an earlier answer decides it."""
+        """Ask for permission, unless the mode or an earlier answer decides. Raise RefusedError."""
         session = self.session
         if session.mode == "trust" or session.always_answer == "allow_always":
             return
