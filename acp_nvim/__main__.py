@@ -23,9 +23,10 @@ def _is_connected() -> bool:
 
 
 def _early_agent() -> "EarlyAgent | None":
-    """Start the agent that Lua named, for a prompt that was typed before the host ran.
+    """Start the agent that Lua named in the environment, for a prompt typed before the host
+    started.
 
-    The variable with its command is removed first, so that the agent does not inherit it.
+    The environment variable is removed first, so that the agent does not inherit it.
     """
     wanted = os.environ.pop("ACP_NVIM_EARLY_AGENT", None)
     if wanted is None or sys.platform == "win32":

@@ -1,4 +1,4 @@
-"""Host: build its parts in order, and end everything on exit."""
+"""Host: builds its parts in order, and ends them on exit."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Host:
 
     @property
     def transcripts(self) -> Transcripts:
-        """Return the stored transcripts, of which there are none without the feature `history`."""
+        """Return the stored transcripts, which are empty without the feature `history`."""
         return self.parts.get(Transcripts)
 
     def run(self, verb: str, args: Args) -> None:

@@ -95,7 +95,7 @@ class Classic:
         self._deliver: Verb = lambda name, args: None
 
     def start(self) -> int:
-        """Start the core unless it runs. Return the channel that receives its verbs."""
+        """Start the core unless it is running. Return the channel that receives its verbs."""
         if self._root is None or self._root.done():
             bridge = Bridge.within(self._nvim)
             root, self._deliver = core(bridge)

@@ -49,7 +49,7 @@ def collect_garbage() -> None:
 
 
 def unfreeze_objects() -> None:
-    """Visit all objects in the next collections, after a session was closed."""
+    """Let the next collections visit all objects, after a session was closed."""
     gc.unfreeze()
 
 
@@ -59,7 +59,7 @@ class Memory:
     def __init__(
         self, logs: Callable[[], Iterable[Traffic]], turn_runs: Callable[[], bool], tasks: Tasks
     ) -> None:
-        """`logs` are the logs of all agents. `turn_runs` returns whether any turn runs."""
+        """`logs` are the logs of all agents. `turn_runs` returns whether a turn is running."""
         self._logs = logs
         self._turn_runs = turn_runs
         self._tasks = tasks
@@ -86,7 +86,7 @@ class Memory:
 
 
 def trim() -> None:
-    """Return free heap memory to the system. Only glibc needs it and has the function."""
+    """Return free heap memory to the system. Only glibc needs this and has a function for it."""
     if sys.platform != "linux":
         return
     import ctypes

@@ -16,7 +16,7 @@ def late(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 class _Late:
-    """Pattern that is compiled when an attribute is first read, and caches that attribute."""
+    """Pattern that is compiled when an attribute is first read. Attributes are cached."""
 
     def __init__(self, pattern: Any, flags: int) -> None:
         self._source = pattern, flags

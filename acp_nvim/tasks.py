@@ -78,14 +78,14 @@ class Trigger:
         self._event = anyio.Event()
 
     async def wait(self) -> None:
-        """Wait until it is set, even if it is then cleared at once."""
+        """Wait until the trigger is set. Return even if it has been cleared in the meantime."""
         await self._event.wait()
 
 
 async def true_within(condition: Callable[[], bool], seconds: float) -> bool:
-    """Poll `condition`, less and less often, until it holds or `seconds` have passed.
+    """Poll `condition` at growing intervals until it is true or `seconds` have passed.
 
-    Return whether it held.
+    Return whether it was true.
     """
     pause, longest = POLL_S
     with anyio.move_on_after(seconds):

@@ -19,7 +19,7 @@ from acp_nvim.tasks import Tasks
 
 Args = dict[str, Any]
 Verb = Callable[[Any, Args], Awaitable[None] | None]
-"""Function of a verb. Its first argument is the host."""
+"""Function that implements a verb. Its first argument is the host."""
 F = TypeVar("F", bound=Verb)
 
 _FUNCTIONS: dict[str, Verb] = {}
@@ -49,7 +49,9 @@ class Verbs:
         self.modules.update(dict.fromkeys(names, module))
 
     def run(self, host: Any, name: str, args: Args) -> None:
-        """Run a verb. A coroutine gets its own task, everything else runs in the order of calls."""
+        """Run a verb. A coroutine gets its own task. Other functions run at once, in the order of
+        calls.
+        """
         if name not in self.modules:
             self._notices.fault(f"{name}: unknown", wording.UNKNOWN_VERB.format(verb=name))
             return
