@@ -45,7 +45,7 @@ class Changes:
         return bool(self.names or self.calls or self.events)
 
     def statuses(self, n: int, mark: int) -> list[str]:
-        """Return the list of ids and statuses of tool calls, alternating.
+        """Return the list to which ids and statuses of tool calls are appended, alternating.
 
         Consecutive `AcpToolCall` events are sent as one.
         """

@@ -58,7 +58,7 @@ class Cursors:
     def fork_point(self, transcript: Transcript, at: int) -> str | None:
         """Return the id of a cursor at which a fork has exactly the entries before index `at`.
 
-        If the agent uses an id again, as after a restart, it means the last entry.
+        If several entries have the same id, as after a restart of the agent, the last one counts.
         """
         places = [(entry, _place_of(entry)) for entry in transcript.entries]
         last = {place: entry for entry, place in places if place and place[1]}

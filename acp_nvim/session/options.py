@@ -141,8 +141,8 @@ def preferred_mode_option(session: Session) -> Option | None:
 def replace(session: Session, listed: Sequence[Any]) -> None:
     """Replace the whole list.
 
-    If the values of an option of the category model have changed, it depends on another option,
-    such as the provider.
+    An option of the category model whose values have changed depends on another option, such as the
+    provider.
     """
     before = {option.id: _offered_values(option) for option in _models(session)}
     session.options = within_limits(session, listed)

@@ -46,7 +46,7 @@ def hold_returned(session: Session, prompt: Prompt) -> None:
 
 
 def prepend(session: Session, prompt: Prompt, at: int = 0) -> None:
-    """Put a prompt first, or at a position, even while others are held."""
+    """Put a prompt first, or at a position. It may be sent even while others are held."""
     prompt.passes_held = session.held
     replace(session, [*session.queue[:at], prompt, *session.queue[at:]])
 
@@ -128,7 +128,7 @@ def add_at_agent(session: Session, prompt: Prompt) -> None:
 
 
 def remove_at_agent(session: Session, prompt: Prompt) -> bool:
-    """Remove a prompt of `add_at_agent`. Return False if it is not there."""
+    """Remove a prompt that `add_at_agent` added. Return False if it is not there."""
     others = [other for other in session.at_agent if other is not prompt]
     if len(others) == len(session.at_agent):
         return False

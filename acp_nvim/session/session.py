@@ -161,7 +161,7 @@ class Session:
     tools: ToolUse | None = None
     """Use of the editor's own tools, if they are offered."""
     echo = ""
-    """Rest of the running prompt that the agent may echo."""
+    """Part of the running prompt that the agent may still echo."""
     in_turn = False
     """Whether a user prompt is being answered."""
     own_turn = False
@@ -189,7 +189,7 @@ class Session:
         directories: Sequence[str] = (),
         observer: SessionObserver | None = None,
     ) -> None:
-        """Create a session that the agent has not created yet."""
+        """Create a session that does not exist at the agent yet."""
         self.n = n
         self.agent = agent
         self.cwd = cwd
@@ -209,7 +209,7 @@ class Session:
         self.at_agent: list[Prompt] = []
         """Prompts at the agent that it has not inserted yet."""
         self.prompt_ids: set[str] = set()
-        """Ids of messages that are prompts from here. The chat shows the user's text of them."""
+        """Ids of messages that are prompts from here. The chat shows the user's own text."""
 
         # Reports from the agent
         self.transcript = Transcript()
@@ -286,7 +286,7 @@ class Session:
         self.tool_calls.mark_ids()
 
     def keep_ids(self) -> None:
-        """Let all ids keep their meaning, because the agent knows them."""
+        """Let all ids keep referring to their messages and calls, because the agent knows them."""
         self.transcript.keep_ids()
         self.tool_calls.keep_ids()
 
@@ -307,7 +307,7 @@ class Session:
                 self.change("edits")
 
     def set_worktree(self, worktree: Mapping[str, str] | None) -> None:
-        """Set path and branch of its git worktree, None when that is removed."""
+        """Set path and branch of its git worktree, or None when the worktree is removed."""
         self.worktree = worktree
         self.change("worktree")
 
@@ -399,7 +399,7 @@ class Session:
     # -- tool calls -------------------------------------------------------------------------------
 
     def on_call(self, call: ToolCall) -> None:
-        """Handle the end of a run of messages; `call` was the last to change."""
+        """Handle the end of a run of messages. `call` was the last one to change."""
         self.observer.on_stream()
 
     # -- decisions --------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ def compact(**fields: Any) -> dict[str, Any]:
 
 
 def tool_call(call: ToolCall) -> dict[str, Any]:
-    """Return `{id, title, kind, status, locations}`. Without a title it is the tool's name."""
+    """Return `{id, title, kind, status, locations}`. The title may be the name of the tool."""
     return {
         "id": call.id,
         "title": call.title or call.name or "",

@@ -40,7 +40,7 @@ def take_changes(session: Session, drawn: int = ALL) -> list[tuple[list[str | in
 def take_calls(session: Session, drawn: int = ALL) -> tuple[int, list[tuple[int, ToolCall]]]:
     """Return the number of old tool calls no longer in the state, and the changed ones.
 
-    The latter changed within the drawn text and have their positions from 1.
+    The changed ones are those within the drawn text, each with its position, from 1.
     """
     shown, changed = _listed_calls(session), session.changes.take_calls(drawn)
     at = session.tool_calls.at

@@ -236,7 +236,7 @@ def update_message(session: Session, update: schema.SessionMessage) -> None:
 
 
 def append_message(session: Session, update: schema.SessionMessageChunk) -> None:
-    """Append a chunk of such a message."""
+    """Append a chunk to a message between sessions."""
     add_part(_message(session, update.message_id).parts, _part(update.content))
     session.observer.on_change(session)
 

@@ -63,7 +63,7 @@ def begin(
 
 
 def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> None:
-    """Show a prompt at its place, unless the agent has already sent it by its id."""
+    """Add a prompt to the transcript, unless the agent has already sent it under its id."""
     session.forget_ids()
     if message_id is not None and session.transcript.message_of("user", message_id) is not None:
         return

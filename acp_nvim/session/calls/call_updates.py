@@ -101,7 +101,7 @@ def _report_status(
 
 
 def append_content(session: Session, update: updates.CallContent) -> None:
-    """Append an item to a tool call, which the first item creates."""
+    """Append an item to a tool call. If the call is unknown, the item creates it."""
     call = session.tool_calls.get(update.tool_call_id)
     if call is None:
         upsert(session, updates.CallPatch(update.tool_call_id, content=[update.content]))
@@ -115,7 +115,7 @@ def append_content(session: Session, update: updates.CallContent) -> None:
 def _renew_covering(session: Session, last: ToolCall) -> None:
     """Renew the questions that cover other open calls, now that the call `last` has changed.
 
-    A call that exists only because of its own question is covered by no other.
+    A call that exists only because of its own question is not covered by another one.
     """
     if not len(session.root.decisions) or (last.was_asked_first and is_without_content(last)):
         return

@@ -1,8 +1,8 @@
 """Tool calls of a session: one record per id, created and changed by three kinds of message.
 
-Agents announce them with `tool_call` and change them with `tool_call_update`. Some name them first
-in a permission request, so all three upsert. A finished id that a `tool_call` uses again is a new
-call. Arrays are replaced whole.
+Agents announce calls with `tool_call` and change them with `tool_call_update`. Some name them first
+in a permission request, so each of the three creates a call with an unknown id. If a `tool_call`
+reuses the id of a finished call, it begins a new one. Arrays are replaced as a whole.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ToolCall(Struct, eq=False):
         self.ended_in = turn if self.is_finished else None
 
     def merge(self, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
-        """Apply the fields that are present. Absent and null fields leave the value (v1)."""
+        """Apply the present fields. Absent and null ones leave the value unchanged (v1)."""
         # One by one: a loop over names costs more than the rest of an update.
         if (title := update.title) is not UNSET and title is not None:
             self.title = title
@@ -115,7 +115,7 @@ class ToolCall(Struct, eq=False):
         return msgspec.structs.replace(self, content=tuple(self.content))
 
     def set_cancellable(self, offered: bool | UnsetType) -> None:
-        """Set whether the agent can end the call on request. UNSET leaves the value."""
+        """Set whether the agent can end the call on request. UNSET leaves the value unchanged."""
         if offered is not UNSET:
             self.cancellable = offered
 
@@ -275,7 +275,7 @@ class ToolCalls:
         self._earlier = list(self._calls)
 
     def keep_ids(self) -> None:
-        """Let all ids keep their meaning."""
+        """Let all ids keep referring to their calls."""
         self._earlier = []
 
     def forget_ids(self) -> None:

@@ -27,7 +27,7 @@ class ToolUse(msgspec.Struct):
     """Whether the agent has ever connected."""
 
     def offer(self, offered: Callable[[], Offered]) -> None:
-        """Offer these tools from now on."""
+        """Set the offered tools."""
         self.offered = offered
 
     def connect(self, connected: int) -> None:

@@ -68,7 +68,7 @@ class Ansi:
         return pieces
 
     def _skip_string(self, text: str, at: int, ends: re.Pattern[str]) -> int:
-        """Skip to the end of a string. An escape ends it and begins the next sequence, its ST."""
+        """Skip to the end of a string. An escape ends it and begins the next sequence, often ST."""
         end = ends.search(text, at)
         if end is None:
             return len(text)

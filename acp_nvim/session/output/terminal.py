@@ -122,7 +122,7 @@ class Terminal:
         outlives_call: bool = False,
         observer: TerminalObserver | None = None,
     ) -> None:
-        """`limit` is in bytes of output for the agent. `is_hosted`: the host started it."""
+        """`limit` is in bytes of output for the agent. `is_hosted` means run by the host."""
         self.id = id
         self.launch = launch
         self.is_hosted = is_hosted
@@ -197,7 +197,7 @@ class Terminal:
     def end(self, exit_code: int | None, signal: str | None) -> None:
         """Mark the process as ended.
 
-        Both values are None while the exit is unknown. A later call may add it.
+        Both values are None while the exit is unknown. A later call may supply them.
         """
         is_known = (self.exit_code, self.signal) != (None, None)
         if not self.running and (is_known or (exit_code, signal) == (None, None)):
@@ -242,7 +242,7 @@ class Terminal:
 
     @property
     def ended(self) -> str:
-        """Return its exit for the user, or an empty string while there is none or it is unknown."""
+        """Return the exit in words, or an empty string if there is none or it is unknown."""
         if self.signal is not None:
             return self.signal
         return "" if self.running or self.exit_code is None else f"exit code {self.exit_code}"

@@ -25,7 +25,7 @@ OLD_REPLAY: Final = 16 << 10
 class Terminals:
     """Terminals by id in order of their start, with the chat entries that show them.
 
-    A tool call may embed an id before it is known, or one that never becomes known.
+    A tool call may embed the id of a terminal that becomes known later or never.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Terminals:
             entry.terminals[id] = terminal
 
     def _rename(self, entry: ToolEntry) -> None:
-        """Rename the terminals that a call reports after the call's current command."""
+        """Set the command of the terminals that a call reports to the call's current command."""
         for terminal in entry.terminals.values():
             command = _command(entry)
             if terminal.is_hosted or terminal.outlives_call or terminal.launch.command == command:

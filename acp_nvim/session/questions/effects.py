@@ -59,7 +59,8 @@ class Effect(msgspec.Struct, frozen=True):
 class Mark(msgspec.Struct, frozen=True):
     """Diagnostic at a row of the proposed text, 0-based.
 
-    Outside of all hunks it is shown at the end of the nearest one, with its line in the text.
+    A diagnostic outside of all hunks is at the end of the nearest hunk. Its text then begins with
+    the line number.
     """
 
     row: int

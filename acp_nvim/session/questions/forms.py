@@ -328,9 +328,9 @@ def matches(pattern: str, value: str) -> bool | None:
 def _max_steps(pattern: str, length: int) -> float:
     """Return an upper limit for the steps of a backtracking matcher.
 
-    A repeated group may take exponential time, as may a back reference in one. Flags in a pattern
-    may hide one: in `(?x)(a+) +` the blank means nothing. Otherwise each quantifier multiplies the
-    ways by at most the length of the text.
+    A repeated group may take exponential time, and so may a back reference. Flags may hide a
+    repeated group: in `(?x)(a+) +` the blank means nothing. Without any of these, each quantifier
+    multiplies the number of steps by at most the length of the text.
     """
     if len(pattern) > 1000:
         return math.inf

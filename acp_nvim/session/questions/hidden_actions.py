@@ -65,9 +65,9 @@ _HIDING_OPTIONS_OF: Final[Mapping[str, re.Pattern[str]]] = {
     "ssh": late(r"-[a-zA-Z0-9]*[oF]"),
     "sort": late(r"--c"),
 }
-"""Arguments of some programs with the same effect."""
+"""Arguments of some programs that name commands, code, or files with further names."""
 _PASSING_ON: Final = frozenset({"cargo"})
-"""Programs of these whose arguments after `--` are for the program that they have built."""
+"""Programs in `_HIDING_OPTIONS_OF` that pass the arguments after `--` to a program they built."""
 _DIRECTORY_OPTION: Final = late(r"-C|--directory\b")
 _HARMLESS: Final = frozenset({"false", "type", "wait", "which"})
 """Builtins that set and evaluate nothing if they have no options."""
@@ -158,9 +158,9 @@ def _runner_hides(args: _Words) -> bool:
 
 
 def _starts_code(args: _Words) -> bool:
-    """Return whether a program that is not known may start a shell or an interpreter with code.
+    """Return whether an unknown program may start a shell or an interpreter with code.
 
-    Its name is followed by an option then (`ccache sh -c …`).
+    The name of that shell or interpreter is followed by an option (`ccache sh -c …`).
     """
     places = [
         at

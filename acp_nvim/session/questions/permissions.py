@@ -24,7 +24,7 @@ Asked = schema.RequestPermissionRequest | updates.PermissionRequest
 def subject(session: Session, asked: Asked) -> ToolCall:
     """Return the tool call of a permission, updated by the request.
 
-    For any other subject return a call that represents it to rules and guards.
+    For any other subject, return a call that represents it to rules and guards.
     """
     if asked.tool_call is not None:
         session.tool_calls.free_id_if_over(asked.tool_call, session.root.turn)
@@ -63,7 +63,7 @@ def _let_begin_new_call(session: Session, asked: schema.ToolCallUpdate) -> None:
 
 
 def _would_change(call: ToolCall, asked: schema.ToolCallUpdate) -> bool:
-    """Return whether the card of a call would change by a question."""
+    """Return whether a question would change the card of a call."""
     from acp_nvim.session.questions.renewal import fingerprint  # rarely needed
 
     changed = call.copy()

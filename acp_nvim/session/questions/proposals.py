@@ -40,7 +40,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """File before (None if it does not exist) and after.
+    """One file before and after an edit. `base` is None if the file does not exist.
 
     If a piece was not found, `is_whole` is false and both texts contain only the pieces.
     """
@@ -205,7 +205,7 @@ def _replace_piece(content: str, old: str, new: str, change: Change) -> str | No
 
 
 def _nearest(content: str, old: str, line: int | None) -> int:
-    """Return the offset of the piece: the one nearest to the line if there are several."""
+    """Return the offset of the piece. If there are several, return the one nearest to the line."""
     best = at = content.find(old)
     if line is None:
         return best
@@ -222,7 +222,7 @@ def _nearest(content: str, old: str, line: int | None) -> int:
 
 
 def amended_text(proposal: Text, content: str) -> Text:
-    """Return the user's text. A buffer that they emptied is an empty file."""
+    """Return the text that the user left in the buffer. An empty buffer means an empty file."""
     return EMPTY if content == "\n" and proposal != parse("\n") else parse(content)
 
 

@@ -51,7 +51,7 @@ def permission_decision(
 
 
 def _details(shown: ToolCall | None, asked: updates.PermissionRequest) -> list[str]:
-    """Return the parts of a request beside its tool call: title, description, subject."""
+    """Return the parts of a request besides its tool call: title, description, subject."""
     title = asked.title if shown is not None and asked.title != shown.title else ""
     lines = [title, asked.description or ""]
     about = asked.subject

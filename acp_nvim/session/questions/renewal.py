@@ -62,7 +62,7 @@ def fingerprint(call: ToolCall) -> tuple[Any, ...]:
 
 
 def _commands_of_meta(call: ToolCall) -> Sequence[Any]:
-    """Return the commands of the metadata only. A search of a large input takes long."""
+    """Return the commands in the metadata only, because searching a large input is slow."""
     if not call.meta:
         return ()
     return requests.commands(msgspec.structs.replace(call, raw_input=None, content=()))

@@ -185,7 +185,7 @@ def command(
 
 
 def editor_command(text: str) -> Command:
-    """Return a command of the editor's tools, which rules know by this name."""
+    """Return a command of the editor's tools, which rules know by its name."""
     return Command(text, (text,), is_name=True)
 
 

@@ -262,7 +262,7 @@ class _Judgement:
     # -- allow ------------------------------------------------------------------------------------
 
     def _allows(self, rule: Rule) -> bool:
-        """Return whether this rule allows all that is left."""
+        """Return whether this rule allows the call, or all commands that are still open."""
         if rule.path is not None and not _are_all_paths_allowed(rule.path, self._case):
             return False
         if rule.command is None:
@@ -388,7 +388,7 @@ class _Judgement:
 
     @cached_property
     def _paths_of_words(self) -> Sequence[str]:
-        """Paths in normal form that the words of the command may mean, or contain as text."""
+        """Return the normalized paths that words of the command may mean, or contain as text."""
         assert self._command is not None
         paths = map(posixpath.normpath, possible_paths(self._command, self._cwd))
         return list(dict.fromkeys((*paths, *self._paths_in_texts())))

@@ -64,8 +64,8 @@ class Message(Struct, eq=False):
         """Join the texts from `first` to `last`, exclusive, in the first of them.
 
         All parts keep their indexes. The history takes parts from `recorded` on, so no text moves
-        from these to earlier ones. Unjoined, a chunk of a few letters takes three times the memory
-        of its letters.
+        from those parts to earlier ones. Without joining, a chunk of a few letters takes three
+        times the memory of its letters.
         """
         for start, end in ((first, min(last, self.recorded)), (max(first, self.recorded), last)):
             if end - start > 1:

@@ -150,7 +150,7 @@ def content(session: Session, update: updates.MessageContent) -> None:
 
 
 def on_unchanged(session: Session, update: updates.MessageUnchanged) -> None:
-    """Handle an existing message. It may give the running prompt its id."""
+    """Handle an existing message. Its id may be the one of the running prompt."""
     if update.role == "user" and session.prompt_message is not None:
         _is_prompt(session, update.message_id, [session.echo])
 

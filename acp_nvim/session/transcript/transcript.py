@@ -39,7 +39,8 @@ class Transcript:
         self._needs_heading = False
         """Whether the agent's next text needs a heading.
 
-        It does after a user message, apart from notices, and in a turn of the agent's own.
+        It needs one after a user message, even with notices in between, and in a turn that the
+        agent itself began.
         """
         self._held: list[Line] = []
         self._named: dict[tuple[Role, str], Message] = {}
@@ -147,8 +148,8 @@ class Transcript:
         """Append a part to the message that it continues, or to a new one.
 
         A chunk continues the newest entry while role and `messageId` stay the same (v1/prompt-turn:
-        a change of `messageId` starts a new message, its absence concatenates). A complete one is
-        only continued by its id.
+        a change of `messageId` starts a new message, its absence concatenates). A complete message
+        is continued only by its id.
         """
         message = self.entries[-1] if self.entries else None
         if (
@@ -182,7 +183,7 @@ class Transcript:
         self._earlier = set(self._named)
 
     def keep_ids(self) -> None:
-        """Let all ids keep their meaning."""
+        """Let all ids keep referring to their messages."""
         self._earlier = set()
 
     def forget_ids(self) -> list[tuple[Role, str]]:
@@ -226,7 +227,7 @@ def _is_from_here(entry: Entry) -> bool:
 
 
 def _is_from_agent(entry: Entry) -> bool:
-    """Return whether an entry is the agent's. In a replay, the first one starts its part."""
+    """Return whether an entry is from the agent. In a replay, the first one begins its part."""
     if isinstance(entry, Message):
         return entry.role != "user"
     return not isinstance(entry, (Heading, Line))
