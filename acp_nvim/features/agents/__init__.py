@@ -30,7 +30,7 @@ class AgentEvents:
         self._reconnects = Reconnects(agents, sessions.open_with)
         self._announced: WeakSet[Connection] = WeakSet()
         self._reported_failures: WeakSet[Connection] = WeakSet()
-        """Connections whose first attempt failed, as their sessions have reported."""
+        """Connections whose sessions have reported that the first attempt failed."""
 
     def on_changed(self, connection: Connection) -> None:
         """Publish an agent's state, unless a newer process has replaced this one."""

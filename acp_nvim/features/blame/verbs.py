@@ -35,9 +35,9 @@ NOTES = "refs/notes/acp"
 
 @verb("blame")
 async def blame(host: Host, args: Args) -> None:
-    """Send the authors of the lines of a file, by its real path, to its buffer."""
+    """Send the authors of a file's lines to the file's buffer. The path is the real one."""
     path = str(args["path"])
-    await host.workspace.persistence.adopt_writes()  # also of killed processes
+    await host.workspace.persistence.adopt_writes()  # including those of killed processes
     live = await host.workspace.files.buffers.read(Place(path, path))
     if not isinstance(live, BufferText):
         return
@@ -79,7 +79,7 @@ def _turn_number(session: Session, sent: float) -> int | None:
 async def export(host: Host, args: Args) -> None:
     """Export the lines that agents wrote in the workspace as an Agent Trace.
 
-    It goes to a file, to a window or, with the option `blame_export`, to a git note on HEAD.
+    The trace goes to a file, to a window or, with the option `blame_export`, to a git note on HEAD.
     """
     root = roots.root_of(str(args["cwd"]))
     await host.workspace.persistence.adopt_writes()

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -> None:
-    """Number the prompts in the chat of a continued session, and give it their checkpoints.
+    """Number the prompts in the chat of a continued session, and adopt their checkpoints.
 
-    The session continues the agent's session `agent_id`, or the session `key` in the journal.
-    Do nothing if it already has numbered prompts.
+    The session continues the agent's session `agent_id`, or the session `key` in the journal. Do
+    nothing if it already has numbered prompts.
     """
     numbered = host.workspace.prompts
     if numbered.last(session):

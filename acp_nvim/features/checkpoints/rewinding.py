@@ -52,7 +52,7 @@ def prompt_label(n: int, message: Message) -> str:
 
 
 def number_prompts(host: Host, conversation: Conversation) -> None:
-    """Count the prompts that a session had in an earlier Neovim as its own."""
+    """Number the prompts that a session had in an earlier Neovim, and adopt their checkpoints."""
     session = conversation.session
     stored = host.transcripts.stored_of(session)
     if stored is not None:

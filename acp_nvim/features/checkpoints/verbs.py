@@ -22,7 +22,7 @@ async def checkpoints(host: Host, args: Args) -> None:
 
 
 def _can_have_checkpoints(host: Host, session: Session) -> bool:
-    """Return whether checkpoints of a session are made. If not, tell the user why."""
+    """Return whether a session can have checkpoints. If not, tell the user why."""
     if not session.shares_files:
         host.echo("info", words.FILES_APART)
     elif not host.options.files().checkpoints:
@@ -68,7 +68,7 @@ async def changes(host: Host, args: Args) -> None:
 async def restore(host: Host, args: Args) -> None:
     """Restore the files that agents changed to their state before prompt n.
 
-    With `every`, restore the user's changes too. Without n, undo the last restore. With `list`,
+    With `every`, also revert the user's changes. Without n, undo the last restore. With `list`,
     update the window that lists the checkpoints.
     """
     session = _session_of(host, args)

@@ -23,7 +23,7 @@ class HunkTitles:
         self._files = files
 
     def begin(self, session: int, title: str) -> None:
-        """Give the writes of a session this title from now on."""
+        """Use a title for the writes of a session until `end` is called."""
         self._running[session] = title
 
     def end(self, session: int) -> None:
@@ -48,7 +48,7 @@ class HunkTitles:
         self._files[path] = known.after_change(rows(after))
 
     def of(self, entry: Pending) -> Sequence[str]:
-        """Return the titles of a file's pending hunks, or nothing if no hunk can have one."""
+        """Return the titles of a file's pending hunks, or no titles if no hunk can have one."""
         known = self._files.get(entry.path)
         if known is None or entry.live is None:
             return ()

@@ -98,7 +98,7 @@ class InlineEdit(msgspec.Struct, eq=False):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """Outcome of an edit for the user. It has no message if the hunks speak for themselves."""
+    """Outcome of an edit for the user. The message is empty if the hunks need no explanation."""
 
     message: str = ""
     level: Literal["info", "warn", "error"] = "info"
@@ -141,7 +141,7 @@ class InlineEdits:
             self._start(args)
 
     def _on_prepared(self, args: Args, n: int | None) -> None:
-        """Start an edit in session `n`, which was prepared. Without one, return its instruction."""
+        """Start an edit in the prepared session `n`. If there is none, return its instruction."""
         id, host = int(args["id"]), self._host
         if id not in self._awaiting:
             return  # cancelled
@@ -223,7 +223,7 @@ class InlineEdits:
             edit.on_write()
 
     def _on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
-        """Begin an edit. Report its file to the observer, so that a change there is attributed."""
+        """Begin an edit. Report its file, so that changes in it are attributed to the agent."""
         edit = self._edit_of(prompt)
         if edit is not None:
             edit.begin(self._entries(session))

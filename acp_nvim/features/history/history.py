@@ -53,7 +53,7 @@ class History:
         notify: Callable[[str], None],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """`instance_key` returns the key of this Neovim, `secrets` the values never stored.
+        """`instance_key` returns the key of this Neovim, `secrets` the values that are not stored.
 
         `notify` shows messages to the user. Nothing is stored before `configure`.
         """
@@ -90,7 +90,7 @@ class History:
             self._get_recorder().skip_entries()
 
     def follow(self, session: Session, record: int | None, recorded: int) -> None:
-        """Continue a session in an existing record, or in the record of its agent's session.
+        """Append the entries of a session to a record: this one, or that of its agent's session.
 
         The record already has the first `recorded` entries.
         """
@@ -138,9 +138,9 @@ class History:
             self._timer = self._loop.call_later(GAP_S, self._flush)
 
     def _may_begin(self) -> bool:
-        """Return whether a prompt was sent or a session loaded.
+        """Return whether a prompt was sent or a session was loaded.
 
-        Earlier, the imports for recording would delay the first prompt.
+        Before that, the imports for recording would delay the first prompt.
         """
         if self._recorder is not None:
             return True
@@ -253,7 +253,7 @@ class History:
         await to_thread.run_sync(self.wait_written)
 
     def close(self) -> None:
-        """Pass the remaining changes to the writer. Then call `wait_written` in a thread."""
+        """Pass the remaining changes to the writer. The caller must then await `wait_written`."""
         if self._timer is not None:
             self._timer.cancel()
         if self.enabled and (self._recorder is not None or self._may_begin()):

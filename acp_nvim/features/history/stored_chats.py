@@ -73,7 +73,7 @@ class StoredChats(Transcripts):
             self._read_only(child, await self.read("entries", child.id) or ())
 
     def _read_only(self, stored: StoredSession, entries: Sequence[Entry]) -> Conversation:
-        """Show a stored session as a read-only chat, unless one shows all of it already."""
+        """Show a stored session in a read-only chat, unless a chat already shows all of it."""
         sessions, n = self._host.sessions, self._chat_of(stored)
         if n is None or self._shown[n].updated != stored.updated:
             session = sessions.new_closed(stored.agent, stored.cwd, stored.title)

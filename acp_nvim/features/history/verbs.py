@@ -190,7 +190,8 @@ def _items(sessions: Sequence[StoredSession], cwd: str) -> list[dict[str, Any]]:
 def unique_labels(sessions: Sequence[StoredSession], cwd: str) -> list[str]:
     """Return the lines of sessions in a list.
 
-    Equal lines, as after a rewind, get the start times and, as after a race, also the numbers.
+    Equal lines, for example after a rewind, get the start times. If those are equal too, for
+    example after a race, they also get the session numbers.
     """
     now = time.time()
     labels = [_label(stored, cwd, now) for stored in sessions]

@@ -120,7 +120,7 @@ def _merge_file(git: PrivateGit, name: str, home: Path) -> str:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Yield the lines from the markers of each conflict."""
+    """Yield the lines of each conflict, including its markers."""
     is_inside = False
     for line in text.splitlines(keepends=True):
         is_inside = is_inside or line.startswith("<<<<<<< ours")

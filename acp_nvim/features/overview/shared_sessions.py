@@ -43,12 +43,12 @@ class SharedSession(msgspec.Struct, frozen=True, omit_defaults=True):
 class _File(msgspec.Struct, frozen=True):
     instance: str
     host: int
-    """Process of the host."""
+    """Process id of the host."""
     sessions: list[SharedSession]
 
 
 def file_of(state: str, instance: str) -> Path:
-    """Return the file of a Neovim below `stdpath('state')`."""
+    """Return the path of a Neovim's file below `stdpath('state')`."""
     return Path(state) / "acp" / "neovims" / f"{instance}.json"
 
 

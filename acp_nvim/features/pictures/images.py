@@ -1,4 +1,4 @@
-"""Images as PNG, which all terminals with graphics read.
+"""Images as PNG, which all terminals with graphics support.
 
 Other formats are converted by ImageMagick if it is installed. ImageMagick runs other programs for
 some formats. Therefore it gets only data that begins like a known format, with the format's name.

@@ -15,7 +15,7 @@ from acp_nvim.verbs import Args, verb
 
 @verb("attach")
 async def attach(host: Host, args: Args) -> None:
-    """Attach files to the next prompt, and an image.
+    """Attach files and an image to the next prompt.
 
     The image is in the clipboard if `clipboard` is true, else in `image`, in base64.
     """

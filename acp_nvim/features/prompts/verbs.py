@@ -45,7 +45,7 @@ def _names_no_session(host: Host, args: Args) -> bool:
 
 
 def _on_prepared(host: Host, args: Args, prompt: Prompt, n: int | None) -> None:
-    """Send a prompt to session `n`, which was prepared. Without one, return it to the composer."""
+    """Send a prompt to the prepared session `n`. If there is none, return it to the composer."""
     if n is not None:
         host.run("prompt", {**args, "session": n})
         return
@@ -95,7 +95,7 @@ async def _ask_about_waiting(
         untyped = untyped_mentions.untyped_of(prompt.untyped)
         answer, answered = await untyped_mentions.ask(host, untyped, session.cwd, session.roots)
         if prompt.untyped is None or prompt not in session.queue:
-            continue  # meanwhile answered elsewhere, or removed from the queue
+            continue  # answered elsewhere or removed from the queue in the meantime
         if answer == "not":
             refused.append((prompt, answered, untyped.files))
         else:
@@ -189,7 +189,7 @@ def begin(host: Host, args: Args) -> None:
 
 
 def _on_prepared_for_composer(host: Host, args: Args, n: int | None) -> None:
-    """Move a composer to session `n`, which was prepared. Without one, begin its session."""
+    """Move a composer to the prepared session `n`. If there is none, begin its own session."""
     if n is None:
         host.run("begin", args)
     elif n != int(args["n"]):
@@ -309,9 +309,9 @@ def _queue_on_hold(host: Host, args: Args) -> None:
 def _set_queue(conversation: Conversation, texts: list[str], shown: list[str]) -> None:
     """Replace the `shown` prompts of the queue with `texts`, as edited by the user.
 
-    Newer prompts stay at the end. Prompts that were sent meanwhile are not queued again. A prompt
-    with unchanged text keeps its attachments. Prompts that the agent already has come first in
-    `shown`. If the user removed one of these, it is withdrawn from the agent.
+    Newer prompts stay at the end. Prompts that were sent in the meantime are not queued again. A
+    prompt with unchanged text keeps its attachments. Prompts that the agent already has come first
+    in `shown`. If the user removed one of these, it is withdrawn from the agent.
     """
     known = Counter(map(str.strip, shown))
     for prompt in list(conversation.session.at_agent):

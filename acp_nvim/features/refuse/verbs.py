@@ -93,7 +93,7 @@ def _send(host: Host, conversation: Conversation, prompt: Prompt) -> None:
 async def steer(conversation: Conversation, prompt: Prompt) -> None:
     """Insert a reason into the running turn. Send it as the next prompt if that fails.
 
-    If the connection is lost before the answer, the reason may have arrived: it is on hold.
+    If the connection is lost before the answer, the reason may have arrived, so it is held.
     """
     session, connection = conversation.session, conversation.connection
     assert connection is not None

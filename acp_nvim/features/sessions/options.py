@@ -86,7 +86,7 @@ async def _await_change(
 
 
 def _open_conversation(host: Host, args: Args) -> Conversation | None:
-    """Return the session if it is certain and open at its agent. Otherwise tell the user why."""
+    """Return the session if it is clear which one, and open at its agent. Otherwise say why."""
     if (problem := uncertainty(host, args)) is not None:
         host.echo("warn", problem)
         return None

@@ -32,7 +32,7 @@ from acp_nvim.session.transcript.restored import hidden_session
 START_S = 15.0
 """Seconds that an agent may take to start and list its sessions."""
 LIST_S = 3.0
-"""Seconds that a running agent may take. It may be busy with a prompt."""
+"""Seconds that a running agent may take to list its sessions. It may be busy with a prompt."""
 STATUS_S = 2.0
 
 Entry = Conversation | Stored

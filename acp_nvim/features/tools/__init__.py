@@ -47,7 +47,7 @@ class ToolTurns(Struct, frozen=True, eq=False):
     editor: ToolEditor
 
     async def on_turn_starting(self, turn: TurnStart) -> None:
-        """Prepare Neovim, which has time until the agent calls a tool."""
+        """Announce the turn to Neovim, which can then prepare before the agent calls a tool."""
         if turn.session.tools is not None and not turn.is_at_agent:
             asyncio.get_running_loop().call_soon(self.editor.turn_began, turn.session)
 

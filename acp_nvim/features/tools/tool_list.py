@@ -1,4 +1,4 @@
-"""List of the editor's tools. Only this module imports them, once an agent has started."""
+"""List of the editor's tools. Only this module imports the tools, once an agent has started."""
 
 from __future__ import annotations
 

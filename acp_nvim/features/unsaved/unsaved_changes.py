@@ -258,7 +258,7 @@ def _places(
 
 
 def _text_on_disk(where: Place, options: FileOptions) -> Text | None:
-    """Return the text on disk, empty if there is no file; None if the file is not text."""
+    """Return the text on disk: empty if there is no file, None if the file is not text."""
     try:
         stored = disk.read_decoded(where, options.message_bytes, FILEENCODINGS, FILEFORMATS)
     except Refusal:

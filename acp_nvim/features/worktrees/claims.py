@@ -1,6 +1,7 @@
-"""Locks of worktrees, so that no Neovim lands or removes one in which another has a session.
+"""Locks of worktrees.
 
-The system releases them when a host ends for any reason.
+They prevent a Neovim from landing or removing a worktree in which another has a session. The system
+releases them when a host ends for any reason.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ async def take(host: Host, args: Args) -> None:
 async def _take(host: Host, session: Session, change: FileChange, first: int, last: int) -> None:
     """Merge the hunks of rows `first` to `last`.
 
-    Where the user has changed rows, replace only these.
+    If the user has changed these hunks, replace only the rows themselves.
     """
     change_sets = host.workspace.change_sets
     try:

@@ -28,7 +28,7 @@ TEXTS: Final = QuestionTexts(
     ),
 )
 OUTPUT: Final = 1 << 20
-"""Stored bytes of the output."""
+"""Maximum number of stored bytes of the output."""
 
 
 def line_of(command: str | Sequence[str]) -> str:

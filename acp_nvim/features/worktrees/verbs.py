@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def new_worktree(host: Host, args: Args) -> None:
     """Open a new session of an agent or a preset in a new worktree.
 
-    Its chat replaces the chat of session `instead`. Prompts sent meanwhile go to it.
+    Its chat replaces the chat of session `instead`. Prompts sent in the meantime go to the new
+    session.
     """
     host.tasks.start_soon(_open_in_worktree, host, args, host.sessions.prepare())
 

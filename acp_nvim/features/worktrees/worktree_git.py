@@ -60,7 +60,7 @@ _OWN_COMMIT: Final = re.compile(
     r"commit|cherry-pick|revert|am\b|(rebase|pull).*\((pick|squash|fixup|reword|edit|continue)\)"
     r"|(merge|pull)(?!.*: Fast-forward$)(?!.*\))"
 )
-"""Messages in the reflog about commits that were made, and not about a move to existing ones."""
+"""Reflog messages about new commits, as opposed to moves to existing ones."""
 _CHECKOUT: Final = (
     *("-c", "core.sparseCheckout=false"),
     *("-c", "core.protectNTFS=true", "-c", "core.protectHFS=true"),

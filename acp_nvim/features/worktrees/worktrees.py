@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from acp_nvim.app import Host
 
 SLOW_S: Final = 1.0
-"""A worktree that takes longer than this is announced."""
+"""Seconds after which the creation of a worktree is announced."""
 NAMED: Final = 5
 """Number of files named in a line."""
 
