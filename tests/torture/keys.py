@@ -233,14 +233,18 @@ def compare_texts(
 ) -> None:
     """Check that no line of a composer or a file is lost, and that only the agent's are new.
 
-    If `is_returning`, prompts that were not sent may return to composers.
+    If `is_returning`, prompts that were not sent may return to composers, and a draft may move to
+    the composer of a new session.
     """
     now = dict(after["texts"])
+    composed = Counter(
+        line for name, lines in now.items() if name.startswith("acp://") for line in lines
+    )
     for name, lines in dict(before["texts"]).items():
         assert name in now, f"{what}: {name} is gone with {lines}"
         old: Counter[str] = Counter(lines)
-        new: Counter[str] = Counter(now[name])
         is_composer = is_returning and name.startswith("acp://")
+        new = composed if is_composer else Counter(now[name])
         lost, added = old - new, Counter[str]() if is_composer else new - old
         if is_composer:
             del lost[""]  # an empty draft

@@ -175,8 +175,7 @@ def begin(host: Host, args: Args) -> None:
     the number of the new session.
     """
     n = int(args["n"])
-    known = host.sessions.conversations.get(n)
-    if known is not None and known.session.status != "closed":
+    if _is_open(host, n):
         return
     preparation = host.sessions.preparation
     if preparation is not None:
@@ -188,12 +187,21 @@ def begin(host: Host, args: Args) -> None:
     conversation.open()
 
 
+def _is_open(host: Host, n: int) -> bool:
+    known = host.sessions.conversations.get(n)
+    return known is not None and known.session.status != "closed"
+
+
 def _on_prepared_for_composer(host: Host, args: Args, n: int | None) -> None:
-    """Move a composer to the prepared session `n`. If there is none, begin its own session."""
+    """Move a composer to the prepared session `n`. If there is none, begin its own session.
+
+    A composer stays if another session has been given its number meanwhile.
+    """
+    number = int(args["n"])
     if n is None:
         host.run("begin", args)
-    elif n != int(args["n"]):
-        host.screen.push("composer_moves", int(args["n"]), n)
+    elif n != number and not _is_open(host, number):
+        host.screen.push("composer_moves", number, n)
 
 
 @verb("cancel")

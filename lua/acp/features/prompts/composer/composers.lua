@@ -89,6 +89,24 @@ function M.restore_lines(n, bufnr)
   unloaded[n] = nil
 end
 
+--- Copy the text of composer `n` to composer `m`, and move its walk through the history. If
+--- composer `m` is in use, put the text and the drafts of the walk in front of its text instead.
+function M.move_texts(n, m)
+  local earlier = require('acp.features.prompts.earlier_prompts')
+  local from, to, text = composers[n], composers[m], M.text(n)
+  if M.is_empty(to.bufnr) and #earlier.unsent_texts(to.walk, '') == 0 then
+    to.walk = from.walk
+    M.set_text(to.bufnr, text)
+  else
+    for _, draft in vim.iter(earlier.unsent_texts(from.walk, text)):rev():enumerate() do
+      M.set_text(to.bufnr, draft, 0)
+    end
+  end
+  from.walk = earlier.walk()
+  vim.list_extend(to.foreign, from.foreign)
+  from.foreign = {}
+end
+
 --- Return the lines attached to the next prompt of composer `n`.
 ---@return acp.Chip[]
 function M.chips(n)

@@ -257,9 +257,10 @@ end
 ---@param m integer
 function M.move(n, m)
   local composer, window = composers.get(n), require('acp.ui.window')
-  if not composer or not vim.api.nvim_buf_is_loaded(composer.bufnr) then return end
+  if not composer then return end
+  M.ensure(n)
   local bufnr, current = M.ensure(m), vim.api.nvim_get_current_win()
-  composers.set_text(bufnr, composers.text(n), composers.is_empty(bufnr) and -1 or 0)
+  composers.move_texts(n, m)
   vim.list_extend(composers.get(m).chips, composer.chips)
   composer.chips = {}
   attachments.restore(m, attachments.list(n), attachments.chips(n))
