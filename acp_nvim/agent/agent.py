@@ -25,7 +25,7 @@ VERSIONS = (1, 2)
 """Protocol versions that this client supports."""
 
 OnResponse = Callable[[Any, Any], None]
-"""Called in wire order with `(result, None)` or `(None, error)`."""
+"""Function called in wire order with `(result, None)` or `(None, error)`."""
 
 
 class OtherVersion(RemoteProtocolError):
@@ -233,9 +233,9 @@ class Agent:
         meta: Mapping[str, Any] | None = None,
         on_inserted: OnInserted | None = None,
     ) -> OutgoingCall:
-        """Send a prompt and return at once. Its answer ends the turn (v1/prompt-turn).
+        """Send a prompt and return at once. The answer ends the turn (v1/prompt-turn).
 
-        `on_inserted` is called before that if the agent reports the message as inserted
+        `on_inserted` is called before the answer if the agent reports the message as inserted
         (v2/prompt-lifecycle).
         """
         request = schema.PromptRequest(
@@ -246,9 +246,9 @@ class Agent:
         )
 
     async def steer(self, session_id: str, text: str) -> bool:
-        """Insert a text into the running turn. Return False if the agent did not take it.
+        """Insert a text into the running turn. Return False if the agent did not accept it.
 
-        This is an extension of several agents: `_meta.steering` of `initialize` offers it.
+        Several agents have this extension. They offer it in `_meta.steering` of `initialize`.
         """
         params = {
             "sessionId": session_id,

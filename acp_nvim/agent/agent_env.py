@@ -37,7 +37,7 @@ class ExpandedSettings(Struct):
 
 
 class AgentVariables:
-    """Variables of all agents, by name."""
+    """Login values of all agents, by name of the agent."""
 
     def __init__(self) -> None:
         self._logins: dict[str, LoginValues] = {}

@@ -42,7 +42,10 @@ class AgentRun:
         stopping: Callable[[], bool],
         paths: PathFields | None = None,
     ) -> None:
-        """`stopping` returns whether the user has ended the agent. `paths` maps its paths."""
+        """`stopping` returns whether the user has ended the agent.
+
+        `paths` maps the agent's paths.
+        """
         self.transport = transport
         self.exit: Exit | None = None
         """Exit that explains the end of the output, if known."""
@@ -81,7 +84,7 @@ class AgentRun:
         return self.transport.lost
 
     async def close(self, *, by_itself: bool) -> None:
-        """End the process after its output. `by_itself` is false if the user ended it."""
+        """End the process after its output has ended. `by_itself` is false if the user ended it."""
         if self.transport.exit is None:
             self._closed_output = by_itself
             await self.transport.stop()
@@ -91,7 +94,10 @@ class AgentRun:
         self.exit = self.transport.exit
 
     async def _reason(self) -> str:
-        """Return why the stream ended. The exit of the process usually follows at once."""
+        """Return why the stream ended.
+
+        Wait briefly for the exit of the process, which usually follows.
+        """
         if self.lost is not None:
             return self.summary()
         with anyio.move_on_after(EXIT_S):
@@ -101,7 +107,7 @@ class AgentRun:
         return wording.AGENT_CLOSED.format(agent=self._name, pipe=self._closed_pipe())
 
     def _closed_pipe(self) -> str:
-        """Return the pipe that the agent closed, from its point of view."""
+        """Return the name of the pipe that the agent closed, from the agent's point of view."""
         return "input" if self.transport.has_closed_input else "output"
 
     def summary(self) -> str:
@@ -118,5 +124,5 @@ class AgentRun:
         return wording.AGENT_ENDED.format(agent=name)
 
     def last_words(self) -> list[str]:
-        """Return the newest lines of stderr, or else of stdout that are not messages."""
+        """Return the newest lines of stderr, or else of stdout, except for messages."""
         return self.transport.stderr(5) or list(self._warnings.unread)

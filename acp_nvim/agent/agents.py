@@ -103,7 +103,7 @@ class Agents:
     async def get(self, name: str) -> Connection:
         """Return a live connection, started if necessary.
 
-        If it could not be started it is not alive, and its `error` gives the reason. Raise
+        If the start fails, the connection is not alive, and its `error` gives the reason. Raise
         `UnknownAgent`.
         """
         connection = self.connections.get(name)
@@ -136,14 +136,14 @@ class Agents:
         return connection
 
     async def end(self) -> None:
-        """End all process trees, those of terminals too. Do not wait for the cleanup."""
+        """End all process trees, including those of terminals. Do not wait for the cleanup."""
         async with anyio.create_task_group() as group:
             for connection in self.connections.values():
                 group.start_soon(connection.end)
                 group.start_soon(connection.terminals.close)
 
     async def stop(self, name: str) -> bool:
-        """End an agent's process tree and wait for it. Return False if none ran."""
+        """End an agent's process tree and wait for it. Return False if it was not running."""
         connection = self.connections.get(name)
         if connection is None:
             return False

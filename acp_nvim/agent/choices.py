@@ -1,4 +1,4 @@
-"""Changes of modes and options (v1/session-modes, v1/session-config-options).
+"""Changes to modes and options (v1/session-modes, v1/session-config-options).
 
 A change is shown at once, and reverted if the agent refuses.
 """
@@ -15,7 +15,7 @@ async def set_mode(session: Session, agent: Agent, mode_id: str) -> None:
     """Switch the mode, through its config option if there is one.
 
     Raise `NoSuchChoice` before sending, or the agent's error after showing the previous mode again.
-    The answer suffices: no update needs to follow.
+    The answer confirms the mode, even if no update follows.
     """
     options.check_mode(session, mode_id)
     option = options.mode_option(session, mode_id)
@@ -59,7 +59,7 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
 
 
 def _revert_value(session: Session, option_id: str, value: Value, before: Value) -> None:
-    """Show the previous value again, unless another one was set meanwhile."""
+    """Show the previous value again, unless another one has been set in the meantime."""
     current = next((o for o in options.available(session) if o.id == option_id), None)
     if current is not None and current.current_value == value:
         options.set_value(session, option_id, before)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from acp_nvim.agent.wire.path_fields import PathFields
 
 _KILLS = frozenset(("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"))
-"""Signals sent by other programs. A crash ends with a different one."""
+"""Signals sent by other programs. A crash ends a process with a different signal."""
 
 Status = Literal["starting", "ready", "auth_required", "exited", "failed"]
 
@@ -132,7 +132,7 @@ class Connection:
 
     @property
     def agent(self) -> Agent:
-        """Return the outgoing calls. Requires that the process was started."""
+        """Return the agent for outgoing calls. The process must have been started."""
         assert self._run is not None
         return self._run.agent
 
@@ -175,7 +175,7 @@ class Connection:
         return covers(self.name, self.spec, directory)
 
     def session_params(self, session: Session) -> SessionParams:
-        """Return the parameters for opening a session. Their secrets stay out of the log.
+        """Return the parameters for opening a session. Their secrets are kept out of the log.
 
         Raise RequestError if the session's directory does not exist in the place of the agent.
         """
@@ -267,7 +267,7 @@ class Connection:
         await self._ended.wait()  # also if the process is just starting
 
     async def end(self) -> None:
-        """End the process tree if it runs. Unlike `stop`, do not wait for the cleanup."""
+        """End the process tree if it is running. Unlike `stop`, do not wait for the cleanup."""
         self.stopping = True
         if self._attempts is not None:
             self._attempts.stop()
@@ -452,7 +452,10 @@ class Connection:
         await self.login.ask_state()
 
     def _is_started_again(self) -> bool:
-        """Return whether to start the agent again in another version, perhaps after an exit."""
+        """Return whether the agent must be started again, in another version.
+
+        This also handles an agent that ended before it answered.
+        """
         run = self._run
         if run is None or run.endpoint.closed is None:
             return False
@@ -500,7 +503,7 @@ class Connection:
     def _on_end(self) -> None:
         """Handle the end of the process.
 
-        Before the end of the handshake it is a failure, unless the user has stopped the agent.
+        An end before the handshake is complete is a failure, unless the user has stopped the agent.
         """
         is_failed = self.status == "starting" and not self.stopping
         if self.status != "failed":
@@ -519,10 +522,10 @@ class Connection:
         return ended.format(agent=self.name)
 
     def last_words(self) -> list[str]:
-        """Return the newest lines of stderr, or else of stdout that are not messages.
+        """Return the newest lines of stderr, or else of stdout, except for messages.
 
-        After a kill by another program, lines from before the turn are left out: they give no
-        reason.
+        After a kill by another program, lines from before the turn are left out, because they do
+        not explain the kill.
         """
         newest = list(self._run.last_words() if self._run is not None else self.warnings.unread)
         if self.status == "exited" and self.exit is not None and self.exit.signal in _KILLS:

@@ -21,7 +21,7 @@ def git_branch(folder: str) -> str | None:
 
 
 def _branch(git: Path) -> str | None:
-    """Return the branch in `HEAD`. `.git` of a worktree is a file that names the folder.
+    """Return the branch in `HEAD`. In a worktree, `.git` is a file with the path of the git folder.
 
     Raise OSError, UnicodeDecodeError.
     """

@@ -66,7 +66,7 @@ class StringVersion:
                 raise error from None
 
     def detect_in_last_words(self, words: Sequence[str]) -> bool:
-        """Return whether to restart an agent that ended without an answer with a string version.
+        """Return whether to start an agent that gave no answer again, with a string version.
 
         This happens once, if the agent's last words mention the version or there are none.
         """
@@ -77,7 +77,7 @@ class StringVersion:
         return self._is_wanted and not before
 
     def detect_in_error(self, words: str) -> bool:
-        """Detect and return whether the error of an agent asked for version 2 demands a string.
+        """Store and return whether an agent's refusal of version 2 demands a string.
 
         Other errors allow no other version (v2/migration).
         """
@@ -102,7 +102,7 @@ class Negotiation:
         """Version requested from the agent now."""
         self._strings = StringVersion()
         self._first: Sequence[str] | None = None
-        """Last words of the agent if it ended after a numeric version."""
+        """Last words of the agent if it ended after a request with a numeric version."""
 
     def begin(self, version: int) -> None:
         """Prepare for a start of the agent in this version."""
@@ -148,7 +148,10 @@ class Negotiation:
         self.again = other
 
     def _may_ask_in(self, version: object) -> bool:
-        """Return whether to request a version that the agent supports. Each is requested once."""
+        """Return whether to request a version that the agent supports.
+
+        Each version is requested only once.
+        """
         return version in VERSIONS and version not in self._asked
 
     def on_end_without_answer(self, last_words: Sequence[str]) -> None:
@@ -163,7 +166,7 @@ class Negotiation:
             self.again, self._first = 1, list(last_words)
 
     def failure_reason(self, reason: str) -> str:
-        """Return the reason why negotiation failed, and whether the agent was started twice."""
+        """Return why negotiation failed, with a note if the agent was started twice."""
         return reason if self._first is None else reason + wording.PART_STARTED_TWICE
 
     def last_words(self, newest: Sequence[str]) -> list[str]:
@@ -181,13 +184,13 @@ class Negotiation:
         return self.translation.params(method, params, notes)
 
     def translate_unreadable(self, params: msgspec.Raw) -> list[msgspec.Raw]:
-        """Return the standard updates equivalent to an unreadable one, in some dialects."""
+        """Return the standard updates for an unreadable one, if the dialect has any."""
         translation = self.translation
         return translation.translate_unreadable(params) if isinstance(translation, Dialect) else []
 
 
 def _version_2(count: Callable[[str, str], None]) -> Version2:
-    """Import and return version 2, for the agents that it is configured for."""
+    """Return a translation for version 2. The import is late, because few agents use version 2."""
     from acp_nvim.protocol.v2.translation import Version2
 
     return Version2(count)

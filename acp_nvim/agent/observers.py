@@ -23,7 +23,7 @@ class TurnStart(Struct, eq=False):
     embeds: bool = False
     """Whether the agent accepts embedded resources."""
     is_at_agent: bool = False
-    """Whether the agent has the prompt already, which it got during the previous turn."""
+    """Whether the agent already received the prompt, during the previous turn."""
     texts: Mapping[str, Text] | None = None
     """Texts of all buffers with unsaved edits, by path. None if they are not known yet."""
 
@@ -53,7 +53,7 @@ class ConversationObservers(Struct, frozen=True, eq=False):
     on_prompt_requeued: list[OnPrompt] = field(default_factory=list)
     """A prompt that had left the queue is in it again."""
     on_prompt_returned: list[OnPrompt] = field(default_factory=list)
-    """A prompt could not be sent, and goes back to the user with its attachments."""
+    """A prompt could not be sent, and is returned to the user with its attachments."""
     on_worth_storing: list[Callable[[Session, Connection], None]] = field(default_factory=list)
     on_turn_answered: list[OnSession] = field(default_factory=list)
     """The agent has answered the prompt. The end of the turn is shown after the last observer."""

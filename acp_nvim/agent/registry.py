@@ -95,7 +95,7 @@ class _File(msgspec.Struct, frozen=True):
 
 
 def read(path: str | Path) -> dict[str, Entry]:
-    """Return the agents of a registry file by id. An unreadable one is left out.
+    """Return the agents of a registry file by id. Unreadable agents are left out.
 
     Raise `RegistryError` if the whole file is unusable.
     """
@@ -120,7 +120,7 @@ def settings(
 ) -> AgentSettings | None:
     """Return the settings of the agent with that id, or None. Raise `RegistryError`.
 
-    The channel `preview` uses its unstable release, if there is one.
+    The channel `preview` uses the agent's unstable release, if there is one.
     """
     entry = read(path).get(name)
     if entry is None:
@@ -132,7 +132,7 @@ def settings(
 
 
 def _protocol(matrix: Path, name: str) -> int | None:
-    """Return the version of the protocol in which an agent answered the registry, or None."""
+    """Return the protocol version of an agent's answer to the registry, or None."""
     try:
         probes = msgspec.json.decode(matrix.read_bytes(), type=_Matrix).agents
     except (OSError, msgspec.DecodeError, UnicodeDecodeError):

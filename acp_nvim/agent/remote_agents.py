@@ -33,7 +33,7 @@ FIRST_LONGEST_S: Final = 60.0
 
 
 class Attempts:
-    """Attempts of one connection, one after each pause.
+    """Attempts to connect, one after each pause.
 
     A first connection has only a few attempts, and only if a retry may succeed soon.
     """
@@ -60,7 +60,7 @@ class Attempts:
         message_bytes: int,
         traffic: Traffic,
     ) -> AgentTransport:
-        """Return the transport to an agent with a `url`. Its secrets stay out of the log.
+        """Return the transport to an agent with a `url`. Its secrets are kept out of the log.
 
         `env` has the values of variables in headers. Raise TransportError.
         """
@@ -133,7 +133,7 @@ class ViaAgent(Struct, frozen=True):
     fields: PathFields
     tools: ViaTools
     transport: Callable[[float, OnOutput], ViaTransport]
-    """Returns the transport for `timeouts.kill_s` and the receiver of stderr."""
+    """Function that returns the transport for `timeouts.kill_s` and the receiver of stderr."""
 
 
 def covers(name: str, spec: AgentSettings, path: str) -> bool:

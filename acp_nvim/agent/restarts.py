@@ -53,7 +53,7 @@ class Restarts:
             for conversation in self._served(name):
                 conversation.prepare_restart()
             await self._agents.stop(name)
-            if name not in self._restarting:  # the user has stopped the agent meanwhile
+            if name not in self._restarting:  # the user has stopped the agent
                 self._report_stopped(name)
                 return
             connection = self._start(name)
@@ -74,7 +74,7 @@ class Restarts:
             conversation.on_restart_failed(wording.AGENT_STOPPED.format(agent=name))
 
     async def stop(self, name: str) -> bool:
-        """End an agent's process tree. Return False if none ran."""
+        """End an agent's process tree. Return False if the agent was not running."""
         was_restarting = name in self._restarting
         self._restarting.discard(name)
         return await self._agents.stop(name) or was_restarting

@@ -61,7 +61,7 @@ class AdoptedChild(asyncio.SubprocessTransport):
         return self._process.pid
 
     def get_returncode(self) -> int | None:
-        """Return the return code as `Popen` has it, or None while the process runs."""
+        """Return the code in the form of `Popen.returncode`, or None while the process runs."""
         return self._process.returncode
 
     def get_pipe_transport(self, fd: int) -> asyncio.BaseTransport | None:

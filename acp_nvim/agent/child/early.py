@@ -41,7 +41,7 @@ class EarlyAgent:
             self.process = self._start()
             self._register()
         except BaseException:
-            self.guard.kill()  # it guards nothing
+            self.guard.kill()  # there is nothing to guard
             self.guard.wait()
             self._guard_input().close()
             raise
@@ -66,7 +66,7 @@ class EarlyAgent:
         return self.guard.stdin
 
     def matches(self, words: Sequence[str], cwd: str, env: Mapping[str, str], program: str) -> bool:
-        """Return whether this is exactly the process to start."""
+        """Return whether the process was started with exactly these values."""
         is_same = self.words == list(words) and os.path.normpath(self.program) == program
         return is_same and self.cwd == cwd and self.env == dict(env)
 

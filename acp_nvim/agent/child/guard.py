@@ -1,8 +1,9 @@
-"""Guard that ends the host's process groups if the host cannot, as after `kill -9` or a crash.
+"""Guard that ends the host's process groups if the host cannot, for example after `kill -9`.
 
 One small shell per host reads a pipe whose only writer is the host, which sends it the process
 groups. When the pipe ends, the guard terminates the groups still listed, processes that their
 members started outside the group, and daemons with the host's mark in their environment (`CHILD`).
+
 The first agent and its guard start before the host imports anything (`early.py`), so this module
 imports almost nothing.
 """

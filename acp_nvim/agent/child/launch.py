@@ -84,7 +84,7 @@ def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -
 
 
 def explain(error: OSError | ValueError, argv: Sequence[str], cwd: str | Path) -> str:
-    """Explain an error of the system call that starts an existing program, in one line."""
+    """Return a line that explains why the system could not start an existing program."""
     reason = str(error)
     if isinstance(error, OSError):
         reason = error.strerror or reason

@@ -113,7 +113,7 @@ class PtyProcess:
 
     @property
     def is_running(self) -> bool:
-        """Return whether the command or a child of it runs and no `stop` has begun."""
+        """Return whether the command or one of its children is running, unless `stop` has begun."""
         return self._ending is None and not self._is_gone()
 
     async def wait(self) -> Exit:
@@ -155,7 +155,7 @@ class PtyProcess:
         self._finishing = asyncio.get_running_loop().create_task(self._finish())
 
     async def _finish(self) -> None:
-        """Finish the output. The group stays listed until `stop` if children are left."""
+        """Finish the output. If children are left, the group stays listed until `stop`."""
         self._device.release()
         try:
             with anyio.move_on_after(DRAIN_S):

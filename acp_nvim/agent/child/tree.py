@@ -119,13 +119,13 @@ def environment(pid: int) -> list[bytes] | None:
         if not data:
             (directory / "exe").readlink()  # fails for a process that is ending
             return None
-    except OSError:  # ended meanwhile, or another user's
+    except OSError:  # has just ended, or is another user's
         return []
     return data.split(b"\0")
 
 
 def _has_mark(variables: Sequence[bytes], mark: str) -> bool:
-    """Return whether an environment has the mark, or one below it (`mark/turn`)."""
+    """Return whether an environment has the mark, or a mark that begins with it (`mark/turn`)."""
     marked = f"{CHILD}={mark}".encode()
     return any(variable == marked or variable.startswith(marked + b"/") for variable in variables)
 
@@ -150,7 +150,7 @@ async def end_marked(mark: str, kill_s: float) -> list[str]:
 def _command_line(pid: int) -> str:
     try:
         words = (PROC / str(pid) / "cmdline").read_bytes()
-    except OSError:  # ended meanwhile
+    except OSError:  # has just ended
         return str(pid)
     return words.replace(b"\0", b" ").decode(errors="replace").strip()
 
@@ -190,7 +190,7 @@ class ProcessTree:
         self._mark = mark
         stat = process_stat(leader)
         self._birth = stat.birth if stat is not None else None
-        """Birth of the leader; None if it had already ended and been collected."""
+        """Birth time of the leader; None if it had already ended and been collected."""
         self._strays: dict[int, int] = {}
 
     async def scan(self) -> None:
@@ -251,7 +251,7 @@ class ProcessTree:
 
 
 def _send(function: Callable[[int, int], None], target: int, number: int) -> bool:
-    """Send a signal and return whether that worked.
+    """Send a signal. Return whether there was a process to receive it.
 
     A group of zombies, for which macOS reports "not permitted", counts as ended.
     """

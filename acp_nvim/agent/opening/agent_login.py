@@ -44,9 +44,9 @@ class AgentLogin:
         await self.ask_state()
 
     async def try_configured(self) -> bool:
-        """Log in with option `auth_method`, once until `allow_retry`.
+        """Log in with the method in option `auth_method`, once until `allow_retry`.
 
-        Return whether that succeeded.
+        Return whether the login succeeded.
         """
         method = self._spec.auth_method
         if method is None:

@@ -21,7 +21,10 @@ from acp_nvim.session.session import Session
 
 
 class InitialOptions(Struct, frozen=True):
-    """Mode and options to set. If the user has configured them, missing ones are reported."""
+    """Mode and options to set.
+
+    If they come from the user's configuration (`is_configured`), missing ones are reported.
+    """
 
     mode: str | None = None
     options: dict[str, Value] = field(default_factory=dict)
@@ -61,7 +64,7 @@ async def apply(agent: Agent, session: Session, initial: InitialOptions) -> dict
     for option_id, value in initial.options.items():
         if chosen_options(session).options.get(option_id) != value:
             request = choices.set_option(session, agent, option_id, value)
-            text = str(value).lower() if isinstance(value, bool) else value  # as in Lua
+            text = str(value).lower() if isinstance(value, bool) else value  # in Lua's spelling
             what = f"option {option_id} = {text}"
             problems |= await _problems(request, what, initial.is_configured)
     if is_late:

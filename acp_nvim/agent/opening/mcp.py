@@ -298,9 +298,9 @@ def _project(
 
 
 def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str | None:
-    """Return the program that a bare name resolves to, if it may not be the user's own.
+    """Return the program that a bare name resolves to, or None if it is surely the user's own.
 
-    That is a program inside the project, or one found by a PATH from the file.
+    A program may be foreign if it is inside the project, or found by a PATH from the file.
     """
     try:
         server = _stdio(entry, str(entry["name"]), cwd, _Expansion({**env, "workspaceFolder": cwd}))

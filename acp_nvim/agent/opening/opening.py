@@ -80,7 +80,7 @@ class Opening:
     # -- the first time ---------------------------------------------------------------------------
 
     async def open_first(self) -> Any:
-        """Open the session as its origin requires, perhaps after a failed attempt."""
+        """Open the session as its origin requires. An earlier attempt may have failed."""
         if self._origin.kind in ("load", "resume"):
             from acp_nvim.session import replays
 
@@ -118,7 +118,7 @@ class Opening:
     async def _resume_stored(self) -> Any:
         """Resume a session that was not open here.
 
-        If its entries are known, show them and drop the replay that some agents send nevertheless.
+        If its entries are known, show them and drop the replay that some agents still send.
         """
         session, entries = self._session, self._origin.entries()
         if not entries:
@@ -130,7 +130,7 @@ class Opening:
         return result
 
     async def _copy(self) -> Any:
-        """Open a new session that shows the earlier conversation. The first prompt carries it."""
+        """Open a new session that shows the earlier conversation. The first prompt includes it."""
         self._session.transcript.append_all(self._origin.entries())
         self.shows_entries = True
         self._hand_over()
@@ -210,7 +210,7 @@ class Opening:
     async def _reopen(self, request: Callable[[str, OnResponse], Awaitable[Any]]) -> Any:
         """Open a session whose chat is shown already.
 
-        After a replay, which is dropped, message ids keep their meaning. Without one, the agent may
+        A replay is dropped. After a replay, message ids keep their meaning. Otherwise the agent may
         reuse them.
         """
         session = self._session
@@ -251,7 +251,7 @@ class Opening:
         return result
 
     def _hand_over(self) -> None:
-        """Set `handover` to all entries but the prompt that it is sent with."""
+        """Set `handover` to all entries except the prompt with which it is sent."""
         from acp_nvim.session.transcript.transcript_prompt import latest_prompt, transcript_prompt
 
         session = self._session

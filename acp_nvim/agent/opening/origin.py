@@ -21,7 +21,7 @@ class Branch(Struct, frozen=True):
 
 
 class ForkPoint(Struct, frozen=True):
-    """End of the part that a fork gets: a cursor (rfds/session-cursors) or a message."""
+    """End of the conversation for a fork: a cursor (rfds/session-cursors) or a message."""
 
     cursor: str | None = None
     message_id: str | None = None
@@ -41,7 +41,7 @@ class Origin(Struct, frozen=True):
     entries: Callable[[], Sequence[Entry]] = tuple
     """Function that returns the known entries of the session."""
     point: ForkPoint | None = None
-    """End of the part that a fork gets; None for all."""
+    """End of the conversation for a fork, or None for the whole conversation."""
     branch: Branch | None = None
     hands_over: bool = False
     """For `reopen`, whether a new session in its place receives the earlier conversation."""

@@ -122,7 +122,7 @@ class SessionOpener:
         self._awaits_restart = False
         self.allow_login()
         notify(self._observers.on_opened, self.session, self.origin.id)
-        if self.session.status == "closed":  # closed by the user meanwhile
+        if self.session.status == "closed":  # closed by the user while it was being opened
             await self.close_at_agent()
             return False
         return True
@@ -130,8 +130,8 @@ class SessionOpener:
     async def _connect(self) -> Connection | None:
         """Return the connection to the session's agent, started if necessary.
 
-        Return None if the user has closed the session meanwhile, or if there is no connection,
-        which is reported.
+        Return None if there is no connection, which is reported, or if the user has closed the
+        session in the meantime.
         """
         try:
             with self._warnings.if_unanswered("initialize"):
@@ -261,7 +261,7 @@ class SessionOpener:
     # -- failure and end --------------------------------------------------------------------------
 
     def fail(self, reason: str, details: Sequence[str]) -> None:
-        """Show why the session could not be opened, and give the first prompt back."""
+        """Show why the session could not be opened, and return the first prompt to the user."""
         session, connection = self.session, self.connection
         will_restart = self._awaits_restart and connection is not None and connection.stopping
         if session.status == "closed" or will_restart:

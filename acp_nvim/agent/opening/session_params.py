@@ -49,7 +49,7 @@ class SessionParams(Struct, frozen=True):
     options: Mapping[str, str | bool] = field(default_factory=dict)
     """Initial values of config options."""
     tools: str = ""
-    """Name of the editor's server, which comes first; empty without it."""
+    """Name of the editor's server, which is the first one; empty if it is not offered."""
 
     def with_tools_named(self, name: str) -> SessionParams:
         """Return the parameters with another name for the editor's server."""
@@ -92,8 +92,8 @@ def _initial(config_id: str, value: str | bool) -> schema.InitialSessionConfigOp
 class ToolsNames:
     """Names of the editor's server for the sessions of one agent.
 
-    All sessions share one name until the agent refuses it as known. Some agents register servers
-    for the whole process and accept each name once.
+    All sessions share one name until the agent refuses it as already registered. Some agents
+    register servers for the whole process and accept each name once.
     """
 
     def __init__(self) -> None:
@@ -211,7 +211,7 @@ def tools_route(capabilities: schema.McpCapabilities) -> Route:
 
 
 def trace(settings: Settings, spec: AgentSettings) -> dict[str, Any]:
-    """Return the trace keys of the configured `_meta`, which each prompt carries too."""
+    """Return the trace keys of the configured `_meta`, which are also sent with each prompt."""
     meta = {**settings.meta, **spec.meta}
     return {key: meta[key] for key in TRACE if key in meta}
 

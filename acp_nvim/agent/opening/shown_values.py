@@ -60,7 +60,10 @@ def names_of_variables(text: str) -> list[str]:
 
 
 def _is_secret_name(name: str) -> bool:
-    """Return whether a name contains a word for a secret. `KEY` of git's settings is not one."""
+    """Return whether a name contains a word for a secret.
+
+    `KEY` in the name of a git setting is not such a word.
+    """
     if name.upper().startswith("GIT_CONFIG_"):
         return False
     words = re.split(r"[\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())

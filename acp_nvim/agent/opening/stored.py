@@ -110,7 +110,7 @@ class IndexFile:
     def remember(
         self, agent: str, session_id: str, cwd: str, words: str, preset: str | None = None
     ) -> None:
-        """Put a session first in the index. `words` are its title or its first prompt.
+        """Add a session to the index as the first one. `words` are its title or its first prompt.
 
         Without `preset`, keep the one that is stored.
         """

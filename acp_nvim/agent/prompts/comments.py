@@ -1,7 +1,7 @@
 """Remarks on hunks, which are sent with the next prompt.
 
-`acp.features.review.comment` keeps each remark until it has been sent, so that a new host gets it
-back after a crash.
+`acp.features.review.comment` keeps each remark until it has been sent, so that a new host receives
+it after a crash.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Comment(msgspec.Struct, frozen=True):
 def comment_from(args: Mapping[str, Any], path: str, entry: Pending | None) -> Comment:
     """Return the remark from a table `{id, line, text, context}` of Lua.
 
-    The remark is on the hunk at the line or on the line alone. If the table has `{first, last,
-    lines}`, it is on these lines.
+    The remark is on the hunk at the line, or on the line if there is no hunk. If the table has
+    `{first, last, lines}`, the remark is on these lines.
     """
     line = int(args.get("line", 1))
     first, last, lines = line, line, tuple(args.get("lines") or ())
@@ -87,8 +87,9 @@ class Comments:
     def join(self, prompt: Prompt, n: int) -> None:
         """Add the remarks and notes to a prompt of session n, unless it is a slash command.
 
-        A prompt that consists of blocks gets them as a block and in its text, from which it is
-        restored. The block begins with a blank line, since some agents join the texts of blocks.
+        In a prompt that consists of blocks, they are added as a block, and to the text from which
+        the prompt is restored. The block begins with a blank line, since some agents join the texts
+        of blocks.
         """
         if prompt.text.startswith("/"):
             return

@@ -1,6 +1,6 @@
 """Conversation with an agent: queued prompts, one turn at a time.
 
-It also covers cancelling, restarting and closing a session, and the end of its agent.
+This module also covers cancelling, restarting and closing a session, and the end of its agent.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class Conversation:
     def submit(self, prompt: Prompt) -> int:
         """Queue a prompt. It is sent as soon as the prompts before it are done.
 
-        Return the number of prompts that it overtakes, which have been on hold since a cancel.
+        Return the number of prompts that it overtakes, because they have been on hold since a
+        cancel.
         """
         session = self.session
         passed = queue.add(session, prompt)
@@ -112,7 +113,7 @@ class Conversation:
     def send_reason(self, prompt: Prompt) -> None:
         """Send the reason for an answer as the next prompt.
 
-        It goes back to the composer if the session is closed.
+        If the session is closed, return the reason to the composer.
         """
         if self.session.status == "closed":
             notify(self._observers.on_prompt_returned, self.session, prompt)
@@ -121,9 +122,9 @@ class Conversation:
         self._start_sending()
 
     def _return_reasons(self) -> None:
-        """Put back into the composer the reasons that the agent has not received.
+        """Return the reasons that the agent has not received to the composer.
 
-        Each goes before the composer's text, so begin with the last one.
+        Each is inserted before the composer's text, so begin with the last one.
         """
         for prompt in reversed(queue.take_reasons(self.session)):
             notify(self._observers.on_prompt_returned, self.session, prompt)
@@ -147,7 +148,7 @@ class Conversation:
         self._tasks.start_soon(self._sender.add, prompt)
 
     def recall(self, prompt: Prompt | None = None) -> None:
-        """Ask the agent to return a prompt, or all prompts, that it has not inserted."""
+        """Ask the agent to return a prompt that it has not inserted, or all such prompts."""
         self._sender.recall(prompt)
 
     def run_queue(self) -> None:
@@ -211,13 +212,16 @@ class Conversation:
             self._tasks.start_soon(self._send_queue)
 
     def _stop_trying(self) -> None:
-        """Stop sending, since the session could not be opened. Drop requests made meanwhile."""
+        """Stop sending, since the session could not be opened.
+
+        Requests made while it was being opened are dropped.
+        """
         self._is_woken = False
 
     async def _send_queue(self) -> None:
-        """Open the session and send its queue, as long as `_is_woken` is set. One task runs this.
+        """Open the session and send its queue, as long as `_is_woken` is set.
 
-        The end of the agent does not set it.
+        Only one task runs this. The end of the agent does not set `_is_woken`.
         """
         opener, sender = self._opener, self._sender
         try:
@@ -250,7 +254,7 @@ class Conversation:
                 assert connection is not None
                 await prompt.complete()
                 self._preparing = None
-                is_free = queue.claim(self.session, prompt)  # not held or dropped meanwhile
+                is_free = queue.claim(self.session, prompt)  # may have been held or dropped since
                 blocks = self._sender.prepare(prompt, connection) if is_free else ()
                 if blocks:
                     self._is_woken = False  # earlier requests are covered by this turn

@@ -35,7 +35,10 @@ async def diff(cwd: str, env: Mapping[str, str]) -> str:
 
 
 async def changed_files(cwd: str, env: Mapping[str, str]) -> list[str]:
-    """Return the absolute paths of the changed files, perhaps with some that were only touched."""
+    """Return the absolute paths of the changed files.
+
+    Some may have been touched without a change.
+    """
     return await to_thread.run_sync(_ask, cwd, env, _names, abandon_on_cancel=True) or []
 
 
@@ -77,7 +80,10 @@ def _describe_changes(git: PrivateGit, repository: Repository, env: Mapping[str,
 
 
 def _patch(git: PrivateGit, head: str) -> str:
-    """Return the patch, or names alone if git lacks an object for it (a partial clone)."""
+    """Return the patch.
+
+    If git lacks an object for it (a partial clone), return only the names of the files.
+    """
     against = [head] if head else []
     try:
         patch = git.run(["--no-pager", "diff", *_SAFE, *against], converting=True)

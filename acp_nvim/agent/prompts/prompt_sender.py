@@ -38,7 +38,7 @@ class SentPrompt:
     def __init__(self, prompt: Prompt, *, is_resent: bool = False) -> None:
         self.prompt = prompt
         self.is_resent = is_resent
-        """Whether the agent had lost the session to which the prompt was sent first."""
+        """Whether the agent had lost the session to which the prompt was first sent."""
         self.is_answered = False
         self.call: OutgoingCall | None = None
 
@@ -50,7 +50,7 @@ class SentPrompt:
 
 
 class PromptSender:
-    """Sender of one session's prompts: one that runs, and others that were added to its turn."""
+    """Sender of one session's prompts: the running one, and others added to its turn."""
 
     def __init__(
         self,
@@ -112,7 +112,10 @@ class PromptSender:
         )
 
     def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
-        """Return the blocks of a prompt that leaves the queue; none if it goes back to the user."""
+        """Return the blocks of a prompt that leaves the queue.
+
+        Return no blocks if the prompt is returned to the user.
+        """
         session = self.session
         notify(self._observers.on_prompt_sent, session, prompt)
         capabilities = connection.agent.prompt_capabilities
@@ -170,7 +173,7 @@ class PromptSender:
     async def _send_again(self, prompt: Prompt) -> None:
         """Open a lost session again and send it the prompt, in the same turn.
 
-        Meanwhile the prompt is in the queue. It stays there if the session cannot be opened.
+        Until then the prompt is in the queue. It stays there if the session cannot be opened.
         """
         session, opener = self.session, self._opener
         queue.prepend(session, prompt)
@@ -227,7 +230,7 @@ class PromptSender:
         sent.begin(self._begin_request(sent, connection, blocks, self._on_added_answer))
 
     async def finish_added(self) -> None:
-        """Wait for the turns that begin with prompts added after the last insertion."""
+        """Wait until all added prompts are answered, one turn after another."""
         while self._added:
             answered = self._added_answered
             try:
@@ -238,7 +241,7 @@ class PromptSender:
                 await notify_in_turn(self._observers.on_turn_ended, self.session)
 
     def recall(self, prompt: Prompt | None = None) -> None:
-        """Ask the agent to return this prompt, or all, that it has not inserted."""
+        """Ask the agent to return a prompt that it has not inserted, or all such prompts."""
         connection = self._opener.connection
         if connection is None:
             return
@@ -250,9 +253,9 @@ class PromptSender:
     # -- from the agent ---------------------------------------------------------------------------
 
     def _on_inserted(self, prompt: Prompt, message_id: str) -> None:
-        """Handle a prompt that the agent inserted: its turn begins, if none runs.
+        """Handle a prompt that the agent inserted. If no turn is running, begin its turn.
 
-        Without an id its message is recognized by its text.
+        A message without an id is recognized by its text.
         """
         session, connection = self.session, self._opener.connection
         if not queue.remove_at_agent(session, prompt):
@@ -283,8 +286,8 @@ class PromptSender:
     def _should_send_again(self, sent: SentPrompt, error: Exception) -> bool:
         """Return whether the session is lost and its prompt should be sent again.
 
-        A prompt is not sent again if it was already sent twice, if the agent has inserted it by
-        its id, or if it started a tool call.
+        A prompt is not sent again if it was already sent twice, if the agent has inserted it by its
+        id, or if the agent has started a tool call.
         """
         session = self.session
         is_fresh = session.prompt_message is not None and not sent.is_resent
@@ -386,7 +389,7 @@ class PromptSender:
             self.session.notice("info", line.format(count=count))
 
     def _end_with_agent(self, prompt: Prompt) -> None:
-        """Show how the agent ended and give the prompt back.
+        """Show how the agent ended, and return the prompt to the user.
 
         Version 1 cannot resume a turn whose agent ended. Other prompts wait for the user or for a
         new connection.

@@ -1,6 +1,6 @@
 """Prompts that an agent refused because of a rate limit.
 
-They wait in the queue, and the user gets a notice when they can be sent again.
+Such prompts wait in the queue. The user gets a notice when they can be sent again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from acp_nvim.session.session import Session
 def postpone(
     session: Session, prompt: Prompt, limit: RateLimit, agent: str, details: Sequence[str]
 ) -> None:
-    """End the turn of a prompt. Hold it and all behind it, which the agent would refuse too."""
+    """End the turn of a prompt. Hold it and the prompts behind it, which would be refused too."""
     queue.hold(session)
     queue.hold_returned(session, prompt)
     wait = ""

@@ -1,7 +1,7 @@
 """Warnings about an agent that keeps the user waiting, with the possible actions.
 
-They cover a late answer, a turn that does not end after a cancel, and silence. Nothing is ended,
-and a late answer still counts.
+They cover a late answer, a turn that does not end after a cancel, and silence. A warning ends
+nothing, and a late answer is still used.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class WaitWarnings:
         self.warn(wording.AGENT_SILENT.format(agent=agent, what=what, way_out=way_out))
 
     def watch(self, received: Callable[[], object]) -> None:
-        """Warn the user once per silence of the agent (option `timeouts.silent_s`) in this turn.
+        """Warn the user once for each silence in this turn (option `timeouts.silent_s`).
 
         `received` returns another value once a message has arrived.
         """

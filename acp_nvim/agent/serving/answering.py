@@ -35,7 +35,7 @@ def cancel_with(call: IncomingCall, decision: Decision) -> None:
 def answer_by(decision: Decision, call: IncomingCall, result: Callable[[Outcome], Any]) -> None:
     """Answer a request with `result(outcome)` as soon as the decision is resolved.
 
-    This needs no task, since an agent may have any number of open questions.
+    This uses no task, because an agent may have any number of open questions.
     """
     if decision.outcome is not None:
         call.answer(result(decision.outcome))

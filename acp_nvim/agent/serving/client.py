@@ -1,7 +1,7 @@
 """Requests and notifications from an agent. Each request is answered exactly once.
 
-`Client.on_request` runs up to its first await in wire order, so a card appears in the chat where
-the agent sent the request.
+`Client.on_request` runs up to its first await in wire order, so a question appears in the chat
+where the agent sent the request.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ class Client:
     def _verdict(
         self, session: Session, calls: Sequence[ToolCall], settings: Settings
     ) -> Action | None:
-        """Apply the rules to the call of a permission and to the open calls that it may allow too.
+        """Apply the rules to the call of a permission and to open calls that it may also allow.
 
         If there are such calls, rules for the call itself can only deny or ask.
         """
@@ -338,7 +338,7 @@ class Client:
         session.event("AcpNotice", severity="warning", title=text)
 
     def _check_question_limit(self, session: Session) -> bool:
-        """Return whether the session has the maximum number of open questions; report that once."""
+        """Return whether the session has the maximum number of open questions. Report that once."""
         if len(session.decisions) < MAX_QUESTIONS:
             return False
         text = wording.TOO_MANY_QUESTIONS.format(agent=self.name, count=MAX_QUESTIONS)

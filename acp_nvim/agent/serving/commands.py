@@ -112,7 +112,7 @@ def _is_word(text: str) -> bool:
 
 
 def unstartable(argv: Sequence[str], cwd: str, env: Mapping[str, str]) -> RequestError | None:
-    """Return an error if the program cannot be started."""
+    """Return an error if the program cannot be started, otherwise None."""
     try:
         find_program(argv, cwd, env)
     except (AgentStartError, ValueError) as error:

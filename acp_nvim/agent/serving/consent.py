@@ -155,7 +155,7 @@ class Consent:
 
 
 def _decode_answers(data: bytes | None) -> dict[str, bool]:
-    """Return the stored answers; no answers for an invalid file."""
+    """Return the stored answers. An invalid file has none."""
     try:
         return msgspec.json.decode(data or b"{}", type=dict[str, bool])
     except msgspec.DecodeError:

@@ -49,7 +49,10 @@ class Elicitations:
         self._opened: dict[str, Decision] = {}
 
     def session_id(self, params: schema.CreateElicitationRequest) -> str | None:
-        """Return the agent's id of a question's session: given, or taken from the named request."""
+        """Return the agent's id for a question's session.
+
+        A question without a session id belongs to the session of the request that it names.
+        """
         if params.session_id is not UNSET:
             return params.session_id
         request = self._request_of(params)

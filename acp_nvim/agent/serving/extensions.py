@@ -74,7 +74,7 @@ class Extensions:
         return _result(answer)
 
     def reply(self, number: int, answer: Any) -> None:
-        """Answer a request whose handler returned `later`. Ignore the number of a cancelled one."""
+        """Answer a request whose handler returned `later`. Ignore a request that was cancelled."""
         event, answers = self._open.get(number, (anyio.Event(), []))
         if not answers:
             answers.append(answer)

@@ -42,7 +42,7 @@ CODES: Final[dict[Reason, int]] = {
 WORDS: Final[dict[Reason, str]] = {"missing": "Resource not found: "}
 """Start of the error message, as in the official SDKs.
 
-Some agents recognize the error only by these words, and create a new file after it.
+Some agents recognize the error only by these words, and then create a new file.
 """
 OPTIONS: Final = (
     Option("allow_once", wording.OPTION_ALLOW, "allow_once"),
@@ -95,7 +95,7 @@ class FileRequests:
         return done
 
     def _error(self, session: Session, refusal: Refusal) -> RequestError:
-        """Return the error for an agent. Notify the user once of files on another machine.
+        """Return the error for an agent. Notify the user once about files on another machine.
 
         The user is not asked about such a file, since no answer could serve it.
         """

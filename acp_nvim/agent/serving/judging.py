@@ -124,7 +124,10 @@ def _can_refuse_paths(session: Session, settings: Settings) -> bool:
 
 
 def _words_like_paths(case: Case, session: Session) -> list[str]:
-    """Return the absolute paths that words of commands may mean, at most one above `MAX_WORDS`."""
+    """Return the absolute paths that words of commands may mean.
+
+    At most `MAX_WORDS` + 1 paths are returned.
+    """
     at = ((command, _directory(command, session)) for command in case.commands)
     paths = (path for command in at for path in rules.possible_paths(*command))
     return list(islice(paths, MAX_WORDS + 1))

@@ -1,7 +1,7 @@
-"""MCP over ACP (rfds/mcp-over-acp), in its present form and in that of schema 1.21 and earlier.
+"""MCP over ACP (rfds/mcp-over-acp), in its current form and in the form of schema 1.21 and earlier.
 
-A present message names a server and a request. In the earlier form, which released SDKs still
-have, the agent opens a connection with `mcp/connect`, and a message names the connection. The
+A message in the current form names a server and a request. In the earlier form, which released SDKs
+still use, the agent opens a connection with `mcp/connect`, and a message names the connection. The
 answer is the inner result or error itself.
 """
 
@@ -69,7 +69,7 @@ class McpMessages:
         self._numbers = count(1)
 
     def send(self, request: schema.MessageMcpRequest) -> Awaitable[schema.MessageMcpResponse]:
-        """Answer a message in the present form. Raise RequestError."""
+        """Answer a message in the current form. Raise RequestError."""
         return self._message(request, self._notify)
 
     def answer_earlier(self, method: str, params: Raw) -> Awaitable[Any] | None:

@@ -117,7 +117,7 @@ def rule_of(
 ) -> ProjectRule | None:
     """Return a rule that matches only the action of a permission, or None if there is none.
 
-    `calls` are the call of the permission and the open calls that it may allow too.
+    `calls` are the call of the permission and the open calls that it may also allow.
     """
     call = calls[0]
     is_permission = decision.subject == "permission" and not decision.has_choices

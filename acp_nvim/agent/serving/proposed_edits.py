@@ -97,12 +97,12 @@ class ProposedEdits:
         return proposed + await self._patch_proposals(session, decision, by_path)
 
     async def check(self, session: Session, decision: Decision) -> None:
-        """Show on a permission's card why its patches do not apply."""
+        """Show in the question of a permission why its patches do not apply."""
         sources = proposal_sources(session, decision)
         diffs = {_real(session.cwd, change.path) for change in _changes(session, decision)}
         proposals = await self._patch_proposals(session, decision, diffs)
         if has_other_sources(session, decision, sources):
-            return  # the next card starts another check
+            return  # the next question starts another check
         cwd = session.cwd
         problems = [
             f"{_name(cwd, proposal.path)}: {proposal.problem}"
@@ -229,8 +229,8 @@ class ProposedEdits:
     async def _merge(self, amendment: Amendment) -> bool:
         """Merge an amendment into the agent's text as an edit by the user.
 
-        Return whether the file has the amendment now. It has not if the agent wrote nothing or the
-        file cannot be written.
+        Return whether the file has the amendment now. Return False if the agent wrote nothing or
+        the file cannot be written.
         """
         proposal = amendment.proposal
         path, files = proposal.path, self._files
@@ -267,7 +267,10 @@ class ProposedEdits:
         )
 
     async def _has_amendment(self, amendment: Amendment) -> bool:
-        """Return whether the file still has the amendment. Some agents write it again on disk."""
+        """Return whether the file still has the amendment.
+
+        Some agents write the file again on disk.
+        """
         try:
             live = await self._live.text(amendment.proposal.path)
         except Refusal:
@@ -319,7 +322,7 @@ def _patches(session: Session, decision: Decision) -> list[FilePatch]:
 
 
 def _tool_call_of(session: Session, decision: Decision) -> ToolCall | None:
-    """Return the tool call of a permission, as its card shows it."""
+    """Return the tool call of a permission, as the question shows it."""
     request = decision.request
     if not isinstance(request, schema.RequestPermissionRequest | updates.PermissionRequest):
         return None

@@ -35,7 +35,10 @@ class ProtocolWarnings:
             self.unread.append(text[:200])
 
     def lines(self, redact: Callable[[str], str] = str) -> list[str]:
-        """Return one line per kind: count, kind, newest example. `redact` gets uncut examples."""
+        """Return one line per kind: count, kind, newest example.
+
+        `redact` receives uncut examples.
+        """
         shown = {kind: redact(example)[:MAX_SHOWN] for kind, example in self.newest.items()}
         return [
             f"{count} × {kind}" + (f" ({shown[kind]})" if shown[kind] else "")

@@ -90,7 +90,7 @@ class SessionRouter:
     ) -> None:
         """`new_child` finds or creates the session of a subagent.
 
-        `translate` returns the version 1 updates that an unreadable one means (`dialect.py`).
+        `translate` returns the version 1 updates for an unreadable one (`dialect.py`).
         """
         self.sessions: dict[str, Session] = {}
         self._warnings = warnings
@@ -122,12 +122,12 @@ class SessionRouter:
     def route_when_named(self, session: Session) -> Iterator[OnResponse]:
         """Route messages to a session as soon as its `session/new` is answered, in wire order.
 
-        Requests with its id that arrive before the answer are served too.
+        Requests that name the id before the answer arrives are served too.
         """
         named: list[str] = []
 
         def answered(result: Any, error: Exception | None) -> None:
-            if error is None and session in self._waiting_for_id:  # else the request was given up
+            if error is None and session in self._waiting_for_id:  # else it was given up
                 named.append(result.session_id)
                 self.adopt(result.session_id, session)
 
@@ -141,7 +141,7 @@ class SessionRouter:
                     del self.sessions[key]
 
     def adopt_early(self, session_id: str) -> Session | None:
-        """Give an unknown id to the session that has none, and return the session.
+        """Assign an unknown id to the session without an id, and return that session.
 
         Return None unless exactly one session has no id.
         """
@@ -163,7 +163,7 @@ class SessionRouter:
         return turn_text(session) if session is not None else ""
 
     def has_replay(self, session_id: str) -> bool:
-        """Return whether updates of the history have arrived for a session not known yet."""
+        """Return whether history updates have arrived for a session that is not known yet."""
         return any(
             isinstance(update, HISTORY_UPDATES) for update in self.pending_updates.get(session_id)
         )
@@ -218,7 +218,7 @@ class SessionRouter:
     def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
         """Apply updates. Join the agent's text, and apply tool calls within limits in one pass.
 
-        A text is never longer than its JSON, so `size` bounds it.
+        `size` is an upper bound for the text, because a text is never longer than its JSON.
         """
         updates = list(updates)
         if session.status != "idle" and (text := join_chunks(updates)) is not None:

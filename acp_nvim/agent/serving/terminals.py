@@ -145,7 +145,7 @@ class AgentTerminals:
     def wait_for_exit(
         self, session: Session, params: schema.WaitForTerminalExitRequest, _: IncomingCall
     ) -> Awaitable[schema.WaitForTerminalExitResponse]:
-        """Answer `terminal/wait_for_exit`, even if the terminal is released meanwhile."""
+        """Answer `terminal/wait_for_exit`, even if the terminal is released before the exit."""
         return self._wait(self._find(session, params.terminal_id))
 
     def kill(
@@ -239,8 +239,7 @@ class AgentTerminals:
     def _use_permission(self, session: Session, command: Command) -> bool:
         """Return whether the user has allowed this command for the session, or just now.
 
-        Many agents send a permission request first. Each answer counts for one command, so it is
-        used up.
+        Many agents send a permission request first. Each answer counts for one command only.
         """
         if (session.n, command.judged) in self._allowed:
             return True
@@ -278,7 +277,7 @@ class AgentTerminals:
         return schema.CreateTerminalResponse(terminal.id)
 
     def _mark(self, session: Session, turn: int | None) -> str:
-        """Return the mark of a command: the agent's, and below it the turn's.
+        """Return the mark of a command: the agent's mark, extended by the turn.
 
         Daemons inherit it, so they end with the agent or with the cancelled turn.
         """

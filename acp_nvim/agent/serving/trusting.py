@@ -33,7 +33,7 @@ def trusted_option(
 ) -> Option | None:
     """Return the option that trust selects for a permission, or None to ask the user.
 
-    `calls` are the call of the permission and the open calls that it may allow too.
+    `calls` are the call of the permission and the open calls that it may also allow.
     """
     trust, allow = session.root.trust, decision.first("allow_once")
     if trust is None or allow is None or decision.guarded:
@@ -100,9 +100,9 @@ def _all_paths(call: ToolCall, commands: Sequence[Command], session: Session) ->
 
 
 def _is_plain(command: Command, session: Session) -> bool:
-    """Return whether a command shows its action, and stays in the session's directories.
+    """Return whether a command hides no action and stays in the session's directories.
 
-    All shells must read it alike.
+    All shells must interpret it in the same way.
     """
     line = rules.plain_line(command)
     if line is None or not variables.are_harmless(command.env):

@@ -21,7 +21,7 @@ class TransportError(AgentStartError):
     ) -> None:
         """With `again`, a retry after `after` seconds may succeed.
 
-        With `soon`, it may succeed in a moment, even before the first connection.
+        With `soon`, a retry may succeed in a moment, also for a first connection.
         """
         super().__init__(text)
         self.again = again
@@ -45,7 +45,7 @@ class AgentTransport(Transport, Protocol):
 
     @property
     def lost(self) -> TransportError | None:
-        """Return the reason why the connection to a remote agent was lost, if it was."""
+        """Return the reason why the connection to a remote agent was lost, or None."""
 
     @property
     def has_closed_input(self) -> bool:

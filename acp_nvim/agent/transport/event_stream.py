@@ -109,7 +109,7 @@ class EventStream:
             await anyio.sleep(max(pause, failure.after))
 
     async def _read(self) -> TransportError:
-        """Read one response to its end. Return the reason of the end.
+        """Read one response to its end. Return the reason for the end.
 
         Raise TransportError if no retry can help.
         """

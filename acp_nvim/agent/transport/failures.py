@@ -83,7 +83,7 @@ def check_proxies() -> None:
 def unusable_proxy(error: Exception) -> TransportError:
     """Return the error for a proxy of the environment that a library cannot use.
 
-    The library's own text may have the password, or advice about packages.
+    The library's own text may contain the password, or advice about packages.
     """
     is_socks = isinstance(error, ImportError)
     return TransportError(wording.WHY_SOCKS if is_socks else wording.WHY_PROXY, again=False)

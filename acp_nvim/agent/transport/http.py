@@ -1,9 +1,9 @@
 """Transport over Streamable HTTP (rfds/streamable-http-websocket-transport).
 
 Each client message is a POST. Agent messages arrive on event streams: one for the connection and
-one for each session. A message waits, up to a limit, until the server has accepted the one before,
-so that they arrive in order. No message is sent twice: if a failed POST may have arrived, the
-connection is lost.
+one for each session. A message waits, up to a limit, until the server has accepted the previous
+one, so that messages arrive in order. No message is sent twice: if a failed POST may have arrived,
+the connection is lost.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ class HttpTransport:
         self._agent_requests: dict[object, str] = {}
         """Session of each open request from the agent, by id. The answer needs its header."""
         self._opening: dict[object, str | None] = {}
-        """Session named by each client request that opens one, if any, by id of the request."""
+        """Session, if any, that each open request to open a session names, by id of the request."""
         self._pending_prompts: dict[object, PendingPrompt] = {}
-        """Prompts that the server has not accepted yet, as far as known, by id."""
+        """Prompts, by id, that the server is not known to have accepted."""
         self._pending_count = 0
         """Number of POSTs without a response."""
         self._client: httpx.AsyncClient | None = None
@@ -345,7 +345,7 @@ class HttpTransport:
             self._headers(session),
             self._address,
             lambda event: self._on_event(event, session),
-            # Without the connection's stream, the connection is lost. Sessions' are reopened.
+            # The connection is lost with its own stream. Streams of sessions are reopened.
             self._lose if session is None else self._on_session_stream_end,
         )
         self._start_task(stream.run())

@@ -95,7 +95,7 @@ class EventReader:
             del self._data[HEAD:]
 
     def _dispatch(self, events: list[Event]) -> None:
-        """Add the event that an empty line ends to `events`."""
+        """Add the event that an empty line completes to `events`."""
         if self._has_data:
             events.append(Event(bytes(self._data), self._id, self._is_whole))
         self._data, self._has_data, self._is_whole = bytearray(), False, True

@@ -31,7 +31,7 @@ from acp_nvim.tasks import true_within
 
 STDIN, STDOUT, STDERR = 0, 1, 2
 MAX_JOINED = 64
-"""Maximum number of messages joined in one write, so that the agent can read meanwhile."""
+"""Maximum number of messages joined in one write, so that the agent can begin to read earlier."""
 MAX_LAST_BYTES = 4 << 20
 """Number of bytes read beyond `READ_AHEAD` after the exit.
 
@@ -245,11 +245,11 @@ class StdioTransport:
         return self._pipes.exit
 
     async def stop(self) -> Exit | None:
-        """End the whole tree: close stdin, send SIGTERM after `kill_s`, SIGKILL after another.
+        """End the whole tree: close stdin, then send SIGTERM, then SIGKILL.
 
-        Return the exit, or None if even SIGKILL has not ended the process within `kill_s` (a kernel
-        wait). Idempotent and safe to call concurrently. If the caller is cancelled, stopping
-        continues.
+        Each step has `kill_s` seconds. Return the exit, or None if even SIGKILL has not ended the
+        process (a kernel wait). Idempotent and safe to call concurrently. If the caller is
+        cancelled, stopping continues.
         """
         if self._running is not None:
             await asyncio.shield(self._end())

@@ -42,7 +42,7 @@ class ByteQueue:
         """Number of unread bytes."""
         self.ended = False
         self.error: Exception | None = None
-        """Reason of the end, if it is an error."""
+        """Reason for the end, if it is an error."""
         self._chunks: deque[bytes] = deque()
         self._news: asyncio.Future[None] | None = None
         self._room = asyncio.Event()

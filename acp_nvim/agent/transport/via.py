@@ -52,7 +52,7 @@ class Via(Struct, frozen=True):
     ) -> list[str]:
         """Return the local command that runs `words` in the remote place.
 
-        `variables` are passed on by name, if program and server permit it.
+        `variables` are passed on by name, if the program and the server permit it.
         """
         program, *arguments = self._without_tty()
         if self.is_ssh:

@@ -1,10 +1,10 @@
 """Guard: a shell program that runs a remote command and ends it with all its descendants.
 
 If the client of a connection (`ssh`, `docker exec`) is killed, the remote processes keep running.
-So a small POSIX shell program starts the command there. It reads the environment from stdin, one
-variable a line up to an empty line, since arguments are public. The first one is the mark. The rest
-of stdin is the input of the command. At the end of stdin, as after a broken connection, it ends all
-processes of the command.
+Therefore a small POSIX shell program starts the command there. It reads the environment from stdin,
+one variable a line up to an empty line, because arguments are public. The first variable is the
+mark. The rest of stdin is the input of the command. At the end of stdin, for example after a broken
+connection, the guard ends all processes of the command.
 
 A login shell may print text before the line of the guard, which begins with the mark.
 """

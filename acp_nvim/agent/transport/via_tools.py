@@ -120,7 +120,7 @@ class ViaTools:
                 await self._closed.wait()
 
     async def _carry(self, link: ViaTransport, data: bytes, address: str) -> None:
-        """Carry the messages of one relay. `data` is the beginning of its input."""
+        """Forward the messages of one relay. `data` is the beginning of its input."""
         try:
             reader, writer = await asyncio.open_unix_connection(address, limit=LINE_BYTES)
         except OSError:  # the tools are closed

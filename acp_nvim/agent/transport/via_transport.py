@@ -195,7 +195,7 @@ class ViaTransport:
 def _is_cut(exit: Exit | None, *, is_ssh: bool) -> bool:
     """Return whether the local process ended without the agent.
 
-    The guard exits with the agent's code. So a signal has ended only the local process, and 255 is
-    ssh's code for a broken connection.
+    The guard exits with the agent's code. Therefore a signal has ended only the local process, and
+    255 is ssh's code for a broken connection.
     """
     return exit is not None and (exit.signal is not None or (is_ssh and exit.code == 255))

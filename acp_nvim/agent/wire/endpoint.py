@@ -449,7 +449,7 @@ def _decode(method: str, raw: Raw, notes: list[str]) -> Any:
 
 
 def _only_one(error: Exception) -> Exception:
-    """Return the error of an exception group that has only one."""
+    """Return the only error of an exception group, or the error itself."""
     while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

@@ -14,7 +14,7 @@ from acp_nvim.protocol.uris import file_path, file_suffix
 _LOCAL_PREFIX: Final = "neovim:"
 """Prefix of a path that is sent to an agent although its place does not have the file.
 
-With it, the path is relative and, as a URI, of an unknown scheme. So it cannot name another file.
+It makes the path relative, and a URI one of an unknown scheme, so that neither names another file.
 """
 _FILE: Final = "file://"
 
@@ -142,7 +142,10 @@ def _longest_first(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _replace_directory(path: str, pairs: Iterable[tuple[str, str]]) -> str | None:
-    """Replace the directory in the first pair that contains a path with the other of that pair."""
+    """Return a path with its directory replaced by the first pair that contains it.
+
+    Return None if no pair does.
+    """
     for before, after in pairs:
         if path == before or path.startswith(before.rstrip("/") + "/"):
             rest = path[len(before) :].lstrip("/")

@@ -45,7 +45,7 @@ class Handler(Protocol):
 
 
 class FlowControl(Protocol):
-    """Pauses of reading while too much waits to be shown (`nvim/flow.py`)."""
+    """Pauses in reading while too much output waits to be shown (`nvim/flow.py`)."""
 
     async def room(self) -> float | None:
         """Wait until there is room. Return the number of seconds for which no redraw is needed."""

@@ -53,7 +53,7 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[str] = (), *, quick: bool = False) -> None:
-        """A `quick` redactor knows only the most common shapes, which need no loading."""
+        """A `quick` redactor only knows the most common shapes, which are not read from a file."""
         self._secrets = variants(secrets)
         self._sessions: set[str] = set()
         self._shapes = secret_shapes.common_shapes() if quick else secret_shapes.all_shapes()

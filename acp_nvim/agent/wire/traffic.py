@@ -30,7 +30,7 @@ ENTRY_BYTES: Final = 150
 BLOCK_BYTES: Final = 64 << 10
 """Size of the entries that are compressed, and later dropped, as one block, in bytes."""
 ERR_DIVISOR: Final = 8
-"""Divisor of the limit for the share of stderr, which then cannot displace messages."""
+"""Divisor of the limit for the share of stderr. Beyond its share, stderr displaces only itself."""
 
 
 Entry: TypeAlias = tuple[float, Direction, bytes]

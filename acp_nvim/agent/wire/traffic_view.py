@@ -120,7 +120,10 @@ class _View:
             return UNREAD
 
     def _unreadable(self, line: Line) -> str | None:
-        """Return an unreadable line as it is; for a cut message, the method and id at its start."""
+        """Return an unreadable line unchanged.
+
+        For a cut message, return the method and the id at its start.
+        """
         if not line.data.lstrip().startswith((b"{", b"[{", b'["')):
             return f"{ARROWS[line.direction][0]}! {self._text(line)}"
         start = _BEFORE_CONTENT.search(line.data)
