@@ -88,6 +88,16 @@ class Landing:
         busy = (s for s in sessions if s.is_running or s.own_turn or s.queue)
         return next(busy, None)
 
+    def is_in_use(self, worktree: Worktree) -> bool:
+        """Return whether a session works in a worktree, or another Neovim has a session in it."""
+        if worktree.id in self._busy or self._busy_session(worktree):
+            return True
+        claims = self._worktrees.claims
+        try:
+            return not claims.try_alone(worktree.id)
+        finally:
+            claims.end_alone(worktree.id)
+
     async def _is_quiet(self, worktree: Worktree, busy: str) -> bool:
         """Return whether no session works in a worktree and all its text is saved.
 

@@ -70,8 +70,11 @@ async def compare(host: Host, args: Args) -> None:
     if files:
         listed = [{"path": path, "others": others} for path, others in sorted(files.items())]
         host.screen.push("worktrees_compare", listed)
+    elif not racers:
+        host.echo("info", words.NOTHING_TO_COMPARE)
     else:
-        host.echo("info", words.RACE_WITHOUT_CHANGES if racers else words.NOTHING_TO_COMPARE)
+        is_over = not any(map(parts(host)[1].is_in_use, racers))
+        host.echo("info", words.RACE_ENDED_WITHOUT_CHANGES if is_over else words.RACE_UNCHANGED)
 
 
 @verb("race_take")

@@ -254,10 +254,15 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     names = ("one", "two", "three")
     for name in names:
         editor.agent("echo", name=name)
+    editor.agent("wait_for_cancel", name="one")
     editor.cmd("Acp race one two three -- change the file")
-    editor.wait_event("AcpTurnEnd", 3)
+    editor.wait_event("AcpTurnEnd", 2)
     editor.cmd("Acp race")
     editor.wait_message("The race has changed no file yet")
+    editor.lua("require('acp').cancel(...)", 1)
+    editor.wait_event("AcpTurnEnd", 3)
+    editor.cmd("Acp race")
+    editor.wait_message("No racer changed a file. :Acp race! removes the worktrees")
     paths = [worktree(editor, n) for n in (1, 2, 3)]
     for path, name in zip(paths, names, strict=True):
         file = path / "a.txt"
@@ -273,7 +278,8 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     editor.wait("vim.fn.tabpagenr('$') == 2 and vim.fn.winnr('$') == 2")
     assert editor.lua("return vim.wo.diff")
     assert editor.lua(f"return {unnamed}") == before, "the racers' files are named"
-    shown = "vim.fn.bufname():match('^acp://race/(.-)/a.txt$')"
+    shown = "vim.fn.bufname():match('^acp://race/[%d.]+/a.txt · (.-)$')"
+    assert "/a.txt · one" in editor.screen()[0], "the tabline shows a readable name"
     editor.cmd("below new own | wincmd p")
     racers = []
     for _ in names:

@@ -80,6 +80,17 @@ local function names(others)
   return listed
 end
 
+--- Return the name of a racer's buffer. Its end is readable because the tabline shows only the end.
+---@param tab integer
+---@param at integer number of the racer
+---@param path string of the user's file
+---@param agent string
+---@return string
+local function buffer_name(tab, at, path, agent)
+  local tail = ('%s · %s'):format(vim.fs.basename(path), agent:gsub('/', ' '))
+  return ('acp://race/%d.%d/%s'):format(tab, at, tail)
+end
+
 --- Return the hints at keys, the most important first.
 ---@param has_more boolean whether some racers are not shown
 ---@return string[]
@@ -143,8 +154,7 @@ local function show(tab, shown)
   shown.count, shown.first = count, math.min(shown.first, total - count + 1)
   local wins_of, last = {}, shown.win ---@type table<integer, integer>, integer
   for i = shown.first, shown.first + count - 1 do
-    local name = ('acp://race/%s/%s'):format(named[i], vim.fn.fnamemodify(file.path, ':.'))
-    local bufnr = copy(file.others[i].path, name)
+    local bufnr = copy(file.others[i].path, buffer_name(tab, i, file.path, named[i]))
     last = api.nvim_open_win(bufnr, false, { split = 'right', win = last })
     wins_of[i], shown.wins[#shown.wins + 1] = last, last
     enable_diff(last)
