@@ -31,6 +31,20 @@ function M.real_path(bufnr)
   return name ~= '' and vim.bo[bufnr].buftype == '' and vim.uv.fs_realpath(name) or nil
 end
 
+--- Return a function that writes paths for the agent of a session: relative to the session's
+--- directory, or absolute if they are not below it or if it is not the current directory.
+---@param n? integer the current session by default
+---@return fun(path: string): string
+function M.for_agent(n)
+  local session, cwd = require('acp.base.state').session(n), M.cwd()
+  local is_here = cwd ~= '' and (not session or not session.cwd or session.cwd == cwd)
+  local paths, above = require('acp.base.paths'), cwd:gsub('/+$', '') .. '/'
+  return function(path)
+    local is_below = is_here and vim.startswith(path, above)
+    return paths.on_one_line(is_below and path:sub(#above + 1) or path)
+  end
+end
+
 ---@class acp.Range
 ---@field path string
 ---@field bufnr integer

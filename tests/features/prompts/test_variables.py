@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.editor import Editor
+from tests.support.editor import Editor, has_parser
 from tests.support.traffic import Traffic
 
 EMBEDDED = {"promptCapabilities": {"embeddedContext": True}}
@@ -25,12 +25,11 @@ def sent(agent: Traffic, count: int = 1) -> dict[str, str]:
 
 
 def test_the_line_and_the_name_under_the_cursor(editor: Editor, agent: Traffic) -> None:
-    path = editor.write("a.py", "one = 1\ntotal = one\n")
-    editor.open(path)
+    editor.open(editor.write("a.py", "one = 1\ntotal = one\n"))
     editor.keys("2Gfn")
     editor.turn("rename {symbol} in {line}")
     assert sent(agent) == {
-        "symbol": f"one\n{path}:2:10: total = one",
+        "symbol": "one\na.py:2:10: total = one",
         "line": "a.py:2\ntotal = one",
     }
 
@@ -57,14 +56,44 @@ def test_the_visible_lines(editor: Editor, agent: Traffic) -> None:
 
 
 def test_the_location_list_of_the_window(editor: Editor, agent: Traffic) -> None:
-    path = editor.write("a.py", "one\ntwo\n")
-    editor.open(path)
+    editor.open(editor.write("a.py", "one\ntwo\n"))
     editor.lua(
         "vim.fn.setloclist(0, {{ bufnr = vim.api.nvim_get_current_buf(), lnum = 2, col = 1,"
         " text = 'here' }})"
     )
     editor.turn("fix {loclist} and {quickfix}")
-    assert sent(agent) == {"loclist": f"{path}:2:1: here"}
+    assert sent(agent) == {"loclist": "a.py:2:1: here"}
+
+
+EVERY_PLACE = "{this} {selection} {buffer} {line} {visible} {symbol} {diagnostics} {quickfix} {buffers}"
+ONE_OF_EACH = """
+vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 0, {{ lnum = 0, col = 0, message = 'bad' }})
+vim.fn.setqflist({{ bufnr = vim.api.nvim_get_current_buf(), lnum = 1, col = 1, text = 'here' }})
+"""
+
+
+def test_paths_are_relative_below_the_directory_of_the_session_and_absolute_outside(
+    editor: Editor, agent: Traffic
+) -> None:
+    inside, outside = editor.write("src/a.py", "one\n"), editor.home / "b.py"
+    outside.write_text("two\n")
+
+    def places(prompt: int) -> set[str]:
+        editor.lua(ONE_OF_EACH)
+        editor.keys("Vy")
+        editor.turn(EVERY_PLACE)
+        lines = "\n".join(sent(agent, prompt).values()).split("\n")
+        return {line.split(":")[0] for line in lines if ".py" in line}
+
+    editor.open(inside)
+    assert places(1) == {"src/a.py"}
+    editor.lua("vim.cmd.bwipeout()")
+    editor.open(outside)
+    assert places(2) == {str(outside)}
+    editor.lua("vim.cmd.bwipeout()")
+    editor.open(inside)
+    editor.cmd("cd src")  # the session stays where it is
+    assert places(3) == {str(inside)}
 
 
 def test_the_diagnostics_of_all_buffers(editor: Editor, agent: Traffic) -> None:
@@ -77,10 +106,10 @@ def test_the_diagnostics_of_all_buffers(editor: Editor, agent: Traffic) -> None:
         )
     editor.turn("fix {diagnostics:workspace} before {diagnostics}")
     found = sent(agent)
-    assert found["diagnostics"] == f"{paths[1]}:1:1: ERROR: bad b.py"
+    assert found["diagnostics"] == "b.py:1:1: ERROR: bad b.py"
     assert sorted(found["diagnostics:workspace"].split("\n")) == [
-        f"{paths[0]}:1:1: ERROR: bad a.py",
-        f"{paths[1]}:1:1: ERROR: bad b.py",
+        "a.py:1:1: ERROR: bad a.py",
+        "b.py:1:1: ERROR: bad b.py",
     ]
 
 
@@ -109,10 +138,12 @@ def test_the_first_alternative_that_is_not_empty_is_sent(editor: Editor, agent: 
     editor.keys("2G")
     editor.turn("explain {function|line|buffer}")
     assert sent(agent) == {"line": "a.txt:2\ntwo"}
-    editor.open(editor.write("a.lua", "--\nlocal function f()\nend\n"))
+    if not has_parser(editor, "c"):
+        pytest.skip("no tree-sitter parser for C")
+    editor.open(editor.write("a.c", "//\nint f()\n{}\n"))
     editor.keys("3G")
     editor.turn("explain {function|line|buffer}")
-    assert sent(agent, 2) == {"function": "a.lua:2-3\nlocal function f()\nend"}
+    assert sent(agent, 2) == {"function": "a.c:2-3\nint f()\n{}"}
 
 
 def test_alternatives_with_an_unknown_name_are_plain_text(editor: Editor, agent: Traffic) -> None:

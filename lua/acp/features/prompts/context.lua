@@ -95,7 +95,7 @@ function M.prompt(text, chips, n, more, foreign)
   add_mentioned(ranges, mentions)
   if mentions.missing[1] then report_missing(mentions.missing) end
   local variables = text:find('{', 1, true)
-      and require('acp.features.prompts.composer.variables').variables_in(text)
+      and require('acp.features.prompts.composer.variables').variables_in(text, n)
     or {}
   local not_typed = foreign and foreign[1] and find_untyped(mentions, variables, foreign, cwd)
   for _, path in ipairs(vim.list_extend(mentions.paths, more or {})) do

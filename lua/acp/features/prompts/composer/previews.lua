@@ -65,7 +65,8 @@ function by_kind.prompt(item, done)
 end
 
 function by_kind.variable(item, done)
-  local value, from_host = require('acp.features.prompts.composer.variables').value(item.name)
+  local variables = require('acp.features.prompts.composer.variables')
+  local value, from_host = variables.value(item.name, item.composer)
   local about = require('acp.features.prompts.composer.values').about[item.name]
   local shown = value ~= '' and block(lines_of(value:sub(1, BYTES)))
     or from_host and 'Known when the prompt is sent.'

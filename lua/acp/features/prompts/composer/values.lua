@@ -4,120 +4,143 @@ local M = {}
 --- Maximum number of lines of a terminal's output that a prompt carries.
 local TERMINAL_LINES = 200
 
-local function name_of(bufnr)
+--- Maximum number of lines of a file that is parsed for the function around the cursor.
+local MAX_LINES = 20000
+
+---@class acp.VariableSource
+---@field win integer the user's window
+---@field bufnr integer shown in it
+---@field path fun(path: string): string form of a path for the agent
+
+---@param it acp.VariableSource
+---@param bufnr integer
+---@return string
+local function name_of(it, bufnr)
   local path = require('acp.base.places').path(bufnr)
-  return path ~= '' and require('acp.base.paths').on_one_line(path) or ('buffer ' .. bufnr)
+  return path ~= '' and it.path(path) or ('buffer ' .. bufnr)
 end
 
----@param item vim.Diagnostic
-local function diagnostic_line(item)
-  local severity = vim.diagnostic.severity[item.severity]
-  local where = ('%s:%d:%d'):format(name_of(item.bufnr), item.lnum + 1, item.col + 1)
-  return ('%s: %s: %s'):format(where, severity, (item.message:gsub('%s+', ' ')))
-end
-
---- Return lines of a buffer below the name of the range.
-local function label_and_text(bufnr, first, last)
-  local places = require('acp.base.places')
-  local range = places.range(bufnr, first, last)
-  return places.label(range) .. '\n' .. range.text
-end
-
---- Return the lines of the tree-sitter node around a position whose type contains 'function' or
---- 'method'.
----@param row integer 0-based
-local function enclosing_function(bufnr, row, col)
-  local ok, node = pcall(vim.treesitter.get_node, { bufnr = bufnr, pos = { row, col } })
-  while ok and node do
-    if node:type():match('function') or node:type():match('method') then
-      local first, _, last = node:range()
-      return label_and_text(bufnr, first + 1, last + 1)
-    end
-    node = node:parent()
-  end
-end
-
----@param items vim.quickfix.entry[]
-local function entry_lines(items)
+---@param it acp.VariableSource
+---@param items vim.Diagnostic[]
+---@return string
+local function diagnostic_lines(it, items)
   local lines = {}
   for _, item in ipairs(items) do
-    local where = item.bufnr > 0 and name_of(item.bufnr) or ''
+    local severity = vim.diagnostic.severity[item.severity]
+    local where = ('%s:%d:%d'):format(name_of(it, item.bufnr), item.lnum + 1, item.col + 1)
+    lines[#lines + 1] = ('%s: %s: %s'):format(where, severity, (item.message:gsub('%s+', ' ')))
+  end
+  return table.concat(lines, '\n')
+end
+
+--- Return lines of the user's buffer below their name and numbers.
+---@param it acp.VariableSource
+---@param first integer 1-based
+---@param last integer 1-based, inclusive
+---@param text? string in place of the whole lines
+local function place_and_text(it, first, last, text)
+  local lines = first == last and first or first .. '-' .. last
+  text = text or table.concat(vim.api.nvim_buf_get_lines(it.bufnr, first - 1, last, false), '\n')
+  return ('%s:%s\n%s'):format(name_of(it, it.bufnr), lines, text)
+end
+
+--- Parse a buffer, unless it is too long. A buffer that tree-sitter highlights is parsed already.
+local function parse(bufnr)
+  local ok, parser = pcall(vim.treesitter.get_parser, bufnr)
+  local is_short = vim.api.nvim_buf_line_count(bufnr) <= MAX_LINES
+  if ok and parser and is_short then parser:parse() end
+end
+
+---@param it acp.VariableSource
+---@param items vim.quickfix.entry[]
+local function entry_lines(it, items)
+  local lines = {}
+  for _, item in ipairs(items) do
+    local where = item.bufnr > 0 and name_of(it, item.bufnr) or ''
     lines[#lines + 1] = ('%s:%d:%d: %s'):format(where, item.lnum, item.col, item.text)
   end
   return table.concat(lines, '\n')
 end
 
----@type table<string, fun(win: integer, bufnr: integer): string>
+---@type table<string, fun(it: acp.VariableSource): string>
 local resolve = {}
 
-function resolve.this(win, bufnr)
-  local at = vim.api.nvim_win_get_cursor(win)
-  local line = vim.api.nvim_buf_get_lines(bufnr, at[1] - 1, at[1], false)[1] or ''
-  return ('%s:%d:%d: %s'):format(name_of(bufnr), at[1], at[2] + 1, line)
+function resolve.this(it)
+  local at = vim.api.nvim_win_get_cursor(it.win)
+  local line = vim.api.nvim_buf_get_lines(it.bufnr, at[1] - 1, at[1], false)[1] or ''
+  return ('%s:%d:%d: %s'):format(name_of(it, it.bufnr), at[1], at[2] + 1, line)
 end
 
-function resolve.line(win, bufnr)
-  local row = vim.api.nvim_win_get_cursor(win)[1]
-  return label_and_text(bufnr, row, row)
+function resolve.line(it)
+  local row = vim.api.nvim_win_get_cursor(it.win)[1]
+  return place_and_text(it, row, row)
 end
 
-function resolve.visible(win, bufnr)
-  return label_and_text(bufnr, vim.fn.line('w0', win), vim.fn.line('w$', win))
+function resolve.visible(it)
+  return place_and_text(it, vim.fn.line('w0', it.win), vim.fn.line('w$', it.win))
 end
 
-function resolve.symbol(win, bufnr)
-  local name = vim.api.nvim_win_call(win, function() return vim.fn.expand('<cword>') end)
-  return name ~= '' and name .. '\n' .. resolve.this(win, bufnr) or ''
+function resolve.symbol(it)
+  local name = vim.api.nvim_win_call(it.win, function() return vim.fn.expand('<cword>') end)
+  return name ~= '' and name .. '\n' .. resolve.this(it) or ''
 end
 
-function resolve.buffer(_, bufnr)
-  local lines = vim.api.nvim_buf_get_lines(bufnr, 0, -1, false)
-  return name_of(bufnr) .. '\n' .. table.concat(lines, '\n')
+function resolve.buffer(it)
+  local lines = vim.api.nvim_buf_get_lines(it.bufnr, 0, -1, false)
+  return name_of(it, it.bufnr) .. '\n' .. table.concat(lines, '\n')
 end
 
-function resolve.selection(_, bufnr)
-  local first = vim.api.nvim_buf_get_mark(bufnr, '<')[1]
-  local last = vim.api.nvim_buf_get_mark(bufnr, '>')[1]
+function resolve.selection(it)
+  local first = vim.api.nvim_buf_get_mark(it.bufnr, '<')[1]
+  local last = vim.api.nvim_buf_get_mark(it.bufnr, '>')[1]
   if first == 0 or last < first then return '' end
-  local places = require('acp.base.places')
-  local range = places.range(bufnr, first, last)
-  local text = vim.api.nvim_buf_call(bufnr, function()
+  local text = vim.api.nvim_buf_call(it.bufnr, function()
     local kind = vim.fn.visualmode()
     local from, to = vim.fn.getpos("'<"), vim.fn.getpos("'>")
     return kind ~= '' and table.concat(vim.fn.getregion(from, to, { type = kind }), '\n')
   end)
-  return places.label(range) .. '\n' .. (text or range.text)
+  return place_and_text(it, first, last, text or nil)
 end
 
-resolve['function'] = function(win, bufnr)
-  local at = vim.api.nvim_win_get_cursor(win)
-  return enclosing_function(bufnr, at[1] - 1, at[2]) or ''
+--- Return the lines of the tree-sitter node around the cursor whose type contains 'function' or
+--- 'method'.
+resolve['function'] = function(it)
+  local at = vim.api.nvim_win_get_cursor(it.win)
+  parse(it.bufnr)
+  local ok, node =
+    pcall(vim.treesitter.get_node, { bufnr = it.bufnr, pos = { at[1] - 1, at[2] } })
+  while ok and node do
+    if node:type():match('function') or node:type():match('method') then
+      local first, _, last = node:range()
+      return place_and_text(it, first + 1, last + 1)
+    end
+    node = node:parent()
+  end
+  return ''
 end
 
-function resolve.diagnostics(_, bufnr)
-  return table.concat(vim.tbl_map(diagnostic_line, vim.diagnostic.get(bufnr)), '\n')
+function resolve.diagnostics(it) return diagnostic_lines(it, vim.diagnostic.get(it.bufnr)) end
+
+resolve['diagnostics:workspace'] = function(it)
+  return diagnostic_lines(it, vim.diagnostic.get())
 end
 
-resolve['diagnostics:workspace'] = function()
-  return table.concat(vim.tbl_map(diagnostic_line, vim.diagnostic.get()), '\n')
-end
+function resolve.quickfix(it) return entry_lines(it, vim.fn.getqflist()) end
 
-function resolve.quickfix() return entry_lines(vim.fn.getqflist()) end
+function resolve.loclist(it) return entry_lines(it, vim.fn.getloclist(it.win)) end
 
-function resolve.loclist(win) return entry_lines(vim.fn.getloclist(win)) end
-
-function resolve.buffers()
+function resolve.buffers(it)
   local lines = {}
   for _, info in ipairs(vim.fn.getbufinfo({ buflisted = 1 })) do
     local note = info.changed == 1 and ' (unsaved changes)' or ''
-    lines[#lines + 1] = name_of(info.bufnr) .. note
+    lines[#lines + 1] = name_of(it, info.bufnr) .. note
   end
   return table.concat(lines, '\n')
 end
 
 --- Return the unsaved changes of each buffer as unified diffs. The host adds git's diff of the
 --- files when it sends the prompt.
-function resolve.diff()
+function resolve.diff(it)
   local diffs = {}
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     local path = vim.api.nvim_buf_is_loaded(bufnr) and require('acp.base.places').path(bufnr) or ''
@@ -126,7 +149,7 @@ function resolve.diff()
       local before = readable and require('acp.base.read_file')(path) or ''
       local after = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), '\n') .. '\n'
       local diff = require('acp.base.compat').diff(before, after, { ctxlen = 3 })
-      if diff ~= '' then diffs[#diffs + 1] = ('unsaved: %s\n%s'):format(name_of(bufnr), diff) end
+      if diff ~= '' then diffs[#diffs + 1] = ('unsaved: %s\n%s'):format(it.path(path), diff) end
     end
   end
   return table.concat(diffs, '\n')
@@ -208,10 +231,12 @@ M.about = {
 --- Return the value of a variable, '' if it has none, and whether the host completes it.
 ---@param name string
 ---@param win integer
+---@param path fun(path: string): string form of a path for the agent
 ---@return string
 ---@return boolean from_host
-function M.value(name, win)
-  return resolve[name](win, vim.api.nvim_win_get_buf(win)), from_host[name] or false
+function M.value(name, win, path)
+  local it = { win = win, bufnr = vim.api.nvim_win_get_buf(win), path = path }
+  return resolve[name](it), from_host[name] or false
 end
 
 --- Return the files whose text a variable contains, '' for a buffer without a file. Files of git's

@@ -43,23 +43,26 @@ end
 --- Return the first of some variables that has a value. The host completes the value of others.
 ---@param names string[]
 ---@param win integer the user's window, which the values describe
+---@param path fun(path: string): string form of a path for the agent
 ---@return acp.Variable|nil
-local function first_with_value(names, win)
+local function first_with_value(names, win, path)
   for _, name in ipairs(names) do
-    local text, from_host = values.value(name, win)
+    local text, from_host = values.value(name, win, path)
     if text ~= '' or from_host then return { name = name, text = text } end
   end
 end
 
 --- Return the variables in a text, each once and in the text's order, without empty ones.
 ---@param text string
+---@param n? integer session that gets them, the current one by default
 ---@return acp.Variable[]
-function M.variables_in(text)
+function M.variables_in(text, n)
   local list, seen = {}, {}
+  local path = require('acp.base.places').for_agent(n)
   local win ---@type integer|nil looked up only if there are references
   for _, names in ipairs(references(text)) do
     win = win or require('acp.ui.win').work()
-    local variable = first_with_value(names, win)
+    local variable = first_with_value(names, win, path)
     if variable and not seen[variable.name] then
       seen[variable.name] = true
       list[#list + 1] = variable
@@ -116,8 +119,11 @@ end
 
 --- Return the present value of a variable and whether the host completes it.
 ---@param name string
+---@param n? integer session that gets it, the current one by default
 ---@return string
 ---@return boolean from_host
-function M.value(name) return values.value(name, require('acp.ui.win').work()) end
+function M.value(name, n)
+  return values.value(name, require('acp.ui.win').work(), require('acp.base.places').for_agent(n))
+end
 
 return M
