@@ -40,6 +40,9 @@ def test_true_means_a_message_and_a_notification_of_the_desktop(editor: Editor) 
     [
         ("ghostty 1.2.0", "\x1b]777;notify;work;Scripted has finished\x1b\\"),
         ("WezTerm 20240203-110809-5046fc22", "\x1b]777;notify;work;Scripted has finished\x1b\\"),
+        ("Konsole 23.08.4", "\x1b]777;notify;work;Scripted has finished\x1b\\"),
+        ("VTE(7802)", "\x1b]777;notify;work;Scripted has finished\x1b\\"),
+        ("foot(1.16.2)", "\x1b]777;notify;work;Scripted has finished\x1b\\"),
         ("iTerm2 3.5.0", "\x1b]9;work: Scripted has finished\x1b\\"),
     ],
 )

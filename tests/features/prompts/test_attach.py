@@ -157,8 +157,7 @@ def test_variables_are_resolved_when_the_prompt_is_sent(
     editor: Editor, capabilities: dict[str, Any]
 ) -> None:
     agent = editor.agent("hello", capabilities=capabilities)
-    path = editor.write("a.py", "one\ntwo\n")
-    editor.open(path)
+    editor.open(editor.write("a.py", "one\ntwo\n"))
     editor.cmd("2")
     editor.lua(
         "vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 0,"
@@ -172,10 +171,10 @@ def test_variables_are_resolved_when_the_prompt_is_sent(
     assert len(rest) == 4  # the quickfix list is empty
     if capabilities is ALL:
         found = {b["resource"]["uri"].rpartition("/")[2]: b["resource"]["text"] for b in rest}
-        assert found["this"] == f"{path}:2:1: two"
+        assert found["this"] == "a.py:2:1: two"
         assert found["selection"].startswith("a.py:1\none")
-        assert found["buffer"] == f"{path}\none\ntwo"
-        assert found["diagnostics"] == f"{path}:2:1: ERROR: bad two"
+        assert found["buffer"] == "a.py\none\ntwo"
+        assert found["diagnostics"] == "a.py:2:1: ERROR: bad two"
     else:
         assert {b["type"] for b in rest} == {"text"}
         assert "diagnostics:\n```\n" in rest[3]["text"]
@@ -190,13 +189,12 @@ def test_the_diff_includes_gits_changes_and_unsaved_text(editor: Editor) -> None
         f"git init -q . && git add . && {git} commit -qm x",
     )
     path.write_text("two\n")
-    other = editor.write("b.py", "first\n")
-    editor.open(other)
+    editor.open(editor.write("b.py", "first\n"))
     editor.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, {'second'})")
     editor.turn("review {diff}")
     diff = blocks(agent)[1]["resource"]["text"]
     assert "-one\n+two" in diff
-    assert f"unsaved: {other}" in diff
+    assert "unsaved: b.py\n" in diff
     assert "-first\n+second" in diff
 
 

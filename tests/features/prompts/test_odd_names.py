@@ -158,7 +158,7 @@ def test_ranges_variables_and_labels_have_the_plain_name(odd: Editor) -> None:
         odd.cmd("%AcpPrompt see {this} {buffer} {buffers}")
         args = last(odd)[1]
         texts = {one["name"]: one["text"] for one in args["variables"]}
-        shown = odd.lua("return require('acp.base.paths').on_one_line(...)", path)
+        shown = odd.lua("return require('acp.base.paths').on_one_line(...)", name)
         found[name] = (
             args["range"]["path"],
             texts["this"],
