@@ -65,7 +65,9 @@ def test_the_location_list_of_the_window(editor: Editor, agent: Traffic) -> None
     assert sent(agent) == {"loclist": "a.py:2:1: here"}
 
 
-EVERY_PLACE = "{this} {selection} {buffer} {line} {visible} {symbol} {diagnostics} {quickfix} {buffers}"
+EVERY_PLACE = (
+    "{this} {selection} {buffer} {line} {visible} {symbol} {diagnostics} {quickfix} {buffers}"
+)
 ONE_OF_EACH = """
 vim.diagnostic.set(vim.api.nvim_create_namespace('t'), 0, {{ lnum = 0, col = 0, message = 'bad' }})
 vim.fn.setqflist({{ bufnr = vim.api.nvim_get_current_buf(), lnum = 1, col = 1, text = 'here' }})
@@ -92,7 +94,7 @@ def test_paths_are_relative_below_the_directory_of_the_session_and_absolute_outs
     assert places(2) == {str(outside)}
     editor.lua("vim.cmd.bwipeout()")
     editor.open(inside)
-    editor.cmd("cd src")  # the session stays where it is
+    editor.cmd("cd src")  # but not of the session
     assert places(3) == {str(inside)}
 
 

@@ -107,8 +107,7 @@ end
 resolve['function'] = function(it)
   local at = vim.api.nvim_win_get_cursor(it.win)
   parse(it.bufnr)
-  local ok, node =
-    pcall(vim.treesitter.get_node, { bufnr = it.bufnr, pos = { at[1] - 1, at[2] } })
+  local ok, node = pcall(vim.treesitter.get_node, { bufnr = it.bufnr, pos = { at[1] - 1, at[2] } })
   while ok and node do
     if node:type():match('function') or node:type():match('method') then
       local first, _, last = node:range()
@@ -122,7 +121,8 @@ end
 function resolve.diagnostics(it) return diagnostic_lines(it, vim.diagnostic.get(it.bufnr)) end
 
 resolve['diagnostics:workspace'] = function(it)
-  return diagnostic_lines(it, vim.diagnostic.get())
+  local items = vim.diagnostic.get()
+  return diagnostic_lines(it, items)
 end
 
 function resolve.quickfix(it) return entry_lines(it, vim.fn.getqflist()) end
