@@ -312,6 +312,17 @@ def test_install_repairs_an_existing_environment(front: Editor, tmp_path: Path) 
     assert front.lua("return lines") == ["one", "one", asked]  # an install, and an update
 
 
+def test_the_last_message_of_an_install_fits_on_a_small_screen(front: Editor) -> None:
+    for option, end in (("nil", "The next command uses it"), ("'sh'", "names another one")):
+        front.lua(
+            "local env = require('acp.features.install.environment') env.steps = function()"
+            " return { { name = 'one', argv = { 'true' } } } end"
+            f" require('acp').setup({{ python = {option} }}) env.run()"
+        )
+        front.wait("#_G.notified > 0 and vim.endswith(_G.notified[#_G.notified][1], ...)", end)
+        assert len(notifications(front)[-1]) < 68  # the default ruler is beside it
+
+
 def test_install_adds_the_extra_if_an_agent_has_an_address(front: Editor) -> None:
     front.lua("require('acp').setup({ agents = { far = { url = 'wss://host/acp' } } })")
     fill = front.lua("return (require('acp.features.install.environment').steps())")[-2]["argv"]

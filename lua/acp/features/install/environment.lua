@@ -150,9 +150,8 @@ function M.run(on_end)
     if why then
       notify.error(why)
     else
-      local python, source = require('acp.base.host.python').find()
-      local message = source == 'option' and messages.install_unused or messages.install_done
-      notify.echo('info', message:format(python))
+      local _, source = require('acp.base.host.python').find()
+      notify.show('info', source == 'option' and 'install_unused' or 'install_done')
     end
     if on_end then on_end(why) end
   end
