@@ -1,7 +1,7 @@
 """Redaction of a report's lines.
 
 `python -m acp_nvim.features.report.redaction` does it if no host runs. Stdin has an object with
-`lines` and `agents`, the option of that name; stdout gets the redacted lines.
+`lines` and `agents`, the option of that name. Stdout gets the redacted lines.
 """
 
 from __future__ import annotations
