@@ -72,12 +72,12 @@ class BufferText(msgspec.Struct, frozen=True):
 
 
 class NotLoaded(msgspec.Struct, frozen=True):
-    """No loaded buffer has the file. Neovim would decode it with these options."""
+    """Result for a file that no buffer has loaded, with options for decoding it."""
 
     fileencodings: str = FILEENCODINGS
     fileformats: str = FILEFORMATS
     reason: str = ""
-    """Why it could not be loaded; empty if that was not tried."""
+    """Reason that it could not be loaded, or an empty text if that was not tried."""
     is_name_taken: bool = False
     """Whether a buffer without a file has this name, or the path now means another file.
 
@@ -132,7 +132,7 @@ class BufferChange(msgspec.Struct, frozen=True):
     is_cancellable: bool = False
     """Whether the outcome is `moved` while the user's cancel of a turn is on its way."""
     verify: Place | None = None
-    """The file to verify after the save; None to skip that."""
+    """The file to verify after the save, or None to skip that."""
     rights: Rights | None = None
     """Rights of a file that the save creates again."""
 
@@ -154,9 +154,9 @@ class WriteResult(msgspec.Struct, frozen=True):
     is_unloaded: bool = False
     """Whether one of the user's autocommands unloaded the buffer after it was saved."""
     requested: Text | None = None
-    """The requested text, if it was made. `live` differs if an autocommand changed it.
+    """The requested text, if it was written. `live` differs if an autocommand changed it.
 
-    None also if the user unloaded the buffer meanwhile.
+    It is also None if the user has unloaded the buffer since.
     """
 
 
@@ -164,14 +164,14 @@ class Buffers(Protocol):
     """The editor's buffers. No method prompts, opens a window or moves the focus."""
 
     async def read(self, place: Place, known: BufferText | None = None) -> BufferText | NotLoaded:
-        """Return the loaded buffer of a file; reload a clean one first if its file has changed.
+        """Return the loaded buffer of a file. Reload a clean one first if its file has changed.
 
         `known` is an earlier state. Its text is not sent again.
         """
         ...
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
-        """Return the buffer of a file; load it into a hidden, listed buffer if it is not loaded.
+        """Return the buffer of a file. Load it into a hidden, listed buffer if it is not loaded.
 
         `file_format` is the known format of the file.
         """
@@ -196,9 +196,9 @@ class Buffers(Protocol):
         modified: bool,
         signature: str | None,
     ) -> WriteResult:
-        """Apply a change of the file on disk, which has this signature, to its buffer; do not save.
+        """Apply a change of the file on disk to its buffer, without saving.
 
-        `modified`: whether unsaved edits remain.
+        `signature` is the file's. `modified` is true if unsaved edits remain.
         """
         ...
 
@@ -210,7 +210,7 @@ class Buffers(Protocol):
         ...
 
     async def mark_conflict(self, live: BufferText) -> None:
-        """Mark buffer and file as in conflict; stop warnings about the file's current state."""
+        """Mark buffer and file as in conflict. Stop warnings about the file's current state."""
         ...
 
     async def set_format(self, live: BufferText, file_format: Format) -> None: ...
@@ -223,11 +223,11 @@ class Buffers(Protocol):
         ...
 
     async def unsaved(self) -> dict[str, Text]:
-        """Return the texts of all unsaved buffers by path; none if the editor is closing."""
+        """Return the texts of all unsaved buffers by path, or none if the editor is closing."""
         ...
 
     async def announce(self, roots: Sequence[str]) -> None:
-        """Announce the directories in which agents work; the editor reports each save there."""
+        """Announce the directories in which agents work. The editor reports each save there."""
         ...
 
 
@@ -246,7 +246,7 @@ class AgentSession(Protocol):
 
     @property
     def id(self) -> str:
-        """Return the agent's id of the session; empty until it has one."""
+        """Return the agent's id of the session, or an empty text if it has none yet."""
         ...
 
     @property
@@ -314,7 +314,7 @@ class Amendments(Protocol[S_contra]):
         ...
 
     async def on_turn_end(self, session: S_contra, scan: Callable[[str], Awaitable[None]]) -> None:
-        """End the session's turn; `scan` reads the latest changes of a file by agents."""
+        """End the session's turn. `scan` reads the latest changes of a file by agents."""
         ...
 
 
@@ -352,7 +352,7 @@ class PromptName(msgspec.Struct, frozen=True, array_like=True):
     sent: float
     """Seconds since 1970."""
     number: int
-    """1 for the session's first prompt; 0 if not known."""
+    """Number of the prompt in its session, from 1, or 0 if not known."""
     words: str
     """Beginning of the prompt."""
 
@@ -379,7 +379,7 @@ class Authorship(Protocol):
         ...
 
     def prompt(self, session: AgentSession) -> PromptName | None:
-        """Return the current prompt of a session's agent; None if its session is not recorded."""
+        """Return the current prompt of a session's agent, or None if it is not recorded."""
         ...
 
     def on_adopt(self, prompt: PromptName, path: str, before: Text | None, after: Text) -> None:
@@ -397,7 +397,7 @@ class ToolCall(Protocol):
 
 
 EarlierEdits = dict[str, Pending | None]
-"""Pending edits of files before another Neovim's changes were taken over."""
+"""Pending edits of files before another Neovim's changes were applied."""
 
 Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[EarlierEdits]]
 """Function that holds the lock for decisions on these files, or on all files in these workspaces.
@@ -414,7 +414,7 @@ class View(Protocol):
     """View of changed files. No method waits."""
 
     def hunks(self, path: str, entry: Pending | None, tick: int | None) -> None:
-        """Show a file's hunks (None: no longer any); `tick`: the changedtick of their rows."""
+        """Show the hunks of a file, if any. `tick` is the changedtick of their rows."""
         ...
 
     def pending(self, paths: Sequence[str]) -> None:
@@ -422,13 +422,13 @@ class View(Protocol):
         ...
 
     def next_hunk(self, place: tuple[str, int] | None) -> None:
-        """After a decision, move to the next hunk (path and 0-based row). None: no hunk is left."""
+        """Move to the next hunk (path and 0-based row) after a decision. None: no hunk is left."""
         ...
 
     def summary(
         self, session: AgentSession, entries: Sequence[Pending], *, silent: bool = False
     ) -> None:
-        """Show the pending files of a session; `silent`: without an event."""
+        """Show the pending files of a session, without an event if `silent`."""
         ...
 
     def report_edit(

@@ -131,7 +131,7 @@ class Workspace(Generic[S]):
         self._tasks.start_soon(self.disk.before_write, path)
 
     async def check_changed(self, path: str, neovim_text: Text | None = None) -> str | None:
-        """Handle a file that Neovim found changed; return its signature if the text is the same.
+        """Handle a file that Neovim found changed. Return its signature if the text is the same.
 
         `neovim_text` is the text that Neovim has read by itself, if any.
         """
@@ -183,7 +183,7 @@ class Workspace(Generic[S]):
             self._tasks.start_soon(self.resume, paths)
 
     async def resume(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
-        """Continue with the edits of another process; process later changes of their files.
+        """Continue with the edits of another process. Process later changes of their files.
 
         First wait for the scan of a prompt that is about to be sent.
         """
@@ -231,8 +231,8 @@ class Workspace(Generic[S]):
         """Begin a turn before its prompt is sent: record the present contents of the files.
 
         The same prompt may be sent again. If the agent works on its own, there is no prompt and no
-        checkpoint. With `under_way`, the agent has the prompt already. `unsaved` are the texts
-        with unsaved edits by path, if known. Return these texts; None if they were not read.
+        checkpoint. With `under_way`, the agent has the prompt already. `unsaved` are the texts with
+        unsaved edits by path, if known. Return these texts, or None if they were not read.
         """
         checkpoint = None
         if prompt is not None:
@@ -258,7 +258,7 @@ class Workspace(Generic[S]):
     async def _start(
         self, turn: Turn, checkpoint: Checkpoint | None, begun: anyio.Event, *, under_way: bool
     ) -> None:
-        """Do the work that a prompt has to wait for; record the time at which it is sent."""
+        """Do the work that a prompt has to wait for. Record the time at which it is sent."""
         sent = time.time_ns() - MAX_DELAY_NS if under_way else None
         if sent is not None:
             turn.on_sent(sent, is_scanned=False)
@@ -362,7 +362,7 @@ class Workspace(Generic[S]):
             turn.on_answer()
 
     async def end_turn(self, session: S, *, own: bool = False) -> None:
-        """Finish a prompt after its answer or the agent's exit; `own`: the agent's own turn."""
+        """Finish a prompt after its answer or the agent's exit. `own` means without a prompt."""
         turn = self.disk.turns.get(session)
         if turn is not None:
             turn.on_finished()

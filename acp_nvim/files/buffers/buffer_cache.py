@@ -127,7 +127,7 @@ class BufferCache:
             self.distrust(path)
 
     def distrust(self, path: str) -> None:
-        """Stop trusting the user's changedtick; read the buffer again."""
+        """Stop trusting the user's changedtick, so that the buffer is read again."""
         file = self._files[path]
         if file.buffer.trusted_tick is not None:
             file.set_buffer(replace(file.buffer, trusted_tick=None))
@@ -140,7 +140,7 @@ class BufferCache:
         file = self._files[place.real]
         if written.is_unloaded:
             file.set_buffer(replace(file.buffer, text=None))
-        elif file.buffer.text is None:  # unloaded meanwhile
+        elif file.buffer.text is None:  # unloaded in the meantime
             return replace(written, requested=None)
         elif written.live is not None:
             _record(file, written.live)
@@ -189,7 +189,7 @@ class BufferCache:
     # ---- events from Neovim
 
     def on_unknown_change(self, path: str) -> None:
-        """Record a change, but not of the text (`buffer_state.after_unknown_change`)."""
+        """Record a change that no region describes (`buffer_state.after_unknown_change`)."""
         file = self._files[path]
         file.set_buffer(buffer_state.after_unknown_change(file.buffer))
 

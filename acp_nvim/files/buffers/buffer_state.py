@@ -17,7 +17,7 @@ class BufferState(msgspec.Struct, frozen=True):
     """Known state of a buffer."""
 
     text: BufferText | None = None
-    """Loaded buffer, as last reported; None if there is none or it is not known."""
+    """Loaded buffer, as last reported, or None if there is none or it is unknown."""
     is_stale: bool = False
     """Whether the buffer has changed and has to be read."""
     is_undone: bool = False
@@ -61,7 +61,7 @@ class Reread(msgspec.Struct, frozen=True):
 
 
 class Unloaded(msgspec.Struct, frozen=True):
-    """Unloading of the buffer, perhaps with unsaved changes. `before` is None if not known."""
+    """Unloading of the buffer. `before` is None if the text is not known."""
 
     before: Text | None
     unsaved: bool

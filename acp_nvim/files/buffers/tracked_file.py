@@ -42,7 +42,7 @@ class FileState(msgspec.Struct, frozen=True):
     """Known state of a file on disk."""
 
     disk: Text | UnsetType | None = UNSET
-    """Text at the last scan, user's save or write by the editor; None if there was no file."""
+    """Text at the last scan, user's save or write by the editor, or None if there was no file."""
     disk_format: Format | None = None
     """Format of that text on disk."""
     compared: str | UnsetType | None = UNSET
@@ -61,7 +61,7 @@ class FileState(msgspec.Struct, frozen=True):
     last_scan: tuple[int, str | None] | None = None
     """Round of turns and signature of the last scan of this file by name."""
     conflict_base: Text | UnsetType | None = UNSET
-    """Common ancestor of buffer and file in a conflict; UNSET if there is no conflict."""
+    """Common ancestor of buffer and file in a conflict, or UNSET if there is no conflict."""
     postponed: PostponedChange | None = None
     agent_change_count: int = 0
     """Number of changes by agents."""
@@ -77,7 +77,7 @@ class FileState(msgspec.Struct, frozen=True):
     """Whether a snapshot store has the content."""
 
     def disk_bytes(self) -> bytes | None:
-        """Return the bytes of `disk`, if known; None also if there is no file."""
+        """Return the bytes of `disk`, or None if they are unknown or there is no file."""
         return in_bytes(self.disk, self.disk_format) if isinstance(self.disk, Text) else None
 
     def byte_forms(self) -> Sequence[bytes]:
@@ -127,7 +127,7 @@ class SaveSigned(msgspec.Struct, frozen=True):
 
 
 class SavedIdle(msgspec.Struct, frozen=True):
-    """Save by the user while no agent was working; False once that save has been read."""
+    """Save by the user while no agent was working. False once the save has been read."""
 
     saved_idle: bool = True
 
@@ -178,7 +178,7 @@ class AgentChanged(msgspec.Struct, frozen=True):
 
 
 class NeovimRead(msgspec.Struct, frozen=True):
-    """Text that Neovim has loaded; None once a scan has recorded it."""
+    """Text that Neovim has loaded, or None once a scan has recorded it."""
 
     neovim_read: Text | None
 
@@ -230,7 +230,7 @@ class Received(msgspec.Struct, frozen=True):
 
 
 class Displaced(msgspec.Struct, frozen=True):
-    """Removal of a link or FIFO in place of the file; None: its restoration."""
+    """Removal of a link or FIFO in place of the file, or its restoration if None."""
 
     displaced: Special | None
 
@@ -331,7 +331,7 @@ class TrackedFiles:
         self._limit = SPARE
 
     def __getitem__(self, path: str) -> TrackedFile:
-        """Return the file; add it with an empty state if necessary."""
+        """Return the file. Add it with an empty state if it is new."""
         file = self._files.get(path)
         if file is None:
             if len(self._files) >= self._limit:
@@ -353,7 +353,7 @@ class TrackedFiles:
         return file.buffer if file is not None else NO_BUFFER
 
     def known(self, paths: Iterable[str] | None = None) -> dict[str, FileState]:
-        """Return the files (None: all) whose content on disk is known."""
+        """Return the states of these files, or of all, whose content on disk is known."""
         states = {path: self.state(path) for path in (self._files if paths is None else paths)}
         return {path: state for path, state in states.items() if state.disk is not UNSET}
 

@@ -40,7 +40,9 @@ class UnreadFiles:
     async def base(
         self, session: AgentSession, path: str, file_format: Format
     ) -> Text | Stale | None:
-        """Return the base of a write; None if the user has not saved the file during the turn."""
+        """Return the base of a write, or None if the user has not saved the file since the
+        prompt.
+        """
         turn = self._turns.get(session)
         if turn is None or path not in turn.user_saves:
             return None
@@ -61,7 +63,7 @@ class UnreadFiles:
     async def _stored_text(
         self, trees: dict[str, str], path: str, file_format: Format
     ) -> Text | UnsetType | None:
-        """Return the text of a file in these trees; UNSET if no store has it."""
+        """Return the text of a file in these trees, or UNSET if no store has it."""
         data = await self._snapshots.content(trees, path)
         if isinstance(data, Unstored):
             return UNSET

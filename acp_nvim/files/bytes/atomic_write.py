@@ -27,7 +27,7 @@ _CAPABILITIES: Final = "security.capability"
 
 
 def write(path: str, data: bytes, rights: Rights | None = None) -> None:
-    """Write the bytes to a file, given by its resolved path; create missing parent directories.
+    """Write the bytes to a file, given by its resolved path. Create missing parent directories.
 
     An existing file keeps its mode, owner, links and attributes. A new one gets `rights`. Raise
     PermissionError if the file is write-protected, otherwise OSError as `Spot.open` does.
@@ -89,7 +89,7 @@ def _try_replace(at: Spot, info: os.stat_result, data: bytes) -> bool:
 
 
 def _copy_metadata(file: FileIO, at: Spot, info: os.stat_result) -> bool:
-    """Copy owner, mode and attributes to the new file; return whether all were copied."""
+    """Copy owner, mode and attributes to the new file. Return whether all were copied."""
     rights = Rights.of(info)
     rights.apply(file.fileno())
     if Rights.of(os.fstat(file.fileno())) != rights:
@@ -145,7 +145,7 @@ def _temporary() -> str:
 def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
     """Copy the bytes to a file in the same directory, or to a temporary one if necessary.
 
-    Return the path of the copy; `cleanup` removes it.
+    Return the path of the copy. `cleanup` removes it.
     """
     name = f".{at.name[:40]}.{os.urandom(6).hex()}.acp-old"
     beside = at.can_access(os.W_OK | os.X_OK, ".")
@@ -168,7 +168,7 @@ def _put(handle: int, old: bytes, new: bytes) -> None:
 
 
 def _put_back(handle: int, old: bytes, new: bytes) -> bool:
-    """Restore the old bytes; return whether that worked."""
+    """Restore the old bytes. Return whether that worked."""
     try:
         _write_at(handle, old[: len(new)], 0)
         os.ftruncate(handle, len(old))
@@ -183,7 +183,7 @@ def _put_back(handle: int, old: bytes, new: bytes) -> bool:
 
 @contextlib.contextmanager
 def _new_file_beside(at: Spot, mode: int) -> Iterator[tuple[FileIO, str]]:
-    """Yield a new file in the same directory and its name; unlink it unless it was renamed."""
+    """Yield a new file in the same directory and its name. Unlink it unless it was renamed."""
     name = f".{at.name[:50]}.{os.urandom(6).hex()}"
     handle = os.open(name, _NEW, mode, dir_fd=at.folder)
     try:

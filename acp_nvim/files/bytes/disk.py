@@ -65,7 +65,7 @@ def read_decoded(place: Place, limit: int, fileencodings: str, fileformats: str)
 
 
 def saved_text(place: Place, limit: int, file_format: Format) -> Text:
-    """Return a file's text in the format of its buffer; empty if there is no such file.
+    """Return a file's text in the format of its buffer, or an empty text if there is no file.
 
     The file may have a NUL, as its buffer may. Raise Refusal as `read` does.
     """
@@ -74,10 +74,10 @@ def saved_text(place: Place, limit: int, file_format: Format) -> Text:
 
 
 def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
-    """Replace the bytes of a file atomically; keep its mode and links.
+    """Replace the bytes of a file atomically, keeping its mode and links.
 
-    Create missing parent directories. A new file gets `rights`. Raise Refusal (reason
-    `directory`, `readonly` or `failed`) and leave the old bytes in place.
+    Create missing parent directories. A new file gets `rights`. Raise Refusal (reason `directory`,
+    `readonly` or `failed`) and leave the old bytes in place.
     """
     try:
         atomic_write.write(place.real, data, rights)
@@ -86,7 +86,7 @@ def write(place: Place, data: bytes, rights: Rights | None = None) -> None:
 
 
 def _as_refusal(place: Place, error: OSError, denied: Reason = "failed") -> Refusal:
-    """Return the refusal for a system error; `denied` is the reason for PermissionError."""
+    """Return the refusal for a system error. `denied` is the reason for PermissionError."""
     reason: Reason = "failed"
     if isinstance(error, SizeError):
         reason = "too_large"
@@ -172,7 +172,7 @@ def bytes_of(path: str) -> bytes | None:
 
 
 def bytes_or_none(path: str) -> bytes | None:
-    """Return the result of `bytes_of`, or None if the file cannot be read either."""
+    """Return the result of `bytes_of`, or None also if the file cannot be read."""
     try:
         return bytes_of(path)
     except OSError:
@@ -197,7 +197,7 @@ def _signature(info: os.stat_result) -> str:
 
 
 def settled_signature(path: str) -> str | None:
-    """Return the signature of a file if its next change is sure to change it, otherwise None.
+    """Return a file's signature if the next change is sure to change it, otherwise None.
 
     A change within the granularity of file timestamps may leave the signature as it is.
     """

@@ -60,7 +60,7 @@ _LOOSE_UTF8 = late(
 
 
 class BinaryError(ValueError):
-    """The bytes contain a NUL."""
+    """Failure to decode bytes because they contain a NUL."""
 
 
 class Format(msgspec.Struct, frozen=True):
@@ -274,11 +274,11 @@ class FormatChange(msgspec.Struct, frozen=True):
 def format_change(
     known: Format | None, before: bytes | None, after: bytes | None
 ) -> FormatChange | None:
-    """Compare the formats of both contents; return None for a deleted file.
+    """Compare the formats of both contents. Return None for a deleted file.
 
-    `known` is the format before the change, used when `before` does not determine it. A new
-    file has the same format before and after. A file with mixed line ends, or an empty one, keeps
-    the format it had.
+    `known` is the format before the change, used when `before` does not determine it. A new file
+    has the same format before and after. A file with mixed line ends, or an empty one, keeps the
+    format it had.
     """
     if after is None:
         return None
@@ -306,7 +306,7 @@ def format_as_written(text: Text, buffer: Format | None) -> Format | None:
 
 
 def describe_change(old: Format, new: Format) -> str:
-    """Describe the difference for the user; empty if there is none."""
+    """Describe the difference for the user. Return an empty text if there is none."""
     changes: list[str] = []
     if old.fileformat != new.fileformat:
         changes.append(f"line ends: {old.fileformat} → {new.fileformat}")
@@ -318,11 +318,11 @@ def describe_change(old: Format, new: Format) -> str:
 def format_to_write(
     users: Format | None, present: Format | None, before: Text | None, after: Text, whole: bool
 ) -> Format | None:
-    """Return the format in which to write `after` over `before`; None keeps the current one.
+    """Return the format in which to write `after` over `before`, or None for the current one.
 
-    `users` is the format from before agents changed the file, `present` is the current one
-    (None: no file). With `whole`, no part of the agent's edit remains in the file. Otherwise a
-    format that the agent changed stays, like the rest of its edit.
+    `users` is the format from before agents changed the file, `present` is the current one (None:
+    no file). With `whole`, no part of the agent's edit remains in the file. Otherwise a format that
+    the agent changed stays, like the rest of its edit.
     """
     if users is None or users == present or encodable(after, users) is None:
         return None
@@ -332,7 +332,7 @@ def format_to_write(
 
 
 def _are_dos(data: bytes) -> bool | None:
-    """Return whether all lines end in CR LF; None if only some do, or no line has an end."""
+    """Return whether the lines end in CR LF, or None if only some do or none has an end."""
     ends, pairs = data.count(b"\n"), data.count(b"\r\n")
     if not ends or 0 < pairs < ends:
         return None

@@ -44,7 +44,7 @@ _GIT_CONFIGS: Final = ("/config", "/config.worktree", "/.gitconfig", "/.gitmodul
 def is_secret(where: Place, text: Text, served: str, *, whole: bool = False) -> bool:
     """Return whether a text contains a private key, or the password of a git remote.
 
-    `served` are the lines that an agent requests; with `whole` they are all of the file.
+    `served` are the lines that an agent requests. With `whole`, they are all of the file.
     """
     parts = [served] if whole else [_head(text), served]
     if any(holds_key(part) for part in parts):

@@ -64,7 +64,10 @@ class Rights(msgspec.Struct, frozen=True):
         return cls(stat.S_IMODE(info.st_mode), info.st_uid, info.st_gid)
 
     def apply(self, handle: int) -> None:
-        """Apply them to an open file; leave the owner if it may not be changed. Raise OSError."""
+        """Apply the rights to an open file. Raise OSError.
+
+        The owner is left alone if it may not be changed.
+        """
         info = os.fstat(handle)
         if (info.st_uid, info.st_gid) != (self.uid, self.gid):
             with suppress(PermissionError):
@@ -141,10 +144,10 @@ class Spot:
 
 @contextmanager
 def spot(path: str, *, create: bool = False) -> Iterator[Spot]:
-    """Open the directory of a resolved absolute path; with `create`, make missing directories.
+    """Open the directory of a resolved absolute path. With `create`, make missing directories.
 
-    If the body fails, these are removed again. Raise LinkError; FileNotFoundError or
-    NotADirectoryError if there is no such directory; OSError.
+    If the body fails, these are removed again. Raise FileNotFoundError or NotADirectoryError if
+    there is no such directory, LinkError, or another OSError.
     """
     made: list[str] = []
     try:
@@ -171,7 +174,7 @@ def _descend(path: str, made: list[str] | None) -> int:
 
 
 def _remove_empty(made: list[str]) -> None:
-    """Remove directories, the last one first, as far as they are empty."""
+    """Remove the empty ones of these directories, the last one first."""
     with suppress(OSError):
         for folder in reversed(made):
             with spot(folder) as at:
@@ -257,7 +260,7 @@ def remove(path: str) -> os.stat_result | None:
 
 
 def rename(old: str, new: str) -> None:
-    """Move a regular file to an unused path; create missing directories. Raise OSError."""
+    """Move a regular file to an unused path. Create missing directories. Raise OSError."""
     with spot(old) as source, spot(new, create=True) as target:
         info = source.info()
         if info is None:

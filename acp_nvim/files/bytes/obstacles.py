@@ -21,7 +21,7 @@ from acp_nvim.files.bytes.paths import is_below
 
 
 class Blocked(Exception):
-    """An obstacle cannot be removed; the message names it."""
+    """An obstacle cannot be removed. The message names it."""
 
 
 def is_file(path: str) -> bool:
@@ -33,7 +33,7 @@ def is_file(path: str) -> bool:
 
 
 def describe(path: str) -> str:
-    """Describe the obstacle; empty if there is a file or nothing."""
+    """Describe the obstacle. Return an empty text if there is a file or nothing."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:

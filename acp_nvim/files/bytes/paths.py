@@ -26,7 +26,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def place(path: str) -> Place:
-    """Resolve a path; the file need not exist. Raise Refusal if the path is not absolute."""
+    """Resolve a path. The file need not exist. Raise Refusal if the path is not absolute."""
     if "\0" in path:
         raise Refusal("missing", path, "a path cannot contain a NUL character")
     if remote_path(path) is not None:
@@ -39,17 +39,17 @@ def place(path: str) -> Place:
 def targets_past_links(paths: Iterable[str]) -> list[str]:
     """Return the targets of absolute paths in which a `..` follows a link.
 
-    Its normal form, which other programs may use, means another file.
+    The normal form of such a path, which other programs may use, means another file.
     """
     pairs = ((resolve(path), os.path.normpath(path)) for path in paths if "\0" not in path)
     return [real for real, normal in pairs if real != resolve(normal)]
 
 
 def below(real: str, roots: Sequence[str]) -> str | None:
-    """Return a resolved path relative to the first root that contains it; None if none does.
+    """Return a resolved path relative to the first root that contains it, or None if none does.
 
-    The root itself gives `''`. If the spelling is not conclusive (a file system that folds case,
-    a bind mount), the parent directories are compared with the roots by inode.
+    The root itself gives `''`. If the spelling is not conclusive (a file system that folds case, a
+    bind mount), the parent directories are compared with the roots by inode.
     """
     folded = os.path.normcase(real)
     for root in roots:
@@ -106,10 +106,10 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def matches(place: Place, inside: str | None, globs: Sequence[str]) -> bool:
     """Return whether one of the globs matches the file.
 
-    A glob without a slash matches any part of the path; one with a slash matches the whole path.
-    `**` matches any number of parts, `{a,b}` matches either. An absolute glob, or one that
-    begins with `~`, is compared with the absolute path. A glob that begins with `!` excludes
-    files, whatever its position in the list.
+    A glob without a slash matches any part of the path. One with a slash matches the whole path.
+    `**` matches any number of parts, `{a,b}` matches either. An absolute glob, or one that begins
+    with `~`, is compared with the absolute path. A glob that begins with `!` excludes files,
+    whatever its position in the list.
 
     `inside` is the path below the session's directory, or None if it is outside. The name of the
     directory itself is not matched. Case is ignored. The spelled and the resolved path both count.
@@ -171,7 +171,7 @@ _FOLDERS: Final = {"**/": "(?:.*?/)??", "**": ".*?"}
 
 
 def _class(token: str) -> str:
-    """Translate a character class; escape an invalid one."""
+    """Translate a character class. Escape an invalid one."""
     inner = re.sub(r"[\\\[&|~]|(?<=-)-", r"\\\g<0>", token[1:-1])
     written = "[" + ("^" + inner[1:] if inner.startswith("!") else inner) + "]"
     try:

@@ -1,6 +1,6 @@
 """Small private files, replaced atomically.
 
-Only the user may read them. A reader, also after a crash, sees either the old or the new content.
+Only the user may read them. Even after a crash, a reader sees either the old or the new content.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def directory(path: Path) -> Path:
 
 
 def opener(path: str, flags: int) -> int:
-    """Open a file for the builtin `open`; a new file is readable only by the user."""
+    """Open a file for the builtin `open`. A new file is readable only by the user."""
     return os.open(path, flags | os.O_CLOEXEC, FILE)
 
 
@@ -49,7 +49,7 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def write(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Replace the content of a file; with `sync`, flush it to disk. Raise OSError.
+    """Replace the content of a file. With `sync`, flush it to disk. Raise OSError.
 
     The directory may be behind the user's symbolic links.
     """
@@ -73,7 +73,7 @@ def change(path: Path, make: Callable[[bytes | None], bytes]) -> None:
 
 
 def try_lock(handle: int, *, shared: bool = False) -> bool:
-    """Lock a file exclusively, or with others; return False if another process's lock forbids it.
+    """Lock a file exclusively, or with others. Return False if another process's lock forbids it.
 
     Windows has no such locks: each process gets the lock.
     """

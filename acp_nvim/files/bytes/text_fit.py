@@ -82,7 +82,7 @@ def _patch_line(raw: str, clean: str, new: str) -> str:
 
 
 def unencodable(hunks: Sequence[Hunk], encoding: str) -> str:
-    """Return why the lines cannot be written in a 'fileencoding'; empty if they can."""
+    """Explain why the lines cannot be written in a 'fileencoding', or return an empty text."""
     codec = codec_of(encoding)
     if codec is None or codec == "utf-8":
         return ""

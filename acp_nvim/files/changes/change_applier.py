@@ -110,7 +110,7 @@ class ChangeApplier:
     async def _apply_one(
         self, change: FileChange, turn: Turn | None, at: int
     ) -> AgentSession | None:
-        """Process a change by a turn or the user; return the session of a pending edit."""
+        """Process a change by a turn or the user. Return the session of a pending edit."""
         if turn is not None:
             self._turn_starts.on_change(turn, change, at)
         state = self._tracked.state(change.path)
@@ -151,7 +151,7 @@ class ChangeApplier:
     async def _enter_agent_change(
         self, session: AgentSession, at: int, change: FileChange
     ) -> AgentSession | None:
-        """Process a change by an agent; return the session that made it, or None if not applied."""
+        """Process a change by an agent. Return the session that made it, or None if not applied."""
         live = self._files.buffers.get(change.path)
         await self._unread.find_saved_text(session, change.path, live.format if live else Format())
         was = self._files.ledger.get(change.path)
@@ -180,9 +180,9 @@ class ChangeApplier:
     async def _enter(
         self, session: AgentSession, at: int, change: FileChange
     ) -> EnteredChange | None:
-        """Apply a change to buffer and ledger; return it, or None if nothing was applied.
+        """Apply a change to buffer and ledger. Return the applied change, or None.
 
-        Its session may be another one if the file changes meanwhile.
+        Its session is another one if another agent changes the file in the meantime.
         """
         path = change.path
         entered: EnteredChange | None = None
@@ -229,9 +229,9 @@ class ChangeApplier:
     async def _prepare(
         self, session: AgentSession, at: int, change: FileChange
     ) -> tuple[EnteredChange, int] | None:
-        """Read both sides of a change; return it and its time.
+        """Read both sides of a change. Return the change with its texts, and its time.
 
-        Return None for a file that is not text or too large.
+        Return None for a file that is too large or not text.
         """
         path, data, signature = change.path, None, None
         try:
@@ -270,7 +270,7 @@ class ChangeApplier:
         return entered, at
 
     async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
-        """Return the session that changed a file last (else `session`), and the time."""
+        """Return the session that changed a file last, else `session`, and the time."""
         turn, at = await self._attribution.last_author(path)
         return turn.session if turn else session, at
 
@@ -283,7 +283,7 @@ class ChangeApplier:
             self._files.view.report_edit(session, path, kind, "disk", conflict=False)
 
     def _is_known(self, path: str) -> bool:
-        """Return whether another Neovim has saved a file, or it has the text last written here.
+        """Return whether the file was saved by another Neovim, or has the text last written here.
 
         This call blocks.
         """
@@ -295,7 +295,7 @@ class ChangeApplier:
         return False
 
     def _warn_unreviewed(self, session: AgentSession, change: FileChange) -> None:
-        """Warn of a change that is not reviewed since one side is not known."""
+        """Warn of a change that is not reviewed because one side is not known."""
         path = change.path
         self._files.checkpoints.record(path, change.before, change.after)
         kind = kind_of(change.before, change.after)

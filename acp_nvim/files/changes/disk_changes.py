@@ -79,7 +79,7 @@ class DiskChanges:
     # ---- turns
 
     def enter(self, session: AgentSession) -> Turn:
-        """Start a turn; `begin` follows."""
+        """Start a turn. `begin` must be called next."""
         if not self.turns:
             self._applier.reset()
             self._files.save_notes.open()
@@ -191,7 +191,7 @@ class DiskChanges:
     # ---- scans
 
     def on_disk(self, path: str) -> Text | UnsetType | None:
-        """Return the text of a file on disk at the last scan or save; UNSET if unknown."""
+        """Return the text of a file on disk at the last scan or save, or UNSET if unknown."""
         return self._tracked.state(path).disk
 
     async def scan_named(self, turn: Turn) -> None:
@@ -239,9 +239,9 @@ class DiskChanges:
         return True
 
     def reuse_last_scan(self, turn: Turn) -> bool:
-        """Use the last scan as the one before this turn; return whether that is possible.
+        """Use the last scan as the one before this turn. Return whether that is possible.
 
-        It is if no other turn runs and the system has reported no change since.
+        It is possible if no other turn runs and the system has reported no change since that scan.
         """
         roots, known = self._snapshots.within(turn.roots), self._tracked.known()
         others = [*known, *self._snapshots.singles()]
@@ -276,10 +276,10 @@ class DiskChanges:
     async def scan(
         self, roots: Sequence[str], paths: Sequence[str] | None = None, *, watch: bool = False
     ) -> set[str]:
-        """Process changes below these directories, or of these files; return the changed files.
+        """Process changes below these directories, or of these files. Return the changed files.
 
-        With `watch`, watch the directories, so that the next prompt needs no scan without a
-        change.
+        With `watch`, also watch the directories. The next prompt then needs no scan if nothing
+        changes.
         """
         if paths is not None and not paths:
             return set()
@@ -347,7 +347,7 @@ class DiskChanges:
         self._files.save_notes.close()
 
     async def check_unchanged(self, path: str, roots: Sequence[str]) -> bool:
-        """Process changes of a file; return whether its text is certainly unchanged."""
+        """Process changes of a file. Return whether its text is certainly unchanged."""
         if self._tracked.state(path).disk is not UNSET:
             return await self.has_known_text(path) or path not in await self.scan([], [path])
         is_detectable = await self._snapshots.can_detect_change(roots, path)
@@ -374,7 +374,8 @@ class DiskChanges:
     def _record_compared(self, compared: Mapping[str, tuple[FileState, str | None]]) -> None:
         """Record signatures of files whose known texts are still those that were compared.
 
-        Before the changes are applied, a file would seem to have its known text.
+        This must follow the application of the changes. Before that, a changed file would seem to
+        have its known text.
         """
         for path, (state, signature) in compared.items():
             if self._tracked.state(path).disk is state.disk:
@@ -464,5 +465,5 @@ def _has_text(path: str, state: FileState) -> bool:
 
 
 def _signatures_of(paths: Sequence[str]) -> dict[str, str | None]:
-    """Return the signature of each file; None for one that does not exist."""
+    """Return the signature of each file, or None for one that does not exist."""
     return {path: signature_of(path) for path in paths}

@@ -46,7 +46,7 @@ from acp_nvim.files.ports import AgentSession, BufferText
 
 
 class Step(NamedTuple):
-    """Part of a change: a save by the user in another Neovim, or an agent's change beside it."""
+    """Part of a change: a save by the user in another Neovim, or an agent's change besides it."""
 
     is_save: bool
     before: Text | None
@@ -159,11 +159,11 @@ def decode_change(
 
 
 def steps_of(decoded: DecodedChange, signature: str | None, saves: Sequence[Save]) -> list[Step]:
-    """Return the parts of a change with these saves; nothing without saves. Raise BinaryError.
+    """Return the parts of a change with these saves, or no parts without saves.
 
     `signature` is the file's present one. If the content after a save is not known, the whole rest
     of the change counts as saved, unless the file has changed since: then the save is ignored. If
-    the content before it is not known, everything before it counts as saved.
+    the content before it is not known, everything before it counts as saved. Raise BinaryError.
     """
     steps, text = list[Step](), decoded.before
     for save in saves:
@@ -314,7 +314,7 @@ async def _enter(
 
 
 def _merge_sides(base: Text | None, live: Text, agents_text: Text | None) -> Text | None:
-    """Merge the changes of user and agent; return None if they overlap."""
+    """Merge the changes of user and agent. Return None if they overlap."""
     if live == agents_text:
         return live
     if base is None or agents_text is None:
@@ -324,9 +324,9 @@ def _merge_sides(base: Text | None, live: Text, agents_text: Text | None) -> Tex
 
 
 async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) -> str:
-    """Record a conflict of buffer and file; return `done`, or `moved` if the file has changed.
+    """Record a conflict of buffer and file. Return `done`, or `moved` if the file has changed.
 
-    Neovim does not warn about the file in its present state.
+    Neovim will not warn about the present state of the file.
     """
     path = change.path
     await files.buffers.mark_conflict(live)
@@ -438,7 +438,7 @@ def _record_write(
 
 
 def _replace_link(files: Files, change: EnteredChange) -> None:
-    """Record the link that a new file replaced, which a reject of the file restores."""
+    """Record the link that a new file replaced. A reject of the file restores the link."""
     entry, link = files.ledger.get(change.path), change.link
     if entry is None or entry.base is not None or change.before is not None:
         return

@@ -1,8 +1,8 @@
 """Detection of changes in directories since they were scanned, by inotify.
 
 Linux queues an event for each change in a watched directory. If the queue is empty, nothing has
-changed and the last scan is still valid. The queue is read only when a prompt is about to be sent;
-nothing waits for events. On other systems, and for very many directories, the answer is unknown and
+changed and the last scan is still valid. The queue is read only when a prompt is about to be sent.
+Nothing waits for events. On other systems, and for very many directories, the answer is unknown and
 the caller has to scan.
 
 Changes through a hard link in another directory, through a memory mapping, or by another machine
@@ -40,7 +40,7 @@ RULES: Final = b".gitignore"
 """File that determines the directories that a scan skips."""
 
 Folders = Callable[[str], Awaitable[Sequence[str] | None]]
-"""Lists the directories below a root that a scan visits; None if there is no scan."""
+"""Function that returns the directories that a scan of a root visits, or None without a scan."""
 
 
 class FolderWatch:
@@ -53,7 +53,7 @@ class FolderWatch:
         self._end: Callable[[], object] = lambda: None
         """Function that closes the queue, since a user may have only a few queues.
 
-        It is called at the latest when this object is collected as garbage.
+        It is called at the latest when this object is garbage-collected.
         """
         self._add: Callable[[str], int] | None = None
         self._remove: Callable[[int], int] | None = None
@@ -109,9 +109,9 @@ class FolderWatch:
             known.clear()
 
     async def _watch(self, root: str) -> bool:
-        """Watch each directory below a root; return False if that is not possible.
+        """Watch each directory below a root. Return False if that is not possible.
 
-        List the directories again after that, to find any created meanwhile.
+        List the directories again after that, to find any that were created during the listing.
         """
         self._to_list.discard(root)
         for _ in range(ATTEMPTS):

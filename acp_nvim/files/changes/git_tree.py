@@ -26,7 +26,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     """State of a work tree, as far as git commands change it."""
 
     branch: str
-    """Name of the branch; an abbreviated commit for a detached HEAD."""
+    """Name of the branch, or an abbreviated commit for a detached HEAD."""
     log: str
     """Signature of the log of HEAD."""
 
@@ -38,7 +38,7 @@ class HeadMove(msgspec.Struct, frozen=True):
     new: str
     first: int
     last: int
-    """Times in nanoseconds between which (`first`, `last`) the line was written."""
+    """The line was written between `first` and `last`, times in nanoseconds."""
     is_commit: bool
     """Whether the command creates commits, unlike checkouts and resets."""
 
@@ -49,7 +49,7 @@ class TreeChange(NamedTuple):
     has_moved: bool
     """Whether git has moved the work tree. False without an earlier mark."""
     branch: str
-    """Earlier branch; without an earlier mark, the present one."""
+    """Earlier branch, or the present one if there is no earlier mark."""
 
 
 class GitTrees:
@@ -62,7 +62,7 @@ class GitTrees:
         """Top directory by directory of a file."""
 
     def top(self, path: str) -> str:
-        """Return the work tree of a file; empty if there is none."""
+        """Return the work tree of a file, or an empty text if there is none."""
         folder = os.path.dirname(path)  # noqa: PTH120
         top = self._tops.get(folder) or find_top(folder)
         if top:
@@ -96,7 +96,7 @@ def _marks(tops: Iterable[str]) -> dict[str, Mark]:
 
 
 def find_top(folder: str) -> str:
-    """Return the nearest directory from this one upwards with a `.git`; empty if none."""
+    """Return the nearest directory with a `.git`, from this one upwards, or an empty text."""
     while True:
         if os.path.lexists(folder + "/.git"):
             return folder
@@ -107,7 +107,7 @@ def find_top(folder: str) -> str:
 
 
 def mark(top: str) -> Mark | None:
-    """Return the present mark of a work tree; None if git's files cannot be read."""
+    """Return the present mark of a work tree, or None if git's files cannot be read."""
     folder = _git_folder(top)
     try:
         head = (folder / "HEAD").read_text(errors="replace").strip()
@@ -173,7 +173,7 @@ def moves_after(log: Path, commit: str) -> list[HeadMove] | None:
 
 
 def _commit(name: bytes) -> str:
-    """Return the name of a commit; empty for the one before the first."""
+    """Return the name of a commit. It is empty for the one before the first."""
     return name.decode() if name.strip(b"0") else ""
 
 

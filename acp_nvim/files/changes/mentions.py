@@ -1,4 +1,4 @@
-"""Files that the tool calls, terminals and tools of a turn name, and uses of git there.
+"""Files that the tool calls, terminals and tools of a turn name, and their uses of git.
 
 A path is named if it is given as a path, or if it is a word of a command or of a title. A glob in a
 command names the files that it matches. A folder in a command names the files below it, unless the
@@ -77,7 +77,7 @@ class Mentions:
         self._add(line, directory, is_command=True)
 
     def add_title(self, title: str, directory: str) -> None:
-        """Add the title of a tool call; its paths are relative to the directory."""
+        """Add the title of a tool call. Its paths are relative to the directory."""
         self._add(title, directory, is_command=False)
 
     def _add(self, text: str, directory: str, *, is_command: bool) -> None:
@@ -93,7 +93,7 @@ class Mentions:
         return {path for path in paths if self.contains(path)}
 
     def parse(self) -> None:
-        """Parse the texts added since the last call. This call blocks; any thread may call it."""
+        """Parse the texts added since the last call. This call blocks, in any thread."""
         with self._parsing:
             for key in list(self._unread):
                 self._parse(*key)
@@ -191,7 +191,7 @@ class GitUse:
         self._named = set[ToolCall]()
         """Tool calls whose title or commands name git."""
         self._terminal = 0
-        """Start of the first terminal that runs git, in nanoseconds; 0 if there is none."""
+        """Start of the first terminal that runs git, in nanoseconds, or 0 if there is none."""
 
     def examine_call(self, call: ToolCall, lines: Iterable[str], *, is_harmless: bool) -> None:
         """Examine the title and the commands of a call.

@@ -67,7 +67,7 @@ class EarlyScans:
             await scan.done.wait()
 
     def use(self, session: AgentSession) -> bool:
-        """Mark the turn as begun; return whether its scan is fresh."""
+        """Mark the turn as begun. Return whether its scan is fresh."""
         scan = self._scans.get(session.n)
         if scan is None:
             return False
@@ -75,7 +75,7 @@ class EarlyScans:
         return scan.is_fresh
 
     async def wait(self, session: AgentSession) -> bool:
-        """Wait for a running scan; return whether it succeeded."""
+        """Wait for a running scan. Return whether it succeeded."""
         scan = self._scans.get(session.n)
         if scan is None:
             return False
@@ -147,7 +147,7 @@ class TurnStarts:
         self._open: list[TurnStart] = []
 
     def add(self, turn: Turn, sent: int | None = None) -> TurnStart:
-        """Add a prompt; `sent` is the time at which the agent got it, if it has it already."""
+        """Add a prompt. `sent` is the time at which the agent got it, if it has it already."""
         start = TurnStart(turn, self._files.known(), sent)
         self._open.append(start)
         return start

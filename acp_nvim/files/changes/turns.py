@@ -89,7 +89,7 @@ class Turn:
         Changes in these periods are the user's.
         """
         self.idle_since = 0
-        """Time at which the agent finished the last prompt; 0 while a prompt runs."""
+        """Time at which the agent finished the last prompt, or 0 while a prompt runs."""
         self.early_contents: dict[str, bytes | None] = {}
         """Contents of files that tool calls have named before `ready`."""
         self.naming_times: dict[str, int] = {}
@@ -97,14 +97,14 @@ class Turn:
         self.git = GitUse()
         self.mentions = Mentions()
         self.calls: dict[ToolCall, tuple[int, int]] = {}
-        """Start and end of each tool call that may change files; the end is 0 while it runs."""
+        """Start and end of each tool call that may change files. The end is 0 while it runs."""
         self.trees: dict[str, str] = {}
         """Trees of the session's directories before the prompt, once `ready`."""
         self.user_saves: dict[str, Text | UnsetType | None] = {}
         """Files that the user has saved since the prompt, with their earlier texts.
 
-        None means that there was no file. UNSET means that the text is unknown; `trees` may have
-        it. The texts include the agent's own changes on disk.
+        None means that there was no file. UNSET means that the text is unknown, although `trees`
+        may have it. The texts include the agent's own changes on disk.
         """
         self.reads: dict[ToolCall, dict[str, Text | UnsetType | None]] = {}
         """Texts of such files when a tool call that reads them was announced."""
@@ -140,7 +140,7 @@ class Turn:
         self.at_work = max(0, self.at_work - 1)
 
     def on_scanned(self) -> bool:
-        """Record the last scan after a prompt; return whether it was the last of the turn.
+        """Record the last scan after a prompt. Return whether it was the last of the turn.
 
         It is not the last if the next prompt has begun before this scan was done.
         """
@@ -150,7 +150,7 @@ class Turn:
         return not self.prompts and not self.pending_scans
 
     def on_tool_calls(self, calls: Iterable[ToolCall], paths: Iterable[str] = ()) -> bool:
-        """Update tool calls that may change files; return whether one of them has just ended."""
+        """Update tool calls that may change files. Return whether one of them has just ended."""
         now, known, has_ended = time.time_ns(), self.calls, False
         for path in paths:
             self.naming_times[path] = now
@@ -370,13 +370,13 @@ class Attribution:
         return self.author_of(path, at), at
 
     def _changed_at(self, path: str) -> int:
-        """Return the time of a change. Parse new commands of agents here, in a worker thread."""
+        """Return the time of a change. Also parse agents' new commands in this worker thread."""
         for turn in self._turns:
             turn.mentions.parse()
         return changed_at(path)
 
     def author_of(self, path: str, at: int) -> Turn | None:
-        """Return the turn that changed a file at a time in nanoseconds; None for the user.
+        """Return the turn that changed a file at a time in nanoseconds, or None for the user.
 
         If several turns are possible, choose the one whose tool calls named the file last, else the
         only one with a tool call at or about that time, else the one that began first.

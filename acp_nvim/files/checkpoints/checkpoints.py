@@ -37,17 +37,17 @@ from acp_nvim.files.checkpoints.store import (
 )
 
 MAX_CHECKPOINTS: Final = 500
-"""Maximum number for one session; the oldest are dropped."""
+"""Maximum number for one session. The oldest are dropped."""
 
 
 Formats = tuple[Format | None, Format | None]
-"""Format of a file before agents changed it, and format set by an agent; None if unknown."""
+"""Format of a file before agents changed it, and format set by an agent. None means unknown."""
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Content to restore to a file; `data` is None to delete the file.
+    """Content to restore to a file. `data` is None to delete the file.
 
-    `mode` is git's. It is 0 if the old content is unknown; the file is then left alone.
+    `mode` is git's. It is 0 if the old content is unknown, and the file is then left alone.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
-    """Files before prompt `n`, counted from 1; `label` is the beginning of the prompt."""
+    """Files before prompt `n`, counted from 1. `label` is the beginning of the prompt."""
 
     n: int
     label: str
@@ -76,18 +76,18 @@ class Checkpoint(msgspec.Struct, frozen=True):
     The prompt does not wait for the scan, so the trees have the agent's contents of these files.
     """
     agent_changes: dict[str, ContentChange] = msgspec.field(default_factory=dict)
-    """Changes by agents until the next checkpoint; for a restore, its own changes."""
+    """Changes by agents until the next checkpoint or, for a restore, by the restore itself."""
     ends: list[float] = msgspec.field(default_factory=list)
     """Times at which turns of the prompt ended and all their changes were recorded.
 
-    Empty until then; it stays empty if the host is killed first.
+    It is empty until then, and stays empty if the host is killed first.
     """
     formats: dict[str, Formats] = msgspec.field(default_factory=dict)
     """Formats of files with pending edits."""
     unnamed: set[str] = msgspec.field(default_factory=set)
     """Files that changed on disk during the turn without the agent naming them."""
     disk_entries: dict[str, Pending | None] = msgspec.field(default_factory=dict)
-    """Pending edits of files on disk whose buffers had others; None if nothing was pending."""
+    """Pending edits of files on disk whose buffers had others, or None if nothing was pending."""
 
     def complete(self, trees: Mapping[str, str], reasons: Sequence[str]) -> None:
         """Set the trees, and the reasons for missing ones, from the scan before the prompt."""
@@ -107,7 +107,7 @@ class RestoreStep(msgspec.Struct, frozen=True):
 
     @property
     def why_not(self) -> str:
-        """Return the reason to leave the file alone; empty if it can be restored."""
+        """Return the reason to leave the file alone, or an empty text if there is none."""
         if self.target.mode == 0:
             why = self.then.why if self.then else ""
             return (
@@ -125,7 +125,7 @@ class RestoreStep(msgspec.Struct, frozen=True):
         return self.now is not None and not self.now.is_stored and not self.now.id
 
     def marks(self) -> tuple[set[str], set[str]]:
-        """Return the marks of the old and of the present blob; none if they are unknown."""
+        """Return the marks of the old and of the present blob, or none if they are unknown."""
         return ({blob_mark(self.then)}, {blob_mark(self.now)}) if self.in_trees else (set(), set())
 
 
@@ -155,7 +155,7 @@ class Checkpoints:
     def branch(self, session: int, other: int, prompts: Container[int]) -> None:
         """Copy the checkpoints before these prompts to another session.
 
-        From now on, each of the two records changes by agents in its own copies.
+        After that, each of the two sessions records changes by agents in its own copies.
         """
         self._made[other] = [
             msgspec.structs.replace(

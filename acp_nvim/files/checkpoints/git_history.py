@@ -37,7 +37,7 @@ class GitHistory:
         return not self._git.repository.is_alone
 
     def head(self) -> str:
-        """Return the commit of HEAD; empty before the first one, or without a repository."""
+        """Return the commit of HEAD, or an empty text without a commit or repository."""
         if not self.has_repository:
             return ""
         return private_git.head(self._git.repository, os.environ)
@@ -167,7 +167,7 @@ class GitHistory:
 
 
 def _content(path: Path) -> bytes | None:
-    """Return the bytes of a file, or the target of a link; None if there is neither."""
+    """Return the bytes of a file or the target of a link, or None if there is neither."""
     try:
         return content(str(path), path.lstat().st_mode)
     except OSError:

@@ -76,7 +76,7 @@ def texts(commit: Commit, paths: Sequence[str], env: Mapping[str, str]) -> dict[
 
 
 def write(commit: Commit, ref: str, note: bytes, env: Mapping[str, str]) -> None:
-    """Write a note on a commit; replace an earlier one by this plugin.
+    """Write a note on a commit, in place of an earlier one by this plugin.
 
     This call blocks. Raise NotNotedError if another tool's note is there, or StoreError.
     """

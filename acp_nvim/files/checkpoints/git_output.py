@@ -33,7 +33,7 @@ def parse_tree(listed: bytes) -> Iterable[tuple[str, str, str, str]]:
 
 
 def blob_of(mode: str, oid: str) -> Blob | None:
-    """Return a blob; None for no file, and for a submodule."""
+    """Return a blob, or None for no file or a submodule."""
     return None if mode in (_NO_FILE, _SUBMODULE) else Blob(oid, int(mode, 8))
 
 

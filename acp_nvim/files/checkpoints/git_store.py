@@ -66,9 +66,9 @@ class GitStore:
     ) -> None:
         """`home` is the directory for git's files, `own` the one for all files of this plugin.
 
-        Both may be below `root`, if that is the user's home directory. `max_new` limits the
-        number of files unknown to git; `root` must then be in a work tree. Raise StoreError, also
-        if git is missing.
+        Both may be below `root`, if that is the user's home directory. `max_new` limits the number
+        of files unknown to git. `root` must then be in a work tree. Raise StoreError, also if git
+        is missing.
         """
         self._max_new = max_new
         self._root = os.path.realpath(root)
@@ -77,7 +77,7 @@ class GitStore:
         self._is_plain = repository.is_alone
         self._top = repository.top
         self._last_signatures: dict[str, plain_tree.Signature] | None = None
-        """Signatures of the files before the last full scan; None if there are too many files."""
+        """Signatures of the files before the last full scan, or None if there are too many."""
         # One for each process: git may have been killed while it wrote that of another process.
         self._index = home / f"index-{os.getpid()}"
         self._git = PrivateGit(repository, home, os.environ, self._index)
@@ -225,7 +225,7 @@ class GitStore:
         ]
 
     def blob_at(self, tree: str, path: str) -> Blob | None:
-        """Return the blob of a file in a tree; None if the tree lacks it. Raise StoreError."""
+        """Return the blob of a file in a tree, or None if the tree lacks it. Raise StoreError."""
         tree, out = self._marks.parts(tree)
         listed = self._run(
             ["ls-tree", "-z", "--full-tree", tree, "--", self._name(path)], env=LITERAL
@@ -352,7 +352,7 @@ class GitStore:
             self._run(["update-index", "--force-remove", "-z", "--stdin"], given)
 
     def _write_tree(self) -> str:
-        """Write the index as a tree; return its name, with the mark of the files left out."""
+        """Write the index as a tree. Return its name, with the mark of the files left out."""
         tree = self._run(["write-tree", "--missing-ok"]).decode().strip()
         folders = self._closed.union(self._nested)
         return self._marks.name(tree, LeftOut(dict(self._out), folders))
@@ -360,7 +360,7 @@ class GitStore:
     def _add_to_index(self, names: Sequence[str], attempts: int = ATTEMPTS) -> None:
         """Add files (relative to the top) to the index in their present state.
 
-        If one of them vanishes or changes meanwhile, git refuses all. Each half is then added
+        If one of them vanishes or changes in the meantime, git refuses all. Each half is then added
         separately.
         """
         if not names:
@@ -452,7 +452,7 @@ def _directories(path: str) -> list[str]:
 
 
 def _size(path: str) -> int:
-    """Return the size of a regular file; -1 if there is none."""
+    """Return the size of a regular file, or -1 if there is none."""
     try:
         info = os.lstat(path)
     except OSError:

@@ -34,7 +34,7 @@ class LeftOut(msgspec.Struct, frozen=True):
         return bool(self.files or self.folders)
 
     def get(self, path: str) -> Blob | None:
-        """Return the blob of a path that the tree lacks; None if there was no file."""
+        """Return the blob of a path that the tree lacks, or None if there was no file."""
         content = self.files.get(path)
         if content is None and self.hides(path):
             return Blob("", 0, NOT_ENTERED)

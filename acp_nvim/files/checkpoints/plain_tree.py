@@ -15,7 +15,7 @@ Signature = tuple[int, int, int, int, int]
 
 
 def special_files(root: str, own: str) -> list[str]:
-    """Return the FIFOs, sockets and devices, which git does not list; `own` is left out.
+    """Return the FIFOs, sockets and devices, which git does not list. `own` is left out.
 
     Raise `LimitError` if there are more than `MAX_FILES` files.
     """

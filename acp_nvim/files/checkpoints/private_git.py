@@ -5,8 +5,8 @@ can name programs for git to run: filters, hooks, fsmonitor, textconv, external 
 of a promisor remote. Git therefore works in a private git directory. The user's objects are its
 alternates, its index is a copy, and only a few harmless values of the config are copied.
 
-In the user's repository, only `rev-parse` and `config` run, which read refs and config; and
-`update-ref`, without hooks, if the user asks for notes (`git_notes.py`).
+In the user's repository, only `rev-parse` and `config` run, which read refs and config. If the user
+asks for notes (`git_notes.py`), `update-ref` runs too, without hooks.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def count_entries(index: Path) -> int:
 
 
 def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> str:
-    """Return the commit of HEAD; empty before the first one."""
+    """Return the commit of HEAD, or an empty text before the first one."""
     args = [*NO_PROGRAMS, "rev-parse", "--verify", "--quiet", "HEAD"]
     try:
         return call(args, repository.top, environment(env), timeout=timeout).decode().strip()
@@ -248,7 +248,7 @@ def scratch(repository: Repository, env: Mapping[str, str]) -> Iterator[dict[str
 
 
 def _options(top: str, env: Mapping[str, str], timeout: float) -> dict[str, str]:
-    """Return the user's git options that have safe values; paths are absolute."""
+    """Return the user's git options that have safe values. Paths are absolute."""
     good_values = {**_STAT_OPTIONS, **_CONVERSION_OPTIONS, **_SHARING_OPTION}
     names = [name.partition(".")[2] for name in (*good_values, *_PATH_OPTIONS)]
     ask = [*NO_PROGRAMS, "config", "-z", "--get-regexp", rf"^core\.({'|'.join(names)})$"]
@@ -288,7 +288,7 @@ class PrivateGit:
         index: Path,
         timeout: float = TIMEOUT_S,
     ) -> None:
-        """`home` is the directory for git's files; `index` is the path of the private index."""
+        """`home` is the directory for git's files. `index` is the path of the private index."""
         self.repository = repository
         self.index = index
         self._timeout = timeout
@@ -376,7 +376,7 @@ class PrivateGit:
         converting: bool = False,
         umask: int = PRIVATE_UMASK,
     ) -> tuple[bytes, bytes]:
-        """Run git like `run`; return its output and its warnings."""
+        """Run git like `run`. Return its output and its warnings."""
         folder = self._converting if converting else self._plain
         env = {**self._env, "GIT_DIR": str(folder), **(env or {})}
         try:

@@ -34,7 +34,7 @@ class PromptCheckpoints:
         return n
 
     def last(self, session: AgentSession) -> int:
-        """Return the number of the last prompt sent; 0 before the first."""
+        """Return the number of the last prompt sent, or 0 before the first."""
         return self._prompts.get(session.n, (None, 0))[1]
 
     def branch(self, session: AgentSession, other: AgentSession, n: int) -> None:
@@ -71,7 +71,7 @@ class PromptCheckpoints:
     ) -> Checkpoint:
         """Create the checkpoint before prompt `n`, to be completed after a scan.
 
-        `unsaved` are all texts with unsaved edits; None if they have to be read.
+        `unsaved` are all texts with unsaved edits, or None if they have to be read.
         """
         checkpoint = await self.present(session, n, label, unsaved)
         self._checkpoints.add(session.n, checkpoint)

@@ -46,7 +46,7 @@ class StoreLock:
     """Lock that marks a store as in use while this process lives. Raise OSError."""
 
     def __init__(self, home: Path, pause: Callable[[float], None] = time.sleep) -> None:
-        """Lock a store; create its directory if needed. Wait while another process prunes it."""
+        """Lock a store. Create its directory if needed. Wait while another process prunes it."""
         tries = MAX_TRIES
         while (handle := _take_shared_lock(home)) is None:
             tries -= 1
@@ -62,7 +62,7 @@ class StoreLock:
 
 
 def _take_shared_lock(home: Path) -> int | None:
-    """Lock a store in shared mode; return the handle of the lock.
+    """Lock a store in shared mode. Return the handle of the lock.
 
     Return None if another process holds the lock exclusively or has just removed it.
     """
@@ -88,7 +88,7 @@ def _take_shared_lock(home: Path) -> int | None:
 
 
 def prune(home: Path) -> list[str]:
-    """Remove old and excess stores in this directory unless they are in use; return their names."""
+    """Remove old and excess stores in this directory unless they are in use. Return their names."""
     times = {path: _time_of_last_use(path) for path in home.glob("*")}
     removed: list[str] = []
     total = 0
@@ -118,7 +118,7 @@ def _remove(store: Path) -> bool:
 
 
 def _try_lock(handle: int) -> bool:
-    """Try to lock a store exclusively; return whether that succeeded."""
+    """Try to lock a store exclusively. Return whether that succeeded."""
     if sys.platform == "win32":
         return False
     try:
@@ -152,7 +152,7 @@ def _move_aside(store: Path, older: Path) -> None:
 
 
 def _time_of_last_use(directory: Path) -> float:
-    """Return the time of the last use of a store; 0 if it does not exist."""
+    """Return the time of the last use of a store, or 0 if it does not exist."""
     try:
         return directory.stat().st_mtime if directory.is_dir() else 0
     except OSError:
@@ -160,7 +160,7 @@ def _time_of_last_use(directory: Path) -> float:
 
 
 def _size(directory: Path) -> int:
-    """Return the size of all files in a directory, which others may remove meanwhile."""
+    """Return the size of all files in a directory. Other processes may remove some of them."""
     total = 0
     for folder, _, files in os.walk(directory):
         for name in files:

@@ -58,7 +58,7 @@ class Choice(msgspec.Struct, frozen=True):
     unsaved: list[str]
     """Files whose buffers get back unsaved text, or lose it."""
     contents: dict[str, Content]
-    """Present contents of all these files; the unsaved text, if any, instead of the file's."""
+    """Present contents of all these files. Unsaved text takes precedence over the file's."""
     shared: list[str]
     """Files among them that the user has changed too."""
     unknown: frozenset[str]
@@ -83,7 +83,7 @@ class Choice(msgspec.Struct, frozen=True):
 def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: bool) -> Choice:
     """Select the files that agents changed between `then` and `now`. This call blocks.
 
-    With `every`, include files that only the user changed; with `undo`, all files that a
+    With `every`, include files that only the user changed. With `undo`, include all files that a
     restore changed.
     """
     changes = plan.agent_changes
@@ -176,7 +176,7 @@ class Restoring:
     async def carry_out(
         self, choice: Choice, then: Checkpoint, present: Checkpoint
     ) -> tuple[list[str], int]:
-        """Restore the files to `then`; record the contents that undo it in `present`.
+        """Restore the files to `then`. Record the contents that undo it in `present`.
 
         Return notes for the user, and the number of changed files.
         """
@@ -221,7 +221,7 @@ class Restoring:
     async def _restore_step(
         self, step: RestoreStep, then: Checkpoint, present: Checkpoint, expected: Content
     ) -> bool:
-        """Restore one file of the trees; first save its present content if they lack it."""
+        """Restore one file of the trees. First save the present content if the trees lack it."""
         path = step.target.path
         if step.is_hidden:
             data = await to_thread.run_sync(content_of, path)
@@ -319,9 +319,9 @@ class Restoring:
         raise Refused(wording.WHY_BUFFER_NOT_UPDATED)
 
     async def _restore_buffer(self, path: str, checkpoint: Checkpoint, expected: Content) -> bool:
-        """Restore unsaved edits; if there were none, reload the buffer from its file.
+        """Restore unsaved edits. If there were none, reload the buffer from its file.
 
-        `expected` is the content when the restore was decided; None after the file's restore.
+        `expected` is the content when the restore was decided, or None after the file was restored.
         """
         place = Place(path, path)
         live = await self._files.buffers.load(place)
@@ -406,7 +406,7 @@ def _write_target(place: Place, target: Target, rights: Rights | None) -> bool:
 
 
 def _delete(path: str) -> bool:
-    """Delete a file or link, but no directory; return whether it existed."""
+    """Delete a file or link, but no directory. Return whether it existed."""
     obstacles.check_above(path)
     try:
         with spot(path) as at:

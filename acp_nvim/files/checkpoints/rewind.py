@@ -35,7 +35,7 @@ MAX_DIFF_BYTES: Final = 2 * 1024 * 1024
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
 """Function that asks a question with these answers, and returns the index of the chosen one."""
 Side = bytes | Text | None
-"""File at one time; None if there was no file. A `Text` is the text of its buffer."""
+"""File at one time, or None if there was no file. A `Text` is the text of its buffer."""
 
 
 class Rewind:
@@ -107,10 +107,10 @@ class Rewind:
     async def restore(
         self, session: AgentSession, n: int | None, ask: Ask, *, every: bool = False
     ) -> list[str]:
-        """Restore the files that agents changed to before prompt `n`; None: undo a restore.
+        """Restore the files that agents changed to before prompt `n`, or undo a restore (None).
 
-        With `every`, also restore files that only the user changed. Call `ask` for files that
-        both changed. Return lines for the user.
+        With `every`, also restore files that only the user changed. Call `ask` for files that both
+        changed. Return lines for the user.
         """
         excluded: set[str] = set()
         confirmed: dict[str, Content] = {}
@@ -231,7 +231,7 @@ def _files_not_asked_about(
 
 
 def _diff_rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> list[str]:
-    """Return the diff from `checkpoint` to `present`; `plan` would undo it.
+    """Return the diff from `checkpoint` to `present`. `plan` restores the checkpoint.
 
     This call blocks.
     """
@@ -267,7 +267,7 @@ def _read(path: str) -> Side:
 
 
 def _file_diff(name: str, old: Side, new: Side) -> list[str]:
-    """Return the diff of one file; nothing if it is unchanged."""
+    """Return the diff of one file. It has no rows if the file is unchanged."""
     if old == new:
         return []
     try:

@@ -14,7 +14,7 @@ from typing import Final
 from acp_nvim.files.bytes.nofollow import Rights
 
 MAX_KNOWN: Final = 50_000
-"""Maximum number of remembered files; the first ones are kept."""
+"""Maximum number of remembered files. The first ones are kept."""
 
 
 class UnusualRights:
@@ -39,7 +39,7 @@ class UnusualRights:
                 self._known[path] = self._same.setdefault(rights, rights)
 
     def get(self, path: str) -> Rights | None:
-        """Return the rights of a file at the last scan; None for a new file's default rights."""
+        """Return the rights of a file at the last scan, or None for a new file's default rights."""
         return self._known.get(path)
 
 

@@ -52,7 +52,7 @@ R = TypeVar("R")
 
 
 Side = bytes | Unstored | None
-"""A path at one time; None if there was no file."""
+"""A path at one time, or None if there was no file."""
 UNKNOWN_CONTENT: Final = Unstored("not kept")
 
 
@@ -65,11 +65,11 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """Changed file (absolute real path); a side is None if there is no file.
+    """Changed file (absolute real path). A side is None if there is no file.
 
     Both sides are equal if the file had other content in between, which the store has seen.
-    `executable` and `rights` describe the file before; `rights` is None for a new file's
-    default rights. `link` is the link that the file replaced.
+    `executable` and `rights` describe the file before. `rights` is None for a new file's default
+    rights. `link` is the link that the file replaced.
     """
 
     path: str
@@ -122,7 +122,7 @@ class Snapshots:
     def group_by_root(
         self, roots: Iterable[str], paths: Iterable[str]
     ) -> tuple[dict[str, list[str]], list[str]]:
-        """Group files by the innermost directory that contains them; also return the rest."""
+        """Group files by the innermost directory that contains them. Also return the rest."""
         by: dict[str, list[str]] = {}
         rest = list(paths)
         for root in self.within(roots):
@@ -186,7 +186,7 @@ class Snapshots:
         return await self._run_locked(root, self._changed_since, since)
 
     async def folders(self, root: str) -> list[str] | None:
-        """Return the directories that a scan of a directory visits; None if it has no store."""
+        """Return the directories that a scan of a directory visits, or None if it has no store."""
         return await self._run_locked(root, self._folders, None) if root in self._stores else None
 
     def has_trees(self, roots: Iterable[str]) -> bool:
@@ -227,11 +227,11 @@ class Snapshots:
         return path in self._single
 
     def single(self, path: str) -> bytes | None:
-        """Return the last known content of a file in no store; None also for other files."""
+        """Return the last known content of a file in no store. Return None for other files."""
         return self._single.get(path)
 
     def rights(self, path: str) -> Rights | None:
-        """Return the known rights of a file; None for default rights, or if unknown."""
+        """Return the known rights of a file, or None for default or unknown rights."""
         return self._unusual_rights.get(path)
 
     def trees(self, roots: Sequence[str]) -> dict[str, str]:
@@ -255,7 +255,7 @@ class Snapshots:
         return await to_thread.run_sync(self._store(root).differences, old, new)
 
     async def contents(self, root: str, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """Return stored bytes by path; lost ones are missing. Raise StoreError."""
+        """Return stored bytes by path. Lost ones are missing. Raise StoreError."""
         return await to_thread.run_sync(self._store(root).contents, wanted)
 
     async def content(self, trees: Mapping[str, str], path: str) -> Side:
@@ -388,7 +388,7 @@ class Snapshots:
             self._warn(wording.OVER_LIMITS.format(limit=size, files=list_names(fresh, root)))
 
     def _open(self, root: str) -> GitStore | None:
-        """Return the store of a directory, opened if necessary; None if it cannot have one."""
+        """Return the store of a directory, opened if necessary, or None if it cannot have one."""
         if root in self._stores or root in self._reasons:
             return self._stores.get(root)
         home = self._home(root)
@@ -471,7 +471,7 @@ class Snapshots:
 
 
 def _size(path: str) -> int:
-    """Return the size of a file; 0 if there is none."""
+    """Return the size of a file, or 0 if there is none."""
     try:
         return os.stat(path).st_size  # noqa: PTH116
     except OSError:
@@ -496,9 +496,10 @@ def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChang
 
 
 def _file_change(change: Change, data: bytes | None) -> FileChange | None:
-    """Return a change with the contents of both sides; None if the old one is lost.
+    """Return a change with the contents of both sides.
 
-    Return None also for a file that has changed back. `data` are the stored bytes.
+    Return None if the old content is lost, or if the file has changed back. `data` are the stored
+    bytes.
     """
     before = _side_before(change.before, data)
     if change.before is not None and before is None:
@@ -526,7 +527,7 @@ def _side_before(blob: Blob | None, data: bytes | None) -> Side:
 
 
 def present(path: str) -> bytes | Unstored | None:
-    """Return the present content of a file; None if there is none."""
+    """Return the present content of a file, or None if there is none."""
     try:
         return bytes_of(path)
     except SizeError:

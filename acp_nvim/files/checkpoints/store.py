@@ -55,7 +55,7 @@ SOCKET, DEVICE = "a socket", "a device"
 class Blob(msgspec.Struct, frozen=True):
     """Stored content: its name in the store, and the file's mode in git's form.
 
-    `why` is the reason if the content is not stored; `id` is then the file's `signature`.
+    `why` is the reason if the content is not stored. `id` is then the file's `signature`.
     """
 
     id: str
@@ -95,14 +95,14 @@ UNREADABLE: Final = Blob("", 0, "unreadable")
 
 
 def blob_mark(blob: Blob | None) -> str:
-    """Return the mark of a blob and its mode; empty for no file."""
+    """Return the mark of a blob and its mode, or an empty text for no file."""
     if blob is None:
         return ""
     return f"o{blob.id}.{blob.mode:o}" if blob.is_stored else UNKNOWN
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Difference of one file (absolute path); a side is None if there is no file."""
+    """Difference of one file (absolute path). A side is None if there is no file."""
 
     path: str
     before: Blob | None
@@ -131,7 +131,7 @@ class Scan(msgspec.Struct, frozen=True):
     changes: list[Change]
     left_out: list[str]
     read: list[str]
-    """Files that differ from the last scan, perhaps only in their mode; all in the first scan."""
+    """Files that differ from the last scan, even if only in mode. The first scan has all files."""
     nested: list[str] = []
 
 
@@ -231,7 +231,7 @@ def read_stored(place: Path) -> bytes:
 
 
 def blob_if_left_out(path: str, info: os.stat_result) -> Blob | None:
-    """Return the blob of a file that is left out; None if the file is to be stored."""
+    """Return the blob of a file that is left out, or None if the file is to be stored."""
     why = ""
     mode = 0
     if stat.S_ISFIFO(info.st_mode):
@@ -277,7 +277,7 @@ def signature(info: os.stat_result) -> str:
 
 
 def signature_of(path: str) -> str | None:
-    """Return the signature of a path; None if it does not exist."""
+    """Return the signature of a path, or None if it does not exist."""
     try:
         return signature(os.lstat(path))
     except OSError:
@@ -285,7 +285,7 @@ def signature_of(path: str) -> str | None:
 
 
 def list_names(paths: Sequence[str], root: str, limit: int = MAX_NAMES) -> str:
-    """List some paths relative to the root; count the rest."""
+    """List some paths relative to the root. Count the rest."""
     listed = [os.path.relpath(path, root) for path in paths[:limit]]
     if len(paths) > limit:
         listed.append(f"{len(paths) - limit} more")

@@ -2,7 +2,7 @@
 
 A folder in `stdpath('data')/acp/workspaces` has three files. Every process of the workspace appends
 to `journal` (`edits.log`). The writing process locks `lock` until it is done or killed. `pending`
-exists while there is anything to decide; Lua looks for it before it starts a process. Only the user
+exists while there is anything to decide. Lua looks for it before it starts a process. Only the user
 may read the files, since texts may be secret.
 """
 
@@ -28,8 +28,7 @@ MODE: Final = 0o600
 NOTES_PREFIX: Final = "writes."
 """Prefix of notes files (`write_notes.py`)."""
 SLACK: Final = 1024 * 1024
-"""Number of superseded bytes from which the file is rewritten, if there are more than bytes in use.
-"""
+"""Number of superseded bytes above which the file is rewritten, if they exceed the bytes in use."""
 
 
 class NewRecords(msgspec.Struct, frozen=True):
@@ -64,7 +63,7 @@ class JournalFile:
     # -- one writer at a time ---------------------------------------------------------------------
 
     def try_lock(self) -> bool:
-        """Try to become the only writing process; return whether that succeeded."""
+        """Try to become the only writing process. Return whether that succeeded."""
         if self._lock < 0 or not _is_at(self._lock, self.folder / "lock"):
             self._close_lock()
             private_files.directory(self.folder)
@@ -149,7 +148,7 @@ class JournalFile:
         return self._offset > 2 * self._rewritten_size + SLACK
 
     def append(self, batch: bytes) -> None:
-        """Append a batch of records; leave the file unchanged if the disk is full."""
+        """Append a batch of records. Leave the file unchanged if the disk is full."""
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         with os.fdopen(handle, "wb", buffering=0) as file:
             size = os.fstat(handle).st_size
@@ -210,7 +209,7 @@ class JournalFile:
             os.close(handle)
 
     def _noted_size(self) -> int:
-        """Return the number of bytes that were complete once; 0 if unknown."""
+        """Return the number of bytes that are known to be complete, or 0."""
         try:
             return int(self.marker.read_bytes() or 0)
         except (OSError, ValueError):
@@ -232,7 +231,7 @@ class JournalFile:
 
 
 def _try_link(path: Path, other: Path) -> bool:
-    """Give a file another name; return False if the file system has no hard links."""
+    """Give a file another name. Return False if the file system has no hard links."""
     try:
         other.unlink(missing_ok=True)
         os.link(path, other)

@@ -105,7 +105,7 @@ class Persistence:
     # -- begin and end ----------------------------------------------------------------------------
 
     def begin(self, data: Path, instance: str) -> None:
-        """Start to use journals below `stdpath('data')/acp`; `instance` names this Neovim."""
+        """Start using journals below `stdpath('data')/acp`. `instance` names this Neovim."""
         if self._data is None:
             self._data = data
             self.keys.set_instance(instance)
@@ -115,7 +115,7 @@ class Persistence:
     def open(self, directory: str, first: str = "", *, again: bool = False) -> list[str]:
         """Open the journal of a directory's workspace, unless it is open already. This call blocks.
 
-        Return the files with edits, `first` at the start; `catch_up` compares them with their
+        Return the files with edits, `first` at the start. `catch_up` compares them with their
         texts. With `again`, an earlier process of this Neovim had the workspace open.
         """
         root = self._state.root(directory)
@@ -254,7 +254,7 @@ class Persistence:
                     self.request_exchange()
 
     async def _check_due(self, replica: Replica) -> bool:
-        """Return whether there are changes to read or to write. Report a failure to find out."""
+        """Return whether there are changes to read or to write. Report a failure of the check."""
         async with self._locks[replica.root]:  # a thread may be reading the file
             try:
                 writes = self._writes_under_way.get(replica.root)
@@ -292,7 +292,7 @@ class Persistence:
     async def _hold_journal(
         self, replica: Replica, *, publish: bool = True
     ) -> AsyncIterator[EarlierEdits]:
-        """Hold the lock of a journal. Read changes at the start; if `publish`, write at the end.
+        """Hold the lock of a journal. Read changes first. If `publish`, write changes at the end.
 
         If the journal cannot be read or written, or is closed, the work continues without it.
         """
@@ -328,7 +328,7 @@ class Persistence:
             self._others.follow(replica.root, str(replica.file.folder))
 
     async def _try(self, replica: Replica, work: Callable[[Replica], Awaitable[T]]) -> T | None:
-        """Run the work; report a failure and return None."""
+        """Run the work. On a failure, report it and return None."""
         try:
             return await work(replica)
         except BusyError:
@@ -338,7 +338,7 @@ class Persistence:
             return None
 
     def _on_failure(self, root: str, error: Exception) -> None:
-        """Record that a journal could not be read or written; report the first such failure."""
+        """Record that a journal could not be read or written. Report the first such failure."""
         has_warned = bool(self._failing)
         self._failing.add(root)
         if has_warned:

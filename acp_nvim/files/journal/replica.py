@@ -92,7 +92,7 @@ NOTHING: Final = FileValue()
 
 
 class BufferValue(NamedTuple):
-    """Entries of a file whose buffer has unsaved changes; see `edits/disk_entries.py`."""
+    """Entries of a file whose buffer has unsaved changes. See `edits/disk_entries.py`."""
 
     buffer: Pending | None
     disk: Pending | None
@@ -117,7 +117,7 @@ class FileRecord(msgspec.Struct, frozen=True, array_like=True):
     user_format: Format | None
     agent_format: Format | None
     conflict_base: list[bytes]
-    """Name of a text; empty if there is no conflict."""
+    """List with the name of a text. It is empty if there is no conflict."""
     rights: Rights | None
     displaced: Special | None = None
 
@@ -157,7 +157,7 @@ class Replica:
     # -- from the file ----------------------------------------------------------------------------
 
     def read(self, *, locked: bool) -> list[Key]:
-        """Read new records; return the keys whose values have changed. Raise NewerVersionError."""
+        """Read new records. Return the keys whose values have changed. Raise NewerVersionError."""
         news = self.file.read(locked=locked)
         self.is_cut = news.is_cut
         self.is_damaged = self.is_damaged or news.is_damaged or (locked and news.is_cut)
@@ -181,7 +181,7 @@ class Replica:
         return [*present, *(key for key in self.stored if key not in set(present))]
 
     def value(self, key: Key) -> Any:
-        """Return the value of a key in the file; None if it is missing or lost."""
+        """Return the value of a key in the file, or None if it is missing or lost."""
         try:
             return self._decode(key)
         except LostValueError:
@@ -189,14 +189,14 @@ class Replica:
             return None
 
     def record(self, key: Key, value: Any) -> None:
-        """Set the value that the file has for a key; None removes it."""
+        """Set the value that the file has for a key. None removes it."""
         if value is None:
             self.stored.pop(key, None)
         else:
             self.stored[key] = value
 
     def finish_reading(self) -> bool:
-        """Finish reading changes; return whether any were lost."""
+        """Finish reading changes. Return whether any were lost."""
         lost, self.is_damaged = self.is_damaged or self._reader.finish(), False
         return lost
 
@@ -283,7 +283,7 @@ class Replica:
         self.own, self.stored = (dict(now), after) if after else ({}, after)
 
     def close(self) -> None:
-        """Stop reading and writing; remove the file if it has no values."""
+        """Stop reading and writing. Remove the file if it has no values."""
         try:
             if not self.stored and not self.file.has_news() and self.file.try_lock():
                 self.file.remove()

@@ -256,7 +256,7 @@ class SharedState:
             self._files.trees.known.setdefault(name, value)
 
     def restore_buffers(self, replica: Replica) -> list[str]:
-        """Restore the edits that this Neovim's last host had in unsaved buffers; return the files.
+        """Restore the edits that this Neovim's last host had in unsaved buffers. Return the files.
 
         A file whose edits have changed since keeps the newer ones.
         """
@@ -352,7 +352,7 @@ def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pen
     """Merge pending edits that another process and an agent of this process have changed.
 
     `before` are the edits before the agent's writes, `mine` the edits after them. `theirs` are the
-    other process's edits; None if all earlier ones were decided.
+    other process's edits, or None if all earlier ones were decided.
     """
     writers = mine.writers | theirs.writers if theirs is not None else mine.writers
     if mine.base is None and before.live is None:

@@ -25,7 +25,7 @@ The author of a commit is determined only after this time.
 
 
 class Commits:
-    """Accepts of pending hunks by the user's commits."""
+    """Acceptance of pending hunks by the user's commits."""
 
     def __init__(self, files: Files, live: LiveTexts) -> None:
         self._files = files
@@ -62,7 +62,7 @@ class Commits:
                 self._on_commit(path, data)
 
     async def _users_commits(self, moves: Sequence[HeadMove]) -> list[tuple[str, str]]:
-        """Return the commits before and after each run of the user's moves of HEAD with a commit.
+        """Return the commits before and after each run of HEAD moves in which the user commits.
 
         Wait for the message about an agent's tool call if it may be under way.
         """

@@ -97,7 +97,7 @@ class DecisionWriter:
     async def _try(
         self, step: Restoration, entry: Pending | None, kind: ChangeKind
     ) -> tuple[bool, list[str]]:
-        """Carry out one step; return whether it succeeded, and notes for the user."""
+        """Carry out one step. Return whether it succeeded, and notes for the user."""
         name = Path(step.path).name
         notes = [wording.NOTE.format(file=name, note=step.note)] if step.note else []
         try:

@@ -46,7 +46,7 @@ class LiveTexts:
 
     @asynccontextmanager
     async def hold(self, *paths: str) -> AsyncIterator[None]:
-        """Hold the locks of these files and of decisions; only the user may change the files."""
+        """Hold the locks of these files and of decisions. Only the user may change the files."""
         async with self._lock, AsyncExitStack() as stack:
             for path in sorted(set(paths)):
                 await stack.enter_async_context(self._tracked[path].lock)
@@ -119,7 +119,7 @@ class LiveTexts:
             await self.enter(path, await self._buffer_text(path, buffer))
 
     async def sync(self, path: str) -> Text | None:
-        """Bring the ledger up to date with the file; return its live text."""
+        """Bring the ledger up to date with the file. Return its live text."""
         try:
             text = await self.text(path)
         except Refusal:
@@ -186,9 +186,10 @@ class LiveTexts:
     # ---- texts
 
     async def text(self, path: str, *, is_deleted: bool = False) -> Text | None:
-        """Return the text of a file from buffer or disk; None if there is no file. Raise Refusal.
+        """Return the text of a file from buffer or disk, or None for no file. Raise Refusal.
 
-        If an agent has deleted it (`is_deleted`), a directory or link in its place is no file.
+        If an agent has deleted the file (`is_deleted`), a directory or link in its place does not
+        count.
         """
         place = Place(path, path)
         buffer = await self._buffers.read(place)
@@ -202,7 +203,7 @@ class LiveTexts:
         return stored.text if stored else None
 
     async def _text_or_none(self, path: str) -> Text | None:
-        """Return the live text; None also for a file that is not text."""
+        """Return the live text, or None if there is no file or it is not text."""
         try:
             return await self.text(path)
         except Refusal:
@@ -211,7 +212,7 @@ class LiveTexts:
     async def _buffer_text(
         self, path: str, buffer: BufferText, *, is_deleted: bool = False
     ) -> Text | None:
-        """Return the text of a buffer; None for a clean one whose file is deleted."""
+        """Return the text of a buffer, or None for a clean one whose file is deleted."""
         there = buffer.is_modified or await to_thread.run_sync(Path(path).exists)
         if there and (is_deleted or self._is_deleted(path)) and not buffer.is_modified:
             there = await to_thread.run_sync(obstacles.is_file, path)

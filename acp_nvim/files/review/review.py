@@ -60,7 +60,7 @@ class Review:
     ) -> list[str]:
         """Decide the hunk at a 0-based row of the live text.
 
-        `tick` is the changedtick at which the user saw the row; None if the file has no buffer.
+        `tick` is the changedtick at which the user saw the row, or None if the file has no buffer.
         The ledger is synchronized first, unless it has the text that the user saw.
         """
         try:
@@ -245,7 +245,7 @@ class Review:
         return [entry for path in paths if (entry := self._ledger.get(path)) is not None]
 
     def _accept_seen(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
-        """Accept the edits that the user has seen (`seen`); later ones stay pending."""
+        """Accept the edits that the user has seen (`seen`). Later ones stay pending."""
         if entry == seen:
             return self._ledger.accept(entry.path)
         if seen is not None and not (_is_whole(entry) or _is_whole(seen) or entry.base is None):
@@ -279,7 +279,7 @@ class Review:
     # ---- pending state
 
     def in_scope(self, n: int | None) -> list[Pending]:
-        """Return the entries in scope of `all`: from session `n` and from ended sessions."""
+        """Return the entries in the scope of `all`: those of session `n` and of ended sessions."""
         over = {session.n for session in self._files.sessions() if session.is_over}
         live = {session.n for session in self._files.sessions()} - over
         return [

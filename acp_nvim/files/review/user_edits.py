@@ -53,7 +53,7 @@ class UserEdits:
         self.is_exiting = True
 
     def collect(self) -> set[str]:
-        """Return the files whose buffers have to be read again; clear them and the `news`."""
+        """Return the files whose buffers have to be read again, and clear them and the `news`."""
         self.news.clear()
         paths, self._to_read = self._to_read, set()
         return paths
@@ -112,7 +112,7 @@ class UserEdits:
             self._on_edited(path, after)
 
     def unsettle(self, path: str) -> None:
-        """Mark the author of a file's present text as unknown; `LiveTexts` determines it."""
+        """Mark the author of a file's present text as unknown. `LiveTexts` determines it."""
         self._tracked[path].apply(AuthorUnknown(True))
         self._read_soon(path)
 
@@ -134,7 +134,7 @@ class UserEdits:
         )
 
     def _read_later(self, path: str) -> None:
-        """Read the buffer of a known file again, later."""
+        """Request a new read of the buffer, if the file is known."""
         ledger = self._ledger
         is_known = ledger.tracked_entry(path) is not None or path in ledger.disk_entries
         if is_known or path in ledger.parked or self._tracked.buffer(path).text is not None:

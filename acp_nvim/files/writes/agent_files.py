@@ -136,10 +136,10 @@ class AgentFiles(Generic[S]):
         *,
         is_known: bool,
     ) -> WrittenFile | None:
-        """Merge a change that the user has allowed into the live text; None if nothing changes.
+        """Merge an allowed change into the live text. Return None if nothing changes.
 
-        If `base` is None, the file must not exist. With `is_known`, the agent counts as knowing
-        the change, whatever it last read of the file. Otherwise the change counts as the user's.
+        If `base` is None, the file must not exist. With `is_known`, the agent counts as knowing the
+        change, whatever it last read of the file. Otherwise the change counts as the user's.
         """
         seen = self._bases.last_seen(session.key, where.real)
         allowed = AllowedChange(base, seen, is_known)

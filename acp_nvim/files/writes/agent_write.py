@@ -89,7 +89,7 @@ class AllowedChange(msgspec.Struct, frozen=True):
     """Change that the user has allowed, with its own base."""
 
     base: Text | None
-    """Text to change; None if the file must not exist."""
+    """Text to change, or None if the file must not exist."""
     seen: Text | None
     """Text that the agent last saw."""
     is_known: bool
@@ -126,7 +126,7 @@ class CompletedWrite(msgspec.Struct, frozen=True):
     """Texts before and after a write, and its result on disk."""
 
     before: Text | None
-    """Text before; None if there was no such file."""
+    """Text before, or None if there was no such file."""
     after: Text
     requested: Text
     """The requested text. `after` differs if an autocommand changed it."""
@@ -362,7 +362,7 @@ class AgentWrite(Generic[S]):
         return base
 
     async def _attempt(self, live: BufferText, merged: AgentMerge) -> WriteResult:
-        """Try once. Raise Refusal for any failure that a further attempt cannot mend."""
+        """Try once. Raise Refusal for a failure that another attempt cannot fix."""
         hunks = _hunks(live, merged)
         lacking = unencodable(hunks, live.format.encoding)
         if lacking:

@@ -122,7 +122,7 @@ class ChangeSets(Generic[S]):
     async def carry_out(
         self, session: S, changes: Sequence[FileChange], *, is_known: bool
     ) -> list[WrittenFile]:
-        """Make all changes or none; return the changed files.
+        """Make all changes or none. Return the changed files.
 
         `is_known` is as in `AgentFiles.merge_change`. Raise Refusal, which names files that could
         not be restored. A cancellation takes effect afterwards.
@@ -205,7 +205,7 @@ class ChangeSets(Generic[S]):
                 self._files.pending_view.announce(session, new, "created", "fs")
 
     async def _rename(self, old: str, new: str, text: Text) -> None:
-        """Move a file on disk; empty the buffer of the old path, and unload it unless shown."""
+        """Move a file on disk. Empty the buffer of the old path, and unload it unless shown."""
         try:
             await to_thread.run_sync(nofollow.rename, old, new)
         except OSError as error:

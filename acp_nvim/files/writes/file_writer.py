@@ -44,7 +44,7 @@ class FileWriter:
         self._files = files
 
     async def remove(self, path: str) -> None:
-        """Delete a file; empty its buffer, and unload the buffer unless a window shows it."""
+        """Delete a file. Empty its buffer, and unload the buffer unless a window shows it."""
         live = self._files.buffers.get(path)
         file = self._files.tracked[path]
         file.apply(UserFormat(await self._format_of(path)))
@@ -106,7 +106,7 @@ class FileWriter:
     ) -> bool:
         """Change format (if set) and text of a buffer, and save it. Return False if it has moved.
 
-        `is_fresh`: it was loaded for this write. `exists`: it has a file.
+        `is_fresh` means that the buffer was loaded for this write, `exists` that it has a file.
         """
         if file_format is not None and file_format != live.format:
             await self._files.buffers.set_format(place.real, live, file_format)
@@ -133,7 +133,7 @@ class FileWriter:
             self._files.tracked[path].apply(ContentKnown(written.live.text, file_format))
 
     async def _format_of(self, path: str) -> Format | None:
-        """Return the format of a file; None if it does not exist or is not text."""
+        """Return the format of a file, or None if it does not exist or is not text."""
         live = self._files.buffers.get(path)
         data = await to_thread.run_sync(bytes_or_none, path)
         if live is not None or data is None:

@@ -3,7 +3,7 @@
 If a process is killed after a file has the agent's lines and before the journal has them, the next
 process attributes the lines by these notes. Each process has a file `writes.{process}` beside the
 journal. It appends to the file before each write and empties it when the journal has the writes.
-The file is locked while the process lives; a process that gets the lock takes over the notes. Only
+The file is locked while the process lives. A process that gets the lock takes over the notes. Only
 the user may read the file.
 """
 
@@ -43,7 +43,7 @@ class NotedHunk(msgspec.Struct, frozen=True, array_like=True):
     old: list[bytes]
     new: list[bytes]
     above: list[bytes]
-    """The line above; empty at the start of the file."""
+    """The line above. The list is empty at the start of the file."""
     below: list[bytes]
 
     def is_at(self, row: int, lines: Sequence[bytes]) -> bool:
@@ -78,7 +78,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
     """Prompt of the agent, if option `blame` is on."""
 
     def rows_in(self, text: Text) -> list[int]:
-        """Return the rows of the hunks in a text; empty unless it has all lines of this write.
+        """Return the rows of the hunks in a text, or no rows unless it has all lines of this write.
 
         If other lines have changed since, each hunk must occur exactly once with its neighbours.
         """
@@ -164,7 +164,7 @@ class WriteNotes:
             self._size = 0
 
     def close(self) -> None:
-        """Close the file at the end of this process; keep it if the journal lacks its writes."""
+        """Close the file at the end of this process. Keep it if the journal lacks its writes."""
         if self._handle >= 0 and not self._size:
             self._path.unlink(missing_ok=True)
         self.abandon()
@@ -215,7 +215,7 @@ def _take_over(path: Path) -> OldNotes | None:
 
 
 def _decode(batch: bytes) -> list[WriteNote]:
-    """Decode the note of a record; return nothing if a newer version has another format."""
+    """Decode the note of a record. Return nothing if a newer version has another format."""
     try:
         return [msgspec.msgpack.decode(batch, type=WriteNote)]
     except msgspec.DecodeError:
