@@ -19,11 +19,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 MAX_WORK = 200_000
-"""Maximum number of steps of Myers' algorithm in one diff, for all gaps together; about 50 ms."""
+"""Maximum number of steps of Myers' algorithm in one diff, which take about 50 ms.
+
+All gaps of the diff share it.
+"""
 MAX_HUNKS = 10_000
 """Maximum number of hunks of one diff. The last one ends where both texts end in the same lines."""
 MAX_ROWS = 2_000_000
-"""Maximum number of rows searched for anchors in one diff, for all gaps together; about 1 s."""
+"""Maximum number of rows searched for anchors in one diff, which takes about 1 s.
+
+All gaps of the diff share it.
+"""
 WINDOWS = (4_000, 40_000)
 """Sizes of the windows, in rows of each text, that are searched for anchors before the rest."""
 MAX_DEPTH = 12
@@ -43,7 +49,7 @@ Block = tuple[int, int, int]
 
 
 class Hunk(msgspec.Struct, frozen=True):
-    """Replacement of old rows [start, end) with `lines`, at row `new_start`; 0-based."""
+    """Replacement of old rows [start, end) with `lines`, at row `new_start`. Rows are 0-based."""
 
     start: int
     end: int
@@ -57,7 +63,7 @@ class Hunk(msgspec.Struct, frozen=True):
 
     @property
     def growth(self) -> int:
-        """Return the number of rows that the text gains; negative if it loses some."""
+        """Return the number of rows that the text gains. It is negative if the text loses some."""
         return len(self.lines) - (self.end - self.start)
 
 

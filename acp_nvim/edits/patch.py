@@ -1,4 +1,4 @@
-"""Parser of patches that agents send instead of texts; `patch_apply` applies them.
+"""Parser of patches that agents send instead of texts. `patch_apply` applies them.
 
 There are two formats: unified diffs (also git's, by unidiff), and the envelope of Codex's
 `apply_patch` tool (`*** Begin Patch`), whose hunks have no line numbers. Models often miscount the
@@ -87,11 +87,11 @@ class PatchHunk(msgspec.Struct, frozen=True, dict=True):
 
 
 class FilePatch(msgspec.Struct, frozen=True):
-    """Change of one file by a patch; paths are as in the patch."""
+    """Change of one file by a patch. Paths are as in the patch."""
 
     kind: Kind
     path: str
-    """The new path; for a deletion, the old one."""
+    """The new path or, for a deletion, the old one."""
     origin: str | None = None
     """The file that is moved or copied."""
     hunks: tuple[PatchHunk, ...] = ()

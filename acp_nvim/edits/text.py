@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Text(msgspec.Struct, frozen=True, dict=True):
-    """Lines without line ends; `eol` is true if the last line ends in a newline."""
+    """Lines without line ends. `eol` is true if the last line ends in a newline."""
 
     lines: tuple[str, ...]
     eol: bool = True
@@ -56,7 +56,7 @@ def from_lines(lines: Iterable[str], eol: bool = True) -> Text:
 
 
 def rows(text: Text) -> tuple[str, ...]:
-    """Return the lines of a text; none for the empty file."""
+    """Return the lines of a text, or none for the empty file."""
     return () if text == EMPTY else text.lines
 
 

@@ -12,7 +12,7 @@ CONTEXT: Final = 3
 
 
 def unified_rows(old: Text, new: Text) -> list[str]:
-    """Return the rows of a unified diff without its header; none if the texts are equal."""
+    """Return the rows of a unified diff without its header, or none if the texts are equal."""
     from difflib import unified_diff  # imported late, since no prompt needs it
 
     rows: list[str] = []
@@ -22,13 +22,16 @@ def unified_rows(old: Text, new: Text) -> list[str]:
 
 
 def format_patch(name: str, old: Text, new: Text) -> str:
-    """Return a diff with its header, for `patch` and `git apply`; empty if the texts are equal."""
+    """Return a diff with its header, for `patch` and `git apply`.
+
+    It is empty if the texts are equal.
+    """
     rows = unified_rows(old, new)
     return "\n".join([f"--- a/{name}", f"+++ b/{name}", *rows, ""]) if rows else ""
 
 
 def _with_newlines(text: Text) -> list[str]:
-    """Return the lines with their newlines; none for the empty file."""
+    """Return the lines with their newlines, or none for the empty file."""
     lines = [f"{line}\n" for line in text.lines]
     if not text.eol:
         lines[-1:] = [text.lines[-1]] if text.lines[-1] else []
