@@ -58,7 +58,7 @@ class Agent:
         self.can_add_prompts = False
         """Whether the agent accepts a prompt during a turn."""
         self.can_steer = False
-        """Whether the agent offers to insert a text into a running turn (`steer`)."""
+        """Whether the agent offers to insert text into a running turn (`steer`)."""
         self._closing: dict[str, anyio.Event] = {}
         """Sessions whose `session/close` is not answered yet."""
 
@@ -246,7 +246,7 @@ class Agent:
         )
 
     async def steer(self, session_id: str, text: str) -> bool:
-        """Insert a text into the running turn. Return False if the agent did not accept it.
+        """Insert text into the running turn. Return False if the agent did not accept it.
 
         Several agents have this extension. They offer it in `_meta.steering` of `initialize`.
         """

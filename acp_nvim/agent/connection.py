@@ -534,7 +534,7 @@ class Connection:
         return self._negotiation.last_words(newest)
 
     def begin_turn(self) -> None:
-        """Mark the present end of stderr as the start of the turn."""
+        """Mark the current end of stderr as the start of the turn."""
         self._stderr_before = self._stderr_lines
 
     def _on_stderr(self, data: bytes) -> None:

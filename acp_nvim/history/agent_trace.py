@@ -19,7 +19,7 @@ def trace(
     """Return a record of the files, by path relative to the workspace.
 
     Files without lines by agents are left out. `version` is the version of this plugin. Without a
-    git `revision`, line numbers refer to the present texts.
+    git `revision`, line numbers refer to the current texts.
     """
     by_path = {path: _conversations(authors) for path, authors in files.items()}
     return {

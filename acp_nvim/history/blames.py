@@ -1,6 +1,6 @@
 """Authors of lines of files (option `blame`), in the database of the history.
 
-A row is updated only when an agent writes the file. Each query compares it with the present text to
+A row is updated only when an agent writes the file. Each query compares it with the current text to
 find the user's changes. Therefore an undo by the user also restores the authors.
 """
 
@@ -140,7 +140,7 @@ def _drop_unused_authors(sql: sqlite3.Connection) -> None:
 
 
 def blame(database: Database, path: str, text: Text) -> FileAuthors:
-    """Return the authors of lines of a file with this present text. Raise `sqlite3.Error`."""
+    """Return the authors of a file's lines. `text` is the current text. Raise `sqlite3.Error`."""
     stored = _stored_blame(database.sql, path)
     ranges = [] if stored is None else list(update_blame(stored, line_digests(text)).ranges())
     rows = {number: author(database.sql, number) for number in {number for _, _, number in ranges}}

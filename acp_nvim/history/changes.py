@@ -68,7 +68,7 @@ class FactsChange(Struct, frozen=True):
 
 
 class EntryState(Struct, frozen=True, gc=False):
-    """Present state of an entry."""
+    """Current state of an entry."""
 
     n: int
     place: int

@@ -25,7 +25,7 @@ CACHE_KB: Final = 512
 MIN_COMPRESSED: Final = 1024
 """Size in bytes from which values are compressed."""
 _ZLIB: Final = b"\x78"
-"""First byte of a compressed value, with which JSON never begins."""
+"""First byte of every compressed value. JSON never begins with it."""
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _NO_WRITES: Final = (
     sqlite3.SQLITE_READONLY,

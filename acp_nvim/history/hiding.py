@@ -40,7 +40,7 @@ class SecretFilter:
         return msgspec.json.encode(self._value(msgspec.json.decode(data)))
 
     def open_secret_length(self, text: str) -> int:
-        """Return the number of characters at the end of a text that may begin a secret.
+        """Return the number of characters at the end of `text` that may begin a secret.
 
         The rest of such a secret would follow in a later part of the text.
         """

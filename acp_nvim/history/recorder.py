@@ -317,7 +317,7 @@ class Recorder:
 
 
 def prompt_of(session: Session) -> tuple[float, int, str]:
-    """Return time, number and beginning of the last user prompt."""
+    """Return the time, number and beginning of the last user prompt."""
     messages = (
         entry for entry in reversed(session.transcript.entries) if isinstance(entry, Message)
     )

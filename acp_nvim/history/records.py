@@ -230,7 +230,7 @@ _PARTS: Final = msgspec.json.Decoder(list[_Part], dec_hook=read_untagged)
 
 
 def record_of(entry: Entry) -> Record:
-    """Return the present record of an entry. The record of a message has no content.
+    """Return the current record of an entry. The record of a message has no content.
 
     The record contains no mutable values of the entry.
     """

@@ -45,7 +45,7 @@ class Rows:
         return number
 
     def add_text(self, record: int, directory: str, text: str) -> int:
-        """Add a text of a record. Return its number."""
+        """Add text of a record. Return its number."""
         number = (self._last_text or self._last_number("texts")) + 1
         self._last_text = number
         self._texts.append((number, directory, text))

@@ -275,7 +275,7 @@ def _content_runs(sql: sqlite3.Connection, entry: int, content: bytes | None) ->
 
 
 def blame(database: Database, texts: Mapping[str, Text]) -> dict[str, blames.FileAuthors]:
-    """Return the authors of the lines of these files, by path. `texts` are the present texts.
+    """Return the authors of the lines of these files, by path. `texts` are the current texts.
 
     Raise `sqlite3.Error`.
     """

@@ -366,7 +366,7 @@ class Store:
         )
 
     def _stored_entry(self, session: _OpenSession, place: int) -> tuple[int, bytes] | None:
-        """Return number and data of an entry, or None if it is new."""
+        """Return the number and data of an entry, or None if it is new."""
         if place > session.last_place:
             return None
         self._rows.write()
@@ -391,8 +391,9 @@ class Store:
             self._sql.execute("UPDATE entries SET data = ? WHERE id = ?", (stored, entry[0]))
 
     def _session_of(self, change: EntryState | Extension | Completion) -> _OpenSession | None:
-        """Return the session of a change, or None if its record is deleted or already has the
-        change.
+        """Return the session of a change.
+
+        Return None if its record is deleted or already has the change.
         """
         session = self._sessions[change.n]
         return None if session.is_deleted or change.place < session.first_new_place else session
@@ -417,8 +418,9 @@ class Store:
             self._attribute(session.record, write)
 
     def _add_recovered(self, recovered: RecoveredWrite) -> None:
-        """Record the authors for another process's session, found by its uid or the agent's id for
-        it.
+        """Record the authors for a session of another process.
+
+        The session is found by its uid, or by the agent's id for it.
         """
         record = self._select_value(
             "SELECT id FROM sessions WHERE uid = ?", recovered.uid

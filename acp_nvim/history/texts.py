@@ -26,7 +26,7 @@ class Texts:
         return self._rows.add_text(record, directory, text) if text else None
 
     def replace(self, entry: int, record: int, directory: str, text: str) -> None:
-        """Replace the text of an entry with a text that may be empty."""
+        """Replace the text of an entry. The new text may be empty."""
         self._rows.write()
         text = _searched_text(text)
         before = self._stored_text(entry)

@@ -54,9 +54,9 @@ def is_nested_too_deep(line: bytes) -> bool:
 
 
 def _has_more_openings(text: bytes, limit: int) -> bool:
-    """Return whether a text has more than `limit` opening brackets.
+    """Return whether a line has more than `limit` opening brackets.
 
-    `count` is faster for short texts, and `find` for long ones.
+    `count` is faster for short lines, and `find` for long ones.
     """
     found = text.count(b"[", 0, _LONG) + text.count(b"{", 0, _LONG)
     if found > limit or len(text) <= _LONG:
@@ -130,8 +130,7 @@ def updates(block: bytes) -> list[Update] | None:
 
 
 def split_flood(block: bytes) -> tuple[bytes, bytes]:
-    """Return the lines of a block that may all be updates, and its last line if that is of another
-    kind.
+    """Split a block into lines that may all be updates, and a last line that is not an update.
 
     The last line is often the answer after the updates.
     """

@@ -61,8 +61,8 @@ class RequestError(Exception):
 def details(error: Exception) -> list[str]:
     """Return the lines of an error's `data`.
 
-    A text is split into lines, and any other value into its members. A short value becomes one line
-    of JSON. A single word is preceded by its name, which explains it.
+    A string is split into lines, and any other value into its members. A short value becomes one
+    line of JSON. A single word is preceded by its name, which explains it.
     """
     data, name = getattr(error, "data", None), "data"
     if isinstance(data, dict) and len(data) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def fence_text(name: str, text: str) -> str:
-    """Return a text below its name, in a fence longer than any fence in the text."""
+    """Return text below its name, in a fence longer than any fence in the text."""
     fence = "```"
     while fence in text:
         fence += "`"

@@ -1,4 +1,4 @@
-"""Joining of characters, such as emoji, that an agent split between two chunks of a text.
+"""Joining of characters, such as emoji, that an agent split between two chunks of text.
 
 A high surrogate at the end of a chunk is held until the next chunk of the same message, thought or
 tool output. If there is no such chunk, the surrogate becomes U+FFFD at the end of the turn.

@@ -21,7 +21,7 @@ MAX_WAIT_S: Final = 7 * 24 * 3600.0
 _MEMBERS: Final = 500
 """Maximum number of members of `data` that are examined."""
 _CHARACTERS: Final = 4000
-"""Maximum number of characters of a text that are examined."""
+"""Maximum number of characters of a string that are examined."""
 
 _TOO_MANY: Final = 429
 _NO_LIMIT: Final = (-32700, -32600, -32601)
@@ -151,7 +151,7 @@ def _date(text: str, now: float) -> float | None:
 
 
 def _wait_in_text(text: str) -> float | None:
-    """Return the wait in a text: `try again in 1m30s`, `Retry-After: 30`."""
+    """Return the wait that a message mentions: `try again in 1m30s`, `Retry-After: 30`."""
     if match := _SAYS_WAIT.search(text):
         return _total_seconds(match[1])
     return float(match[1]) if (match := _HEADER.search(text)) else None

@@ -128,7 +128,7 @@ class OpenBuffer(msgspec.Struct, frozen=True):
 
 
 class QuickfixItem(msgspec.Struct, frozen=True):
-    """Place with a text. Lines and columns count from 1."""
+    """Entry of a quickfix list. Lines and columns count from 1."""
 
     path: str
     line: int
@@ -156,12 +156,12 @@ class Editor(Protocol):
         wait_ms: int,
         limit: int,
     ) -> Diagnostics:
-        """Return the diagnostics of a file (resolved path), or of all files in the session's
-        directories.
+        """Return the diagnostics of a file, or of all files in the session's directories.
 
-        Diagnostics below `severity` (1 error … 4 hint) are left out. Wait until the servers have
-        reported on the last change, at most `wait_ms`. `turn` compares with the diagnostics at the
-        start of the turn. Raise ToolError if there is no server and no diagnostic, or no such file.
+        `path` is resolved. Diagnostics below `severity` (1 error … 4 hint) are left out. Wait until
+        the servers have reported on the last change, at most `wait_ms`. `turn` compares with the
+        diagnostics at the start of the turn. Raise ToolError if there is no server and no
+        diagnostic, or no such file.
         """
         ...
 

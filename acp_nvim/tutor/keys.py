@@ -34,6 +34,6 @@ def keys_from(meta: Any) -> dict[str, str]:
 
 
 def with_keys(session: Session, text: str, **fields: object) -> str:
-    """Replace the names of keys, and other fields, in a text."""
+    """Replace the names of keys, and other fields, in `text`."""
     keys = {name: f"`{key}`" for name, key in {**KEYS, **session.keys}.items()}
     return text.format(**keys, **fields)

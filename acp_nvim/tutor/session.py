@@ -104,6 +104,6 @@ class Session:
         ]
 
     def count(self, text: str) -> s.UsageUpdate:
-        """Add a text to the used context, at four characters per token. Return the update."""
+        """Add text to the used context, at four characters per token. Return the update."""
         self.tokens = min(CONTEXT_TOKENS, self.tokens + len(text) // 4 + 1)
         return s.UsageUpdate(self.tokens, CONTEXT_TOKENS)

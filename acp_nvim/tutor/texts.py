@@ -13,7 +13,7 @@ WORDS_PER_CHUNK = 3
 
 
 def chunks(text: str) -> Iterator[str]:
-    """Yield a text in chunks of a few words."""
+    """Yield text in chunks of a few words."""
     words = re.findall(r"\S+\s*|^\s+", text)
     for first in range(0, len(words), WORDS_PER_CHUNK):
         yield "".join(words[first : first + WORDS_PER_CHUNK])

@@ -206,7 +206,7 @@ def _string(entry: Mapping[str, Any], key: str) -> str:
 
 
 def _pairs(entry: Mapping[str, Any], key: str, expand: _Expansion) -> Iterator[tuple[str, str]]:
-    """Yield names and values of a map (as in `mcp.json`) or of a list (as in the protocol)."""
+    """Yield the names and values of a map (as in `mcp.json`) or of a list (as in the protocol)."""
     value = entry.get(key) or {}
     if isinstance(value, list):
         value = {item.get("name"): item.get("value") for item in value if isinstance(item, dict)}

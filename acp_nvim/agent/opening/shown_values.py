@@ -44,7 +44,7 @@ def shown_value(name: str, value: str) -> str:
 
 
 def shown_text(text: str) -> str:
-    """Return a text, such as an argument or an address, without the secrets in it."""
+    """Return a string, such as an argument or an address, without the secrets in it."""
     return _redactor().text(text).replace(REDACTED, HIDDEN)
 
 

@@ -22,7 +22,7 @@ HEAD = "Remarks on your edits:"
 
 
 class Comment(msgspec.Struct, frozen=True):
-    """Remark by the user on some lines (1-based, inclusive), with their present text."""
+    """Remark by the user on some lines (1-based, inclusive), with their current text."""
 
     id: int
     """Number assigned by Lua."""

@@ -1,7 +1,7 @@
 """Old texts for diffs that lack one.
 
 An agent that writes a whole file may leave out the old text. Changed lines are then counted against
-the present text of the file.
+the current text of the file.
 """
 
 from __future__ import annotations

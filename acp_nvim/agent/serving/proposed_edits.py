@@ -345,7 +345,7 @@ def has_other_sources(session: Session, decision: Decision, sources: Sequence[An
 
 
 def diagnostic_marks(decision: Decision, proposal: Proposal) -> list[list[Any]]:
-    """Return row, severity and text of each diagnostic that a proposal adds."""
+    """Return the row, severity and text of each diagnostic that a proposal adds."""
     checked = next((effect for effect in decision.effects if effect.path == proposal.path), None)
     if checked is None or not proposal.is_whole:
         return []

@@ -37,12 +37,15 @@ HISTORY_UPDATES = (
     *(updates.CallPatch, updates.CallContent, updates.TerminalState, updates.TerminalBytes),
     *(schema.PlanUpdate, schema.PlanRemoved),
 )
-"""Updates that describe a session's history. All others describe its present state."""
+"""Updates that describe a session's history. All others describe its current state."""
 
 _CALLS: Final = frozenset({schema.ToolCall, schema.ToolCallUpdate, updates.CallPatch})
 
 ReportLimit = Callable[[str, str, Session | None], None]
-"""Function called if an option `limits.*` is exceeded: its last name, a text, the session."""
+"""Function called if an option `limits.*` is exceeded.
+
+It receives the last part of the option's name, a message and the session.
+"""
 
 
 class Mute:
@@ -218,7 +221,7 @@ class SessionRouter:
     def _apply_all(self, session: Session, updates: Iterable[Any], size: int) -> None:
         """Apply updates. Join the agent's text, and apply tool calls within limits in one pass.
 
-        `size` is an upper bound for the text, because a text is never longer than its JSON.
+        `size` is an upper bound for the text, because text is never longer than its JSON.
         """
         updates = list(updates)
         if session.status != "idle" and (text := join_chunks(updates)) is not None:

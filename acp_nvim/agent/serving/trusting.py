@@ -123,7 +123,7 @@ def _lines_to_run(call: ToolCall) -> Iterator[Command]:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text without the characters around them."""
+    """Return the words of a string without the characters around them."""
     return [word.strip(_AROUND) for word in text.split()]
 
 

@@ -33,7 +33,7 @@ def scheme_of(url: str) -> str:
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port. Raise ValueError."""
+    """Return the scheme, host and port. Raise ValueError."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
 

@@ -38,7 +38,7 @@ INPUT_FIELDS: Final[Mapping[str, Kind]] = {
 OPAQUE: Final = frozenset(
     ("_meta", "env", "headers", "mcpServers", "rawOutput", "requestedSchema", "capabilities")
 )
-"""Members that do not change: data of agents and users, and servers at the agent's place."""
+"""Members that are not mapped: data of agents and users, and servers at the agent's place."""
 _INPUT: Final = "rawInput"
 
 _decoder: Final = msgspec.json.Decoder()
@@ -63,7 +63,7 @@ class PathFields:
         }
 
     def incoming(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events with the paths of this machine. Extensions do not change."""
+        """Return the events with the paths of this machine. Extensions are returned unchanged."""
         return [self._event(event) for event in events]
 
     def _event(self, event: Event) -> Event:
@@ -77,7 +77,10 @@ class PathFields:
         return event
 
     def _map_raw(self, raw: Raw) -> Raw:
-        """Return JSON with mapped paths. Invalid JSON does not change; the reader refuses it."""
+        """Return JSON with mapped paths.
+
+        Invalid JSON is returned unchanged, and refused by the reader.
+        """
         try:
             value = _decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -116,7 +119,7 @@ class PathFields:
     def _map_result(self, result: dict[str, Any]) -> Any:
         """Return the result of a tool with the agent's paths, also at the beginning of text lines.
 
-        The text of a file does not change.
+        The text of a file is returned unchanged.
         """
         mapped, data = self._map_outgoing(result), result.get("structuredContent")
         if "content" not in result or (isinstance(data, dict) and "text" in data):

@@ -65,7 +65,7 @@ class PathMap:
         return self._map_covered(path) is not None
 
     def to_agent(self, path: str) -> str:
-        """Return the agent's path for a path of this machine. A relative path does not change."""
+        """Return the agent's path for a path of this machine. Relative paths are unchanged."""
         if not path.startswith("/"):
             return path
         mapped = self._map_covered(path)
@@ -77,7 +77,7 @@ class PathMap:
     def to_local(self, path: str) -> str:
         """Return this machine's path for a path of the agent, or for its `file:` URI.
 
-        A relative path does not change.
+        Relative paths are returned unchanged.
         """
         path = file_path(path) or path
         if not path.startswith("/"):
@@ -87,7 +87,7 @@ class PathMap:
         return self._remote_prefix + path[1:] if mapped is None else mapped
 
     def lines_to_agent(self, text: str) -> str:
-        """Convert the paths at the beginning of lines of a text to the agent's paths.
+        """Convert the paths at the beginning of lines to the agent's paths.
 
         A word may precede the path, as in `modified /src/a`.
         """
@@ -103,7 +103,7 @@ class PathMap:
         return self.directory or self.to_agent(path)
 
     def uri_to_agent(self, uri: str) -> str:
-        """Return the agent's form of a `file:` URI or a plain path. Other URIs do not change."""
+        """Return the agent's form of a `file:` URI or a plain path. Other URIs are unchanged."""
         if uri.startswith("/"):
             return self.to_agent(uri)
         path = file_path(uri)

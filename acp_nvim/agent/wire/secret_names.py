@@ -10,7 +10,7 @@ from typing import Final, Literal
 from acp_nvim.patterns import late
 
 Strength = Literal["strong", "weak"] | None
-"""Class of a name. Strong: any value is secret. Weak: only a text that looks secret is."""
+"""Class of a name. Strong: any value is secret. Weak: only a value that looks secret is."""
 
 _CONTAINERS: Final = {"env", "environment", "environment_variables", "env_vars", "envs", "headers"}
 HARMLESS: Final = {
@@ -118,7 +118,7 @@ def _strength_of_last(name: str, words: list[str]) -> Strength:
 
 
 def is_secret(text: str) -> bool:
-    """Return whether a text looks like a secret: one word that is long or has a digit."""
+    """Return whether a string looks like a secret: one word that is long or has a digit."""
     if len(text) < 8 or any(char.isspace() for char in text):
         return False
     return any(char.isdigit() for char in text) or len(text) >= 20

@@ -49,12 +49,12 @@ def wants_string_version(error: Exception) -> bool:
 
 
 def mentions_version_type(words: str) -> bool:
-    """Return whether a text mentions the version or its type."""
+    """Return whether a message mentions the version or its type."""
     return _ABOUT_VERSION.search(words) is not None
 
 
 def demands_string_version(words: str) -> bool:
-    """Return whether a text demands a string instead of a number."""
+    """Return whether a message demands a string instead of a number."""
     return _ABOUT_TYPE.search(words) is not None
 
 
@@ -118,8 +118,7 @@ def _text(text: str) -> JSON:
 
 
 def _path(uri: str) -> str:
-    """Return the path of a `file:` URI, followed by its lines in the user's notation:
-    `main.py:3-9`.
+    """Return the path of a `file:` URI, with its lines in the user's notation: `main.py:3-9`.
 
     Other URIs are returned unchanged.
     """

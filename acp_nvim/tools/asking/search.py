@@ -95,7 +95,7 @@ class SearchTool:
         self._searcher = searcher
 
     async def search(self, call: Call, args: SearchArguments) -> ToolResult:
-        """Return the lines that contain a text or match an expression."""
+        """Return the lines that contain a string or match a regular expression."""
         session, sources = call.session, self._files.sources(call.session)
         unsaved = await sources.unsaved()
         roots = await to_thread.run_sync(_roots, session)

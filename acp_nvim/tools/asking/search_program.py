@@ -61,7 +61,7 @@ def read_text(path: str) -> str:
 
 
 def texts_to_search(job: Job) -> Iterator[tuple[str, str]]:
-    """Yield path and text of each file to search, each file once."""
+    """Yield the path and text of each file to search, each file once."""
     yield from job["texts"].items()
     seen = set(job["texts"])
     files: list[Iterable[str]] = [job["files"], *map(walk_files, job["roots"])]

@@ -108,13 +108,13 @@ class Documents(Protocol):
     async def format(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> FormattedText:
-        """Format a text of the file with the user's formatters. Raise ToolError."""
+        """Format the lines of a file with the user's formatters. Raise ToolError."""
         ...
 
     async def format_by_options(
         self, session: Session, path: str, lines: Sequence[str], rows: tuple[int, int] | None
     ) -> FormattedText:
-        """Format a text with 'formatexpr' or 'equalprg' of the file. Raise ToolError."""
+        """Format the lines of a file with its 'formatexpr' or 'equalprg'. Raise ToolError."""
         ...
 
     async def run(

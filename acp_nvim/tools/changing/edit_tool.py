@@ -23,7 +23,7 @@ MAX_COMPARED: Final = 20_000
 
 
 class Replacement(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Replacement of a text with another."""
+    """Replacement of some text."""
 
     old: Annotated[
         str,
@@ -113,12 +113,15 @@ def replace_once(name: str, content: str, edit: Replacement, *, is_new: bool = F
 
 
 def _without_cr(piece: str, content: str) -> str:
-    """Return a text without CR at line ends, because an editor does not show them."""
+    """Return `piece` without CR at line ends, unless `content` has such line ends.
+
+    An editor does not show them.
+    """
     return piece if "\r" in content else piece.replace("\r\n", "\n")
 
 
 def _rows(content: str, old: str) -> list[int]:
-    """Return the 1-based lines at which a text occurs."""
+    """Return the 1-based lines at which `old` occurs."""
     rows: list[int] = []
     at = content.find(old)
     while at >= 0:
@@ -128,9 +131,9 @@ def _rows(content: str, old: str) -> list[int]:
 
 
 def nearest(content: str, old: str) -> str:
-    """Return the line most similar to the first one of a text, for an error."""
+    """Return the line of `content` that is most similar to the first line of `old`."""
     wanted = next((line.strip() for line in old.split("\n") if line.strip()), "")
-    from difflib import SequenceMatcher  # needed only for a text that is missing
+    from difflib import SequenceMatcher  # only needed if the old text is missing
 
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(wanted[:MAX_QUOTED])

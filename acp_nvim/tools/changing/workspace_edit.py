@@ -193,8 +193,8 @@ def apply_operations(
 ) -> Result:
     """Apply all steps in order. Raise ToolError.
 
-    `files` has the present texts of all `paths_of` the steps, `versions` the document versions
-    sent to the server.
+    `files` has the current texts of all `paths_of` the steps, `versions` the document versions sent
+    to the server.
     """
     texts = dict(files)
     origins = {path: path for path, text in files.items() if text is not None}
@@ -286,7 +286,10 @@ def _replace_spans(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
 
 
 def _without_cr(new: str, text: Text) -> str:
-    """Return a new text without CR at line ends, because an editor does not show them."""
+    """Return new text without CR at line ends, unless the file has such line ends.
+
+    An editor does not show them.
+    """
     if "\r\n" not in new or any(line.endswith("\r") for line in text.lines):
         return new
     return new.replace("\r\n", "\n")

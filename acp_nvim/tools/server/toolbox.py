@@ -20,7 +20,7 @@ Enabled = bool | Sequence[str]
 """Option `tools`: all, none, or a list of names."""
 
 TEXT_CHARACTERS: Final = 1 << 20
-"""Maximum length of a result's text. A longer text is cut, longer structured data is left out."""
+"""Maximum length of a result's text. Longer text is cut, and longer structured data is left out."""
 MAX_RUNNING: Final = 64
 """Maximum number of running calls of one session."""
 

@@ -50,7 +50,7 @@ class UserTool(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Result of a tool: a text, a value as JSON, or both with the same content."""
+    """Result of a tool: text, a value as JSON, or both with the same content."""
 
     text: str = ""
     json: str | None = None
