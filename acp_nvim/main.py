@@ -121,9 +121,9 @@ def _notify_exit(bridge: Bridge) -> None:
 
 
 def _end_with_main() -> None:
-    """Exit with the main thread.
+    """Exit as soon as the main thread ends.
 
-    If Neovim is killed, its host ends, but Python would wait forever for threads that read files.
+    If Neovim is killed, the host ends, but Python would wait forever for threads that read files.
     """
     main_thread().join()
     os._exit(0)

@@ -49,8 +49,9 @@ class Verbs:
         self.modules.update(dict.fromkeys(names, module))
 
     def run(self, host: Any, name: str, args: Args) -> None:
-        """Run a verb. A coroutine gets its own task. Other functions run at once, in the order of
-        calls.
+        """Run a verb.
+
+        A coroutine gets its own task. Other functions run at once, in the order of calls.
         """
         if name not in self.modules:
             self._notices.fault(f"{name}: unknown", wording.UNKNOWN_VERB.format(verb=name))

@@ -41,7 +41,7 @@ class OtherVersion(RemoteProtocolError):
 class Agent:
     """Outgoing calls to one agent.
 
-    Each call raises `RequestError` if the agent refuses and `ConnectionClosed` if it has ended.
+    Each call raises `RequestError` if the agent refuses, and `ConnectionClosed` if it has ended.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -264,17 +264,17 @@ class Agent:
         self._endpoint.cancel(call)
 
     async def cancel_call(self, session_id: str, tool_call_id: str) -> None:
-        """Cancel a tool call that can be cancelled.
+        """Cancel a tool call that the agent has declared cancellable.
 
-        A status update reports its end (v2/tool-calls).
+        A status update reports the end of the call (v2/tool-calls).
         """
         request = updates.CancelCall(session_id, tool_call_id)
         await self._endpoint.request("tool_call/cancel", request)
 
     async def cancel_terminal(self, session_id: str, terminal_id: str) -> None:
-        """End one of the agent's terminals, if it can be ended.
+        """End a terminal that the agent has declared cancellable.
 
-        An update reports its exit (v2/tool-calls).
+        An update reports the exit (v2/tool-calls).
         """
         request = updates.CancelTerminal(session_id, terminal_id)
         await self._endpoint.request("terminal/cancel", request)

@@ -37,7 +37,7 @@ class ExpandedSettings(Struct):
 
 
 class AgentVariables:
-    """Login values of all agents, by name of the agent."""
+    """Login values of all agents, by agent name."""
 
     def __init__(self) -> None:
         self._logins: dict[str, LoginValues] = {}

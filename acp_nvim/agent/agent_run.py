@@ -90,7 +90,6 @@ class AgentRun:
             await self.transport.stop()
 
     def store_exit(self) -> None:
-        """Store the exit of the transport."""
         self.exit = self.transport.exit
 
     async def _reason(self) -> str:

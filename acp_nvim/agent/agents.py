@@ -93,7 +93,7 @@ class Agents:
         return connection.unreached_reason if connection is not None else None
 
     def consume_settings_change(self, name: str) -> bool:
-        """Return whether a running agent's start settings have changed, once for each change."""
+        """Return whether a running agent's start settings have changed. Report each change once."""
         before, now = self._started.get(name), self._spec(name)
         if before is None or now is None or _start_settings(before) == _start_settings(now):
             return False

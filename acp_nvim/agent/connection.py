@@ -103,7 +103,7 @@ class Connection:
         self._run: AgentRun | None = None
         """The latest run. `Negotiation` may need several."""
         self._stderr_lines = self._stderr_before = 0
-        """Number of stderr lines, and that number when the turn began."""
+        """Number of stderr lines so far, and the number when the turn began."""
         self._attempts = attempts_at(spec, pauses)
 
     def _new_client(self, around: Surroundings[Connection]) -> Client:
@@ -310,7 +310,6 @@ class Connection:
         self._notify_changed()
 
     async def _give_up_connecting(self, error: TransportError) -> None:
-        """Give up on a remote agent."""
         if self._run is not None:
             await self._run.transport.stop()
         if self.stopping:

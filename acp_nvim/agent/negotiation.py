@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class StringVersion:
     """Detection of agents that want the version as a string.
 
-    They refuse the client's number and are asked again (`protocol/dialects/requests.py`).
+    Such agents refuse a numeric version and are asked again (`protocol/dialects/requests.py`).
     """
 
     def __init__(self) -> None:
@@ -66,9 +66,10 @@ class StringVersion:
                 raise error from None
 
     def detect_in_last_words(self, words: Sequence[str]) -> bool:
-        """Return whether to start an agent that gave no answer again, with a string version.
+        """Return whether to start the agent again, with a string version.
 
-        This happens once, if the agent's last words mention the version or there are none.
+        The agent has ended without an answer. Return True once, if its last words mention the
+        version or there are none.
         """
         from acp_nvim.protocol.dialects.requests import mentions_version_type
 
@@ -99,7 +100,7 @@ class Negotiation:
         self._asked: set[int] = set()
         """Versions requested from the agent so far."""
         self._version = 1
-        """Version requested from the agent now."""
+        """Version currently requested from the agent."""
         self._strings = StringVersion()
         self._first: Sequence[str] | None = None
         """Last words of the agent if it ended after a request with a numeric version."""

@@ -137,7 +137,7 @@ class ViaAgent(Struct, frozen=True):
 
 
 def covers(name: str, spec: AgentSettings, path: str) -> bool:
-    """Return whether an agent has a path of this machine, according to its options."""
+    """Return whether an agent can see a path of this machine, according to its options."""
     if not (spec.via or spec.paths):
         return True
     paths = PathMap(name, spec.paths)
@@ -160,7 +160,7 @@ async def via_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> ViaA
     via, paths = via_of(spec, words, here), PathMap(name, spec.paths)
 
     def directory(path: str) -> str:
-        """Return the remote directory of a command."""
+        """Return the remote directory for a path of this machine."""
         folder = paths.folder_to_agent(path)
         return folder if folder.startswith("/") else ""
 

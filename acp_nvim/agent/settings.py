@@ -29,7 +29,7 @@ class AgentSettings(msgspec.Struct, frozen=True):
     url: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     via: str | list[str] | bool | None = None
-    """Words before the agent's command, or a name of such words. True is a function in Lua."""
+    """Words before the agent's command, or the name of a program. True if it is a Lua function."""
     host: str | None = None
     container: str | None = None
     pod: str | None = None

@@ -37,7 +37,7 @@ class AgentLaunch(Struct, frozen=True, eq=False):
     """Working directory of agents without option `cwd`."""
     env: Callable[[], Mapping[str, str]]
     via: Callable[[str], Awaitable[list[str]]] | None = None
-    """Calls the user's function in option `via` of the named agent. Raises AgentStartError."""
+    """Function that calls the user's function in option `via`. Raises AgentStartError."""
     cookies: dict[str, CookieJar] = field(default_factory=dict)
     """Cookies of remote agents by address, kept for the next connection."""
 
@@ -50,11 +50,11 @@ class AgentServices(Struct, frozen=True, eq=False):
     extensions: Extensions = field(default_factory=Extensions)
     consent: Consent = field(default_factory=Consent)
     ask_unscoped: Callable[[Decision], None] = lambda decision: None
-    """Asks the user a question that belongs to no session."""
+    """Function that asks the user a question that belongs to no session."""
     new_child: Callable[[Session, str], Session] | None = None
-    """Finds or creates the session of a subagent."""
+    """Function that finds or creates the session of a subagent."""
     wait_for_cancels: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint
-    """Waits until the cancels that the user has sent are handled."""
+    """Function that waits until the cancels that the user has sent are handled."""
 
 
 class ConnectionObservers(Struct, Generic[C], frozen=True, eq=False):

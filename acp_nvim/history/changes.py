@@ -36,7 +36,11 @@ class Facts(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
-    """Replay of a session by an agent: texts and places of its prompts, number of entries."""
+    """Replay of a session by an agent.
+
+    `prompts` and `places` are the texts and places of its prompts. `count` is its number of
+    entries.
+    """
 
     prompts: Sequence[str]
     places: Sequence[int]

@@ -117,7 +117,7 @@ class Call(Record, tag=3, frozen=True):
     user_tool: str
     assumed: bool
     shown_by: str
-    """Id of the call of an editor's tool that is shown instead, or an empty text."""
+    """Id of the call of an editor's tool that is shown instead, or an empty string."""
     decisions: Sequence[DecisionRecord]
     terminals: Sequence[TerminalRecord]
 

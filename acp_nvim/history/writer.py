@@ -36,7 +36,7 @@ WRITES_PER_TRIM: Final = 200
 
 
 class Callbacks(Struct, frozen=True):
-    """Callbacks of the thread. They are called in the thread."""
+    """Callbacks of the writer thread, which calls them."""
 
     secret_filter: Callable[[], SecretFilter]
     limits: Callable[[], tuple[float, int]]

@@ -83,7 +83,7 @@ class Violation(Struct, frozen=True, gc=False):
 
 
 class Updates(Struct, frozen=True, gc=False):
-    """Decoded lines, which are all `session/update`. `size` is their total size in bytes."""
+    """Decoded `session/update` lines. `size` is their total size in bytes."""
 
     messages: Sequence[schema.SessionNotification | updates.Notification]
     size: int
@@ -126,7 +126,7 @@ class Peer:
         self._limit = message_bytes
         self._lines = LineSplitter(message_bytes)
         self._halves: Halves | None = None
-        """Held halves of characters, from the first line with a surrogate on."""
+        """Held halves of characters, or None before the first line with a surrogate."""
         self._next_id = count(1)
         self._outgoing: dict[Id, str] = {}
         self._incoming: dict[Id, str] = {}
@@ -329,8 +329,9 @@ class Peer:
         return [_violation("message", problem, line, errors.INVALID_REQUEST, reply_to)]
 
     def _free_id(self, raw: Raw | bytes | None) -> Id:
-        """Return the id for refusing a bad request: its own id, or None if that is invalid or in
-        use.
+        """Return the id for refusing a bad request.
+
+        This is the request's own id, or None if that is invalid or in use.
         """
         try:
             own: Id = None if raw is None else _ids.decode(raw)
@@ -339,8 +340,9 @@ class Peer:
         return None if own in self._incoming else own
 
     def _report_oversize(self, line: Oversize) -> list[Event]:
-        """Report a skipped line. If its ends show a request, refuse it. If they show an answer,
-        fail the request.
+        """Report a skipped line.
+
+        If the ends of the line show a request, refuse it. If they show an answer, fail the request.
         """
         detail = f"a line of {line.size} bytes, more than {self._limit}"
         members = salvage.end_members(line.head, line.tail)

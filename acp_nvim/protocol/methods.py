@@ -19,7 +19,7 @@ Side: TypeAlias = Literal["agent", "client", "proxy"]
 class Method(Struct, frozen=True, kw_only=True):
     """Row of the table. `params` and `result` are types of `schema`, or unions of them.
 
-    `handler` is the side that receives the method, "both" for `$/cancel_request`. A notification
+    `handler` is the side that receives the method, or "both" for `$/cancel_request`. A notification
     has no result type.
     """
 

@@ -138,7 +138,8 @@ SessionUpdate: TypeAlias = (
 class Subject(Struct, frozen=True, gc=False):
     """Subject of a permission other than a tool call.
 
-    `kind` is `command` or the agent's name of another kind, for which `raw` is the value as sent.
+    `kind` is `command`, or the agent's name for another kind. In that case `raw` is the value as
+    sent.
     """
 
     kind: str

@@ -50,8 +50,9 @@ class LanguageServers(Protocol):
 
         Without a path, ask all servers in the session's directories. `textDocument` is added to
         `params`, and `position` or `range` for `at` in each server's encoding. A file without a
-        window is loaded hidden and unloaded after the turn. Wait `wait_ms` for a server to
-        attach. Raise ToolError if there is no server, none supports the method, or it failed.
+        window is loaded hidden and unloaded after the turn. Wait up to `wait_ms` for a server to
+        attach. Raise ToolError if there is no server, if none supports the method, or if the
+        request fails.
         """
         ...
 

@@ -54,7 +54,7 @@ class Turn:
         self.began_at = time.monotonic()
         self._is_in_message = False
         self.anchor: s.CursorAnchor | None = None
-        """Last message or tool call, if nothing without an id follows it."""
+        """Last message or tool call, or None if a later update has no id."""
 
     # ---- messages
 

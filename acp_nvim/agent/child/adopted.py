@@ -65,7 +65,6 @@ class AdoptedChild(asyncio.SubprocessTransport):
         return self._process.returncode
 
     def get_pipe_transport(self, fd: int) -> asyncio.BaseTransport | None:
-        """Return the transport of a stream."""
         return self._pipes.get(fd)
 
     def send_signal(self, signal: int) -> None:

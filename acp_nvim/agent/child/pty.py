@@ -134,7 +134,7 @@ class PtyProcess:
     async def stop(self) -> None:
         """End the command and its descendants: SIGTERM, then SIGKILL after `kill_s`.
 
-        Return when they have ended, at the latest after about twice `kill_s`.
+        Return when they have ended, which takes at most about twice `kill_s`.
         """
         await asyncio.shield(self.begin_stop())
 

@@ -173,7 +173,7 @@ async def _find_marked(mark: str) -> dict[int, int]:
 
 
 def _is_alive(pid: int, birth: int) -> bool:
-    """Return whether the process with that birth still runs. Zombies do not count."""
+    """Return whether the process with this id and birth time is running. Zombies do not count."""
     stat = process_stat(pid)
     return stat is not None and stat.birth == birth and not stat.is_zombie
 

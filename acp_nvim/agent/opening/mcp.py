@@ -298,7 +298,7 @@ def _project(
 
 
 def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str | None:
-    """Return the program that a bare name resolves to, or None if it is surely the user's own.
+    """Return the program that a bare name resolves to, or None if it is certainly the user's own.
 
     A program may be foreign if it is inside the project, or found by a PATH from the file.
     """

@@ -21,7 +21,7 @@ class Branch(Struct, frozen=True):
 
 
 class ForkPoint(Struct, frozen=True):
-    """End of the conversation for a fork: a cursor (rfds/session-cursors) or a message."""
+    """Point at which to fork a session: a cursor (rfds/session-cursors) or a message."""
 
     cursor: str | None = None
     message_id: str | None = None
@@ -41,7 +41,7 @@ class Origin(Struct, frozen=True):
     entries: Callable[[], Sequence[Entry]] = tuple
     """Function that returns the known entries of the session."""
     point: ForkPoint | None = None
-    """End of the conversation for a fork, or None for the whole conversation."""
+    """Point at which to fork, or None to fork the whole session."""
     branch: Branch | None = None
     hands_over: bool = False
     """For `reopen`, whether a new session in its place receives the earlier conversation."""

@@ -26,8 +26,8 @@ _PLAIN: Final = late(r"[\w@%+=:,./${}-]+")
 def server_lines(entry: Mapping[str, Any], program: Callable[[], str | None]) -> list[str]:
     """Return the lines about a server.
 
-    `program` returns the file that its command would start, or None if that is the user's own
-    program of this name.
+    `program` returns the file that the server's command would start, or None if that is the user's
+    own program of this name.
     """
     name, url = str(entry["name"]), entry.get("url")
     kind = f" ({entry['type']})" if entry.get("type") not in (None, "stdio") else ""

@@ -75,7 +75,7 @@ class SessionParams(Struct, frozen=True):
         )
 
     def fields(self) -> dict[str, Any]:
-        """Return the parameters by the names of the wire types."""
+        """Return the parameters by field name of the wire types."""
         return {
             "mcp_servers": list(self.mcp_servers),
             "system_prompt": self.system_prompt,

@@ -34,7 +34,7 @@ class Stored(Struct, frozen=True):
 
 
 async def list_stored(name: str, agent: Agent) -> list[Stored]:
-    """Return all stored sessions of an agent, in its order.
+    """Return all stored sessions of an agent, in the agent's order.
 
     Requires `sessionCapabilities.list`. Raise the errors of `Agent.list_sessions`.
     """
@@ -77,7 +77,10 @@ def _seconds(iso: str) -> float:
 def merge_lists(
     lists: Iterable[list[Stored]], remembered: Iterable[Entry], cwd: str
 ) -> list[Stored]:
-    """Merge the agents' lists and the index: sessions in `cwd` first, and the newest first."""
+    """Merge the agents' lists and the index.
+
+    Sessions in `cwd` come first, and newer ones before older ones.
+    """
     merged = {(session.agent, session.id): session for sessions in lists for session in sessions}
     for entry in remembered:
         known = merged.get(entry.key)

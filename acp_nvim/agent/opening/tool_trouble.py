@@ -1,7 +1,7 @@
 """Handling of agents that fail because of the editor's tools.
 
-A session is opened without the tools. The error of a failed prompt names the option that disables
-them.
+If necessary, a session is opened without the tools. The error of a failed prompt names the option
+that disables them.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class Conversation:
         self.used = time.monotonic()
 
     def store(self) -> None:
-        """Store the session for the list of sessions."""
+        """Add the session to the list of stored sessions, or update it there."""
         self._sender.store()
 
     # -- prompts ----------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class Conversation:
         return True
 
     async def _watch_cancel(self, turn: int) -> None:
-        """Warn if the turn has not ended in time after a cancel, and end its commands."""
+        """Warn the user if a cancel does not end the turn in time. Then end the turn's commands."""
         await self._warnings.if_not_cancelled(turn)
         if self.connection is not None:
             await self.connection.terminals.end_turn(self.session, turn)
@@ -200,7 +200,7 @@ class Conversation:
     # -- one turn after the other -----------------------------------------------------------------
 
     def open(self) -> None:
-        """Start agent and session now, and continue with the queue."""
+        """Start the agent and the session now, then send the queue."""
         self._is_woken = True
         self._sender.allow_sending()
         self._opener.stop_awaiting_login()

@@ -128,7 +128,7 @@ def attachment(path: str, live: str | None = None, report: Report = lambda _: No
 
 
 def media_kind(mime: str | None) -> Literal["image", "audio"] | None:
-    """Return the kind of content block for a MIME type."""
+    """Return the kind of content block for a MIME type, or None if there is none."""
     if mime in _PICTURES:
         return "image"
     return "audio" if mime is not None and mime.startswith("audio/") else None

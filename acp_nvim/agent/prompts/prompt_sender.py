@@ -83,7 +83,7 @@ class PromptSender:
 
     @property
     def has_running(self) -> bool:
-        """Return whether a prompt runs at the agent or its answer is being handled."""
+        """Return whether the agent is answering a prompt, or its answer is being handled."""
         return self._running is not None
 
     @property
@@ -99,7 +99,7 @@ class PromptSender:
     # -- a turn -----------------------------------------------------------------------------------
 
     def turn_start(self, prompt: Prompt, *, is_at_agent: bool = False) -> TurnStart:
-        """Return the argument of `on_turn_starting` for a prompt."""
+        """Return the argument for the observers in `on_turn_starting`."""
         connection = self._opener.connection
         agent = connection.agent if connection is not None else None
         return TurnStart(
@@ -365,7 +365,7 @@ class PromptSender:
         self.needs_login = False
 
     def store(self) -> None:
-        """Store the session for the list of sessions."""
+        """Add the session to the list of stored sessions, or update it there."""
         connection = self._opener.connection
         if connection is not None and self.session.id:
             notify(self._observers.on_worth_storing, self.session, connection)

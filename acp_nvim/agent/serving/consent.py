@@ -138,7 +138,7 @@ class Consent:
             return {}
 
     def _store(self, project: Project, allowed: bool) -> None:
-        """Store the answer for a file; replace the answer for its former content."""
+        """Store the answer for a file, in place of the answer for its earlier content."""
         path = self._path()
         if path is None:
             return

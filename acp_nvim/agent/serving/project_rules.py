@@ -1,7 +1,7 @@
 """Rules of a project, each for exactly one action, which the user stores with the answer `Y`.
 
-A rule has no patterns. It allows a later permission only if kind, paths, their targets and command
-line are the same, and only for calls that are safe to allow without a question
+A rule has no patterns. It allows a later permission only if the kind, the paths, their targets and
+the command line are the same, and only for calls that are safe to allow without a question
 (`trusting.is_safe`).
 """
 
@@ -66,11 +66,9 @@ class ProjectRules:
         return self._all().get(os.path.realpath(cwd), ())
 
     def add(self, cwd: str, rule: ProjectRule) -> None:
-        """Add a rule to a project."""
         self._change(cwd, lambda rules: rules if rule in rules else [*rules, rule])
 
     def remove(self, cwd: str, rule: ProjectRule) -> None:
-        """Remove a rule from a project."""
         self._change(cwd, lambda rules: [other for other in rules if other != rule])
 
     def _all(self) -> _Rules:

@@ -181,7 +181,7 @@ class SessionRouter:
         self._muted.pop(session_id, None)
 
     def count_message(self, session: Session) -> None:
-        """Count a message received for a session."""
+        """Count a message for `received_count`."""
         n = session.root.n
         self._received[n] = self._received.get(n, 0) + 1
 
@@ -275,7 +275,7 @@ class SessionRouter:
             self.pending_updates.add(session_id, update, size)
 
     def _apply(self, session: Session, update: Any) -> None:
-        """Apply an update. Start to route to a new child session (v1/subagents)."""
+        """Apply an update. Start routing to a new child session (v1/subagents)."""
         if _is_call(update):
             self._apply_call(session, update)
             return
@@ -329,7 +329,7 @@ class SessionRouter:
                 yield message.update
 
     def _note(self, session: Session, update: Any) -> None:
-        """Count an update that the protocol does not allow here, but that does no harm."""
+        """Count a harmless update that the protocol does not allow here."""
         kind = update.__class__
         if kind is schema.ToolCallUpdate and session.tool_calls.get(update.tool_call_id) is None:
             self._note_unknown(update.tool_call_id)

@@ -80,7 +80,7 @@ class AgentTerminals:
         place: Callable[[], ViaPlace | None] = lambda: None,
         wait_for_cancels: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint,
     ) -> None:
-        """`env` is the agent's environment, `place` returns the place of a remote agent.
+        """`env` returns the agent's environment, and `place` the place of a remote agent.
 
         `wait_for_cancels` returns when the cancels that the user has sent are handled.
         """

@@ -59,12 +59,12 @@ class AgentTransport(Transport, Protocol):
         """
 
     def rest(self, seconds: float) -> None:
-        """Stop reading for a time. The agent blocks once its pipe is full."""
+        """Stop reading for `seconds`. The agent blocks once its pipe is full."""
 
     async def wait(self) -> Exit:
         """Wait for the agent to end. For a remote agent, wait forever.
 
-        Its last output may still be unread: call `receive` to the end for that.
+        To get the agent's last output, call `receive` until it returns `b''`.
         """
 
     async def stop(self) -> Exit | None:

@@ -36,7 +36,7 @@ QUIET_S, LONGEST_S = 0.1, 5.0
 STEADY_S: Final = 5.0
 """Age in seconds from which a broken stream is retried with the first pause again.
 
-After an event with an id, this applies at any age.
+A stream that has delivered an event with an id is retried so at any age.
 """
 KEEPALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """TCP keepalive options, which detect a lost peer of a silent stream after about a minute."""
@@ -63,7 +63,7 @@ class EventStream:
         self._on_end = on_end
         self._last_id: str | None = None
         self._opened = asyncio.Event()
-        """Set once the stream is open, cannot open, or `OPENING_S` have passed."""
+        """Set once the stream is open or cannot be opened, or `OPENING_S` have passed."""
         self.is_open = False
         self.is_over = False
         self._event_count = 0

@@ -90,7 +90,7 @@ def unusable_proxy(error: Exception) -> TransportError:
 
 
 def _system_text(error: BaseException) -> str:
-    """Return the system's text for an error, which asyncio replaces with the address."""
+    """Return the system's text for an error. asyncio replaces this text with the address."""
     if not isinstance(error, OSError) or error.errno is None:
         return ""
     return os.strerror(error.errno) if error.errno > 0 else str(error.strerror)

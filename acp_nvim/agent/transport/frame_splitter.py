@@ -12,7 +12,7 @@ PIECE: Final = 1 << 20
 """Maximum number of bytes of a fragment."""
 HANDSHAKE_END: Final = b"\r\n\r\n"
 HANDSHAKE_BYTES: Final = 1 << 20
-"""Maximum number of buffered bytes of the handshake response. The library accepts less."""
+"""Maximum number of buffered bytes of the handshake response. The library's own limit is lower."""
 
 _FIN, _MASKED = 0x80, 0x80
 _OPCODE, _LENGTH = 0x0F, 0x7F

@@ -183,7 +183,7 @@ class RemoteAgent:
 
     @property
     def has_closed_input(self) -> bool:
-        """Return False, since a connection without a reader is lost."""
+        """Return False, because a remote agent that stops reading counts as lost."""
         return False
 
     @property
@@ -194,7 +194,7 @@ class RemoteAgent:
         self._paused_until = max(self._paused_until, time.monotonic() + seconds)
 
     async def receive(self) -> bytes:
-        """Return the next bytes, or `b''` at the end, for which `lost` has the reason."""
+        """Return the next bytes, or `b''` at the end. `lost` then has the reason."""
         if (pause := self._paused_until - time.monotonic()) > 0:
             await anyio.sleep(pause)
         if self._lost is not None or self._closing:

@@ -204,7 +204,7 @@ class StdioTransport:
         return data
 
     def rest(self, seconds: float) -> None:
-        """Stop reading for a time. The agent blocks once the pipe is full."""
+        """Stop reading for `seconds`. The agent blocks once the pipe is full."""
         self._pipes.rest(seconds)
 
     def send(self, data: bytes) -> None:
@@ -238,7 +238,7 @@ class StdioTransport:
     async def wait(self) -> Exit:
         """Wait for the process itself to end.
 
-        Its last output may still be unread: call `receive` to the end for that.
+        To get its last output, call `receive` until it returns `b''`.
         """
         await self._pipes.exited.wait()
         assert self._pipes.exit is not None

@@ -68,7 +68,7 @@ class Via(Struct, frozen=True):
         return [program, *arguments, *words]
 
     def _exec_options(self, directory: str, variables: Iterable[str], *, tty: bool) -> list[str]:
-        """Return the options of `exec` that set terminal, directory and variables."""
+        """Return the options of `exec` that set the terminal, the directory and variables."""
         options = ["-t"] if tty and self.program in _CONTAINERS else []
         if self.takes_directory and directory:
             options += ["-w", directory]

@@ -2,8 +2,8 @@
 
 A text message is one protocol message; binary messages are ignored. Messages are passed on in
 pieces: as on stdio, the reader of lines limits their length. Pings detect a lost peer. The library
-does not send them, because it would treat a connection as broken that is merely not being read
-while the user's screen is busy.
+does not send them, because it would treat a connection that is merely not being read while the
+user's screen is busy as broken.
 """
 
 from __future__ import annotations

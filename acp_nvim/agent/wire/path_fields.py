@@ -89,7 +89,10 @@ class PathFields:
         return raw if mapped is value else Raw(_encoder.encode(mapped))
 
     def outgoing(self, line: bytes, method: str) -> bytes:
-        """Return an outgoing message with the agent's paths. `method` is called or answered."""
+        """Return an outgoing message with the agent's paths.
+
+        `method` is the method that the message calls or answers.
+        """
         if not _has_paths(method):
             return line
         message = _members.decode(line)

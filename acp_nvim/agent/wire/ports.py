@@ -30,8 +30,8 @@ class Handler(Protocol):
         The result is a Struct, dict, Raw or None. Return None instead of an awaitable if
         `call.answer` is called later; `call.when_abandoned` then reports the end. The method may be
         an `async def`, but only the body of a plain function runs in wire order. A RequestError,
-        raised at once or when awaited, becomes the answer. Any other error becomes a -32603 and a
-        call of `on_error`.
+        raised at once or when awaited, becomes the answer. Any other error is answered with -32603
+        and passed to `on_error`.
         """
 
     def turn_text(self, session_id: str) -> str:

@@ -154,7 +154,7 @@ def _mark_urls(text: str, mark: str) -> str:
 
 
 def _mark_databases(text: str, mark: str) -> str:
-    """Mark user and password of database URLs.
+    """Mark the user and the password in database URLs.
 
     The last `@` ends the password, since passwords are not always encoded.
     """

@@ -161,7 +161,7 @@ def _terminal_bytes(update: s.TerminalOutputChunk) -> updates.TerminalBytes:
 
 
 def decode_base64(data: str) -> bytes:
-    """Decode a base64 text. Each text is complete in itself (v2/tool-calls).
+    """Decode a base64 string, which is complete in itself (v2/tool-calls).
 
     Raise ValidationError.
     """

@@ -24,7 +24,7 @@ class Prompt(Struct, eq=False):
     has_worked: bool = False
     """Whether the agent has reported work since the prompt was sent."""
     ended: Work | None = None
-    """Last end of work since the prompt was sent."""
+    """Last end of work that the agent has reported since the prompt was sent."""
     before: frozenset[str] = frozenset()
     """Ids of the user messages that were known when `ended` was set."""
 
@@ -33,7 +33,6 @@ class Turns:
     """Prompts of a session whose turns have not ended."""
 
     def __init__(self) -> None:
-        """Start as idle."""
         self._is_working = False
         self._prompts: list[Prompt] = []
         self._messages: set[str] = set()

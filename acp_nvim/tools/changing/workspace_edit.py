@@ -84,7 +84,10 @@ Operation = Edits | Create | Rename | Delete
 
 
 class Result(msgspec.Struct, frozen=True):
-    """Texts of all changed files, and the origins of moved ones. A deleted file has None."""
+    """Texts of all changed files, and the origins of moved ones.
+
+    The text of a deleted file is None.
+    """
 
     texts: Mapping[str, Text | None]
     moved: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""Counter of changes to a tool list, with a wait for the next change."""
+"""Counter of changes to a tool list. Tasks can wait for the next change."""
 
 from __future__ import annotations
 

@@ -68,12 +68,12 @@ class Subscription(msgspec.Struct, frozen=True):
 
     changes: ListChanges
     wants_changes: bool
-    """Whether the client wants changes of the tool list. There are no other subscriptions."""
+    """Whether the client wants changes to the tool list. There are no other subscriptions."""
     id: Id
     notify: Notify
 
     async def run(self) -> Json:
-        """Send changes until the session has no tools, which the result reports.
+        """Send changes until the session has no tools. The result reports that.
 
         Raise RequestError if too many clients listen.
         """

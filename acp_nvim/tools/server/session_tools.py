@@ -45,7 +45,7 @@ class SessionTools:
             self.changes.count_change()
 
     def list_tools(self) -> list[Tool[Any]]:
-        """Return the tools on offer."""
+        """Return the offered tools."""
         tools = self._toolbox.list_tools(self._enabled)
         if self._sent is None:
             self._sent = _listing(tools)

@@ -46,7 +46,7 @@ class Call(msgspec.Struct, frozen=True):
     progress: Callable[[str], None] = lambda text: None
     """Function that reports progress to clients that requested it."""
     agent_call: ToolCall | None = None
-    """The tool call that the agent reported for it, if known."""
+    """The tool call that the agent reported for this call, if known."""
 
 
 class Tool(msgspec.Struct, Generic[A], frozen=True):

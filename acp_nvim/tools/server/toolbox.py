@@ -30,7 +30,7 @@ _CONTROL: Final = dict.fromkeys(
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """Result of a call for the agent. The text of a failed one is the reason."""
+    """Result of a call for the agent. If the call has failed, the text is the reason."""
 
     result: ToolResult
     failed: bool = False

@@ -201,7 +201,7 @@ def faults(schema: Mapping[str, Any], values: Mapping[str, Any]) -> list[str]:
 
 
 def _is_of(value: Any, type_name: str) -> bool:
-    """Return whether a JSON value is of a type as named in a schema."""
+    """Return whether a JSON value has the type that a schema names."""
     if isinstance(value, bool):
         return type_name == "boolean" or type_name not in _TYPES
     if type_name == "integer" and isinstance(value, float):
