@@ -119,7 +119,7 @@ class Returning(Wide):
                 if present.files.get(path) != data:
                     on_disk = wanted.disk_entries.get(path, wanted.pending.get(path))
                 self.ledger.restore(path, text, wanted.pending.get(path))
-                if path in wanted.unsaved:
+                if path in wanted.unsaved and text != self.text(path, data):
                     self.ledger.disk_entries.set_both(path, on_disk, self.ledger.get(path))
         laid = self.original_formats | wanted.original_formats
         self.original_formats = {
