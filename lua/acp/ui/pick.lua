@@ -18,10 +18,31 @@ end
 
 local advance ---@type fun()
 
+--- Time for a picker to open, and to call back after it has closed.
+local PATIENCE_MS = 200
+
+--- Return whether the user is in an ordinary window, so that no picker is open.
+local function is_outside()
+  return may_open() and (vim.w.acp ~= nil or not require('acp.ui.win').is_float(0))
+end
+
+--- Drop the active question if its picker has closed. Some pickers never call back when they are
+--- closed.
+local function abandon_closed()
+  local question = active
+  if not question or not is_outside() then return end
+  vim.defer_fn(function()
+    if active ~= question or not is_outside() then return end
+    active = nil
+    question.drop()
+    advance()
+  end, PATIENCE_MS)
+end
+
 local function wait()
   if is_watching then return end
   is_watching = true
-  vim.api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave' }, {
+  vim.api.nvim_create_autocmd({ 'ModeChanged', 'CmdwinLeave', 'WinEnter' }, {
     once = true,
     callback = vim.schedule_wrap(function()
       is_watching = false
@@ -30,19 +51,10 @@ local function wait()
   })
 end
 
---- Drop the active question if its picker has closed. Some pickers never call back when they are
---- closed. If the current window is an ordinary one, no picker is open.
-local function abandon_closed()
-  if active and may_open() and not require('acp.ui.win').is_float(0) then
-    local old = active
-    active = nil
-    old.drop()
-  end
-end
-
 advance = function()
-  if active or #queue == 0 then return end
-  if not may_open() then return wait() end
+  if #queue == 0 then return end
+  if active then abandon_closed() end
+  if active or not may_open() then return wait() end
   local question = table.remove(queue, 1)
   active = question
   local function done()
@@ -60,7 +72,6 @@ end
 
 ---@param question acp.Question
 local function ask(question)
-  abandon_closed()
   queue[#queue + 1] = question
   -- Not inside the frame that asks: the default dialogs block, and the host waits for the frame.
   vim.schedule(advance)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.editor import Editor
 from tests.support.lua import lua_chunk
+from tests.support.plugins import add_plugins
 from tests.support.waiting import until
 
 MODES = {
@@ -16,6 +19,14 @@ MODES = {
 }
 IN_MODE = "require('acp').state().sessions[1].modes.current == ..."
 KEEPS = lua_chunk(__file__, "note_select")
+STAND_IN = lua_chunk(__file__, "stand_in_picker")
+WAYS: dict[str, dict[str, Any]] = {
+    "dressing": {"opens_later": True, "answers": "later"},
+    "fzf-lua": {"answers": "later"},
+    "telescope": {"answers": "item", "is_silent": True},
+    "a window that opens before the answer": {"answers": "elsewhere"},
+}
+IN_PICKER = "vim.api.nvim_win_get_config(0).relative ~= '' and not vim.w.acp"
 
 
 @pytest.fixture
@@ -72,3 +83,82 @@ def test_a_choice_is_shown_in_a_terminal_window(with_modes: Editor) -> None:
     with_modes.cmd("Acp mode")
     with_modes.wait("#_G.calls == 1")
     with_modes.cmd("bwipeout!")
+
+
+def choose(editor: Editor, command: str, keys: str) -> None:
+    """Run a command that opens the picker, and press keys in it."""
+    editor.cmd(command)
+    editor.wait(IN_PICKER)
+    editor.keys(keys)
+
+
+def open_session(editor: Editor, n: int, title: str) -> None:
+    """Choose a session, and then the action `open`."""
+    before = editor.lua("return _G.opened")
+    choose(editor, "Acp sessions", f"/{title}<CR><CR>")
+    editor.wait(f"_G.opened == {before + 2} and {IN_PICKER}")
+    editor.keys("<CR>")
+    editor.wait("require('acp').state().current == ...", n)
+
+
+def test_choices_work_with_each_way_of_pickers_to_answer(with_modes: Editor) -> None:
+    """The Lua front asks for a mode or prompt, the host for a session."""
+    editor, prompts = with_modes, 2
+    editor.cmd("AcpPrompt! say two")
+    editor.wait_event("AcpTurnEnd", 2)
+    editor.setup({"prompts": {"speak": "say three"}})
+    editor.lua(STAND_IN)
+    for way in WAYS.values():
+        editor.lua("_G.way = ...", way)
+        open_session(editor, 1, "say one")
+        choose(editor, "Acp mode", "q")
+        choose(editor, "Acp mode", "jq")
+        choose(editor, "Acp mode", "j<CR>")
+        editor.wait(IN_MODE, "code")
+        choose(editor, "Acp mode", "gg<CR>")
+        editor.wait(IN_MODE, "ask")
+        choose(editor, "Acp ask", "/speak<CR><CR>")
+        prompts += 1
+        editor.traffic[0].wait("session/prompt", prompts)
+        open_session(editor, 2, "say two")
+
+
+def test_choices_work_with_mini_pick(with_modes: Editor) -> None:
+    editor = with_modes
+    editor.cmd("AcpPrompt! say two")
+    editor.wait_event("AcpTurnEnd", 2)
+    add_plugins(editor, "mini.pick")
+    editor.lua("require('mini.pick').setup() vim.ui.select = MiniPick.ui_select")
+    for command, keys, state in (
+        ("Acp mode", "<Esc>", "sessions[2].modes.current == 'ask'"),
+        ("Acp mode", "<C-n><CR>", "sessions[2].modes.current == 'code'"),
+        ("Acp sessions", "one<CR>", "current == 2"),
+        ("", "<CR>", "current == 1"),  # open
+    ):
+        editor.keys(f":{command}<CR>" if command else "")
+        editor.wait("MiniPick.is_picker_active()")
+        editor.keys(keys)
+        editor.wait(f"require('acp').state().{state}")
+    editor.wait("not MiniPick.is_picker_active()")
+
+
+def test_a_question_waits_for_a_picker_that_opens_later(with_modes: Editor) -> None:
+    with_modes.lua(STAND_IN + "_G.way = { opens_later = true, answers = 'later' }")
+    with_modes.lua("vim.cmd('Acp mode') vim.cmd('Acp mode')")
+    for mode, keys in (("code", "j<CR>"), ("ask", "gg<CR>")):
+        with_modes.wait(IN_PICKER)
+        with_modes.keys(keys)
+        with_modes.wait(IN_MODE, mode)
+    assert with_modes.lua("return _G.opened") == 2
+
+
+def test_a_question_follows_one_whose_picker_was_closed_without_an_answer(
+    with_modes: Editor,
+) -> None:
+    with_modes.lua(STAND_IN + "_G.way = { is_silent = true }")
+    with_modes.lua("vim.cmd('Acp mode') vim.cmd('Acp mode')")
+    with_modes.wait(IN_PICKER)
+    with_modes.keys("jq")
+    with_modes.wait(f"_G.opened == 2 and {IN_PICKER}")
+    with_modes.keys("j<CR>")
+    with_modes.wait(IN_MODE, "code")
