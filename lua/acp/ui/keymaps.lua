@@ -83,13 +83,24 @@ local function set_key(bufnr, modes, key, options)
   end
 end
 
+local CLIPBOARDS = { ['+'] = 'unnamedplus', ['*'] = 'unnamed' } -- values of 'clipboard'
+
+--- Return the register that was typed before the key, nil if it may be the default one.
+---@return string|nil
+local function typed_register()
+  local register = vim.v.register
+  local is_default = register == '"'
+    or vim.tbl_contains(vim.split(vim.o.clipboard, ','), CLIPBOARDS[register])
+  return not is_default and register or nil
+end
+
 --- Map a permission's key in the chat. It acts only while the cursor is on a pending permission.
---- Otherwise it keeps its usual meaning, including counts, operators and registers.
+--- Otherwise, and after a register, it keeps its usual meaning, including counts and operators.
 ---@param key acp.Key
 ---@param on_card fun(): any whether the cursor is on a pending permission
 local function map_on_card(key, bufnr, on_card)
   local function run()
-    if not on_card() then return key.key end
+    if not on_card() or typed_register() then return key.key end
     return ('<Cmd>lua require("acp.ui.keymaps").run("permission", "%s")<CR>'):format(key.action)
   end
   set_key(bufnr, { 'n' }, key, { callback = run, expr = true, replace_keycodes = true })
@@ -144,6 +155,10 @@ function M.attach(kind, bufnr, n, on_card, is_active)
       -- nvim-cmp runs a mapping that it has replaced, even if that was removed later.
       if not (attached[bufnr] or {})[kind] then
         return vim.api.nvim_feedkeys(vim.keycode(key.key), 'in', false)
+      end
+      local register = not is_active and vim.fn.mode() == 'n' and typed_register()
+      if register then -- such as `"+y` to copy a command, which must not allow it
+        return vim.api.nvim_feedkeys('"' .. register .. vim.keycode(key.key), 'in', false)
       end
       if is_active and not is_active(bufnr) then return pass_on(kind, bufnr, key, is_active) end
       signals.emit('key_pressed', kind, key.action, bufnr, n)

@@ -40,6 +40,21 @@ def test_keys_in_the_float_answer_the_card_under_the_cursor(
     assert last(front) == ["choose", {"id": 2, "option": choice}]
 
 
+@pytest.mark.parametrize("clipboard", ["", "unnamedplus"])
+def test_a_key_after_a_register_copies_and_answers_nothing(front: Editor, clipboard: str) -> None:
+    front.cmd(f"set clipboard={clipboard}")
+    cards(front, 1, 2)
+    front.cmd("Acp permissions")
+    front.see_question()
+    front.keys('"ayy')
+    assert front.lua("return vim.fn.getreg('a')") == "decision 1\n"
+    front.keys('"byw')
+    assert front.lua("return vim.fn.getreg('b')") == "decision "
+    assert sent(front) == []
+    front.press("y")
+    assert last(front) == ["choose", {"id": 1, "option": "yes"}]
+
+
 def test_a_double_click_on_an_option_chooses_it(front: Editor) -> None:
     cards(front, 1, 2)
     front.see_question()

@@ -98,6 +98,19 @@ def test_a_covered_card_under_the_cursor_is_not_on_the_screen(front: Editor, key
     assert_answers_at_second_press(front, keys)
 
 
+def test_a_register_before_a_key_on_a_card_in_a_chat_answers_nothing(front: Editor) -> None:
+    front.lua(CHAT)
+    draw_rows(front, 0, 1, "", "p1", "p1")
+    front.keys("G")
+    cards(front, "p1")
+    front.wait("require('acp.features.permissions.float').here() == 'p1'")
+    advance(front, 9000)
+    front.keys('"ayy')
+    assert front.lua("return { vim.fn.getreg('a'), #_G.sent }") == ["card p1\n", 0]
+    front.keys("y")
+    assert last(front)[0] == "choose"
+
+
 def test_a_card_in_a_closed_fold_under_the_cursor_is_not_on_the_screen(front: Editor) -> None:
     front.cmd("silent! only!")
     front.lua(CHAT)
