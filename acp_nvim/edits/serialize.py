@@ -141,7 +141,11 @@ def _rejected_record(writer: Writer, sessions: SessionKeys, reject: Reject) -> R
 def pending(reader: Reader, sessions: SessionKeys, record: Entry) -> Pending:
     """Return the entry of a record. Raise `LostValueError`."""
     origin = None if record.origin is None else from_bytes(record.origin)
-    known = Pending(
+    try:
+        others = {_OTHERS[stored]: value for stored, value in record.others.items()}
+    except KeyError as error:  # written by another version of the plugin
+        raise LostValueError(str(error)) from error
+    return Pending(
         from_bytes(record.path),
         reader.text(record.base),
         reader.text(record.live),
@@ -149,12 +153,8 @@ def pending(reader: Reader, sessions: SessionKeys, record: Entry) -> Pending:
         origin,
         frozenset(map(sessions.number, record.writers)),
         theirs=reader.text(record.theirs),
+        **others,
     )
-    try:
-        others = {_OTHERS[stored]: value for stored, value in record.others.items()}
-    except KeyError as error:  # written by another version of the plugin
-        raise LostValueError(str(error)) from error
-    return msgspec.structs.replace(known, **others)
 
 
 def file_edits(reader: Reader, sessions: SessionKeys, path: str, record: File) -> FileEdits:

@@ -26,11 +26,7 @@ from acp_nvim.files.buffers.tracked_file import (
 )
 from acp_nvim.files.buffers.turn_texts import ReadTexts, UnreadFiles
 from acp_nvim.files.bytes.disk import bytes_of, changed_at, is_settled, read_signed, signature_of
-from acp_nvim.files.bytes.file_format import (
-    BinaryError,
-    format_change,
-    text_of,
-)
+from acp_nvim.files.bytes.file_format import BinaryError, decode_as, format_change
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.change_applier import EMPTY, ChangeApplier
 from acp_nvim.files.changes.folder_watch import FolderWatch
@@ -112,7 +108,9 @@ class DiskChanges:
             live = self._files.buffers.get(path)
             buffer = live.format if live else None
             with suppress(BinaryError):
-                text, reformat = text_of(data, buffer), format_change(buffer, data, data)
+                decoded = None if data is None else decode_as(data, buffer)
+                text, known = (decoded.text, decoded.format) if decoded else (None, None)
+                reformat = format_change(buffer or known, data, data)
                 self._applier.record_disk(path, text, reformat)
                 notes.forget_until(path, signature)
         if is_idle:

@@ -63,7 +63,9 @@ class GitTrees:
 
     def top(self, path: str) -> str:
         """Return the work tree of a file, or an empty text if there is none."""
-        folder = os.path.dirname(path)  # noqa: PTH120
+        return self._top_of(os.path.dirname(path))  # noqa: PTH120
+
+    def _top_of(self, folder: str) -> str:
         top = self._tops.get(folder) or find_top(folder)
         if top:
             self._tops[folder] = top
@@ -87,7 +89,8 @@ class GitTrees:
 
     def read(self, paths: Iterable[str]) -> dict[str, Mark]:
         """Return the present marks of these files' trees."""
-        return _marks({self.top(path) for path in paths} - {""})
+        folders = {os.path.dirname(path) for path in paths}  # noqa: PTH120
+        return _marks({self._top_of(folder) for folder in folders} - {""})
 
 
 def _marks(tops: Iterable[str]) -> dict[str, Mark]:

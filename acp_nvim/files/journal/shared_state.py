@@ -306,7 +306,7 @@ class SharedState:
 
     def _install(self, path: str, value: FileValue) -> None:
         self._files.ledger.replace_file(path, value.edits)
-        if value.formats != self.file_value(path).formats:
+        if value.formats != self._value(path, value.edits).formats:
             self._files.tracked[path].apply(Received(*value.formats))
 
     def _apply_titles(self, path: str, titled: TitledText | None) -> None:

@@ -149,8 +149,9 @@ class WritesUnderWay:
         replica = self._replica
         owners = {note.owner for note in self._old_notes}
         for (kind, owner), number in replica.stored.items():
-            path = path_of(replica.file.folder, owner)
-            if kind == WRITES and (owner in owners or not path.exists()):
+            if kind == WRITES and (
+                owner in owners or not path_of(replica.file.folder, owner).exists()
+            ):
                 replica.own[kind, owner] = number
 
     async def adopt(self, path: str) -> None:
