@@ -51,9 +51,9 @@ class BufferText(msgspec.Struct, frozen=True):
     is_modified: bool = False
     format: Format = Format()
     is_stale: bool = False
-    """Whether the buffer is clean but may differ from its file.
+    """Whether the buffer is clean but may differ from the file.
 
-    Neovim cannot reload it now, because the command-line window is open.
+    Neovim cannot reload the buffer now, because the command-line window is open.
     """
     is_file_missing: bool = False
     """Whether the file did not exist when the buffer was read."""
@@ -77,7 +77,7 @@ class NotLoaded(msgspec.Struct, frozen=True):
     fileencodings: str = FILEENCODINGS
     fileformats: str = FILEFORMATS
     reason: str = ""
-    """Reason that it could not be loaded, or an empty text if that was not tried."""
+    """Reason that the file could not be loaded, or an empty text if that was not tried."""
     is_name_taken: bool = False
     """Whether a buffer without a file has this name, or the path now means another file.
 
@@ -104,13 +104,13 @@ class BufferEdit(msgspec.Struct, frozen=True):
     eol: bool = True
     is_modified: bool = False
     is_undo: bool = False
-    """Whether it was an undo or redo."""
+    """Whether the change was an undo or redo."""
     is_reload: bool = False
     """Whether the editor has read the file again."""
     is_unload: bool = False
     """Whether the buffer's text was unloaded."""
     was_modified: bool = False
-    """Whether unsaved changes were lost with it."""
+    """Whether the unloaded buffer had unsaved changes, which are lost."""
 
 
 class BufferChange(msgspec.Struct, frozen=True):
@@ -126,7 +126,7 @@ class BufferChange(msgspec.Struct, frozen=True):
     is_fresh: bool
     """Whether the buffer was loaded just now, so it has no edits by the user."""
     is_synced: bool = False
-    """Whether a stale buffer was compared with its file and has the same text."""
+    """Whether a stale buffer was compared with the file and has the same text."""
     set_modified: bool = False
     """Whether to mark the buffer modified unless it is saved, even if nothing changes."""
     is_cancellable: bool = False
@@ -156,7 +156,7 @@ class WriteResult(msgspec.Struct, frozen=True):
     requested: Text | None = None
     """The requested text, if it was written. `live` differs if an autocommand changed it.
 
-    It is also None if the user has unloaded the buffer since.
+    This is also None if the user has unloaded the buffer since.
     """
 
 
@@ -185,7 +185,7 @@ class Buffers(Protocol):
         ...
 
     async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
-        """Apply a change as one undo step and save, if the buffer still equals `live`."""
+        """Apply a change as one undo step and save it, if the buffer still equals `live`."""
         ...
 
     async def follow_disk(

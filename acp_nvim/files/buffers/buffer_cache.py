@@ -135,7 +135,7 @@ class BufferCache:
     # ---- writing
 
     async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
-        """Make a change like `Buffers.write`, and record the buffer."""
+        """Make a change like `Buffers.write`, record the buffer, and return the result."""
         written = await self._inner.write(place, live, change)
         file = self._files[place.real]
         if written.is_unloaded:

@@ -27,7 +27,7 @@ class BufferState(msgspec.Struct, frozen=True):
     missed: tuple[int, int] | None = None
     """Buffer and changedtick of a change that was reported before its text arrived."""
     confirmed_signature: str | None = None
-    """Signature of the file when the editor last confirmed that `text` is up to date with it.
+    """Signature of the file when the editor last confirmed that `text` matches it.
 
     None if a change since then was not reported and the buffer has to be read.
     """
@@ -101,7 +101,7 @@ def after_read(
 
 
 def after_edit(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]]:
-    """Update the state with a reported change."""
+    """Update the state with a reported change. Return the new state and the news."""
     known = state.text
     if edit.is_unload:
         state = after_unknown_change(state)
@@ -124,14 +124,14 @@ def after_edit(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[
 
 
 def after_unknown_change(state: BufferState) -> BufferState:
-    """Record a change that no region describes."""
+    """Return the state after a change that no region describes."""
     return msgspec.structs.replace(
         state, confirmed_signature=None, unknown_changes=state.unknown_changes + 1
     )
 
 
 def after_refresh(state: BufferState, before: BufferState, signature: str | None) -> BufferState:
-    """Record that the editor has brought the buffer up to date with its file.
+    """Return the state after the editor brought the buffer up to date with its file.
 
     `signature` is the file's signature before that, and `before` is the state at the request.
     Changes reported in between may be newer than the file.
@@ -161,7 +161,10 @@ def with_eol(state: BufferState, eol: bool) -> BufferState:
 
 
 def _require_read(state: BufferState, is_undo: bool) -> tuple[BufferState, list[News]]:
-    """Mark the buffer as stale. `is_undone` is set if all changes since the last read are undos."""
+    """Mark the buffer as stale. Return the new state and the news.
+
+    `is_undone` is set if all changes since the last read are undos.
+    """
     alone = is_undo and not state.is_stale
     return msgspec.structs.replace(after_unknown_change(state), is_stale=True, is_undone=alone), [
         Outdated()

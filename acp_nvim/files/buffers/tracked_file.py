@@ -305,7 +305,7 @@ class TrackedFile:
         self.state = FileState()
         self.buffer = BufferState()
         self.writers = anyio.Lock()
-        """Lock for agents' writes, which it admits in the order of the requests."""
+        """Lock for agents' writes. It is acquired in the order of the requests."""
         self.lock = anyio.Lock()
         """Lock held while the file is read or changed."""
 

@@ -40,9 +40,7 @@ class UnreadFiles:
     async def base(
         self, session: AgentSession, path: str, file_format: Format
     ) -> Text | Stale | None:
-        """Return the base of a write, or None if the user has not saved the file since the
-        prompt.
-        """
+        """Return the base of a write, or None if the user has not saved the file in this turn."""
         turn = self._turns.get(session)
         if turn is None or path not in turn.user_saves:
             return None

@@ -28,7 +28,7 @@ Verb = Literal["read", "write"]
 Guarded = Literal["secret", "executed"]
 Why = Guarded | Literal["outside"]
 Ask = Callable[[S, Verb, Place, Why], Awaitable[bool]]
-"""Function that asks the user about a path, with a reason, and returns whether it is allowed."""
+"""Function that asks the user whether access to a path is allowed, with the reason to ask."""
 
 PATH_BYTES: Final = 1000
 """Length of the longest path that is served, in bytes.

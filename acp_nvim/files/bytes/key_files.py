@@ -13,13 +13,16 @@ from acp_nvim.patterns import late
 HEAD: Final = 16 * 1024
 """Characters at the start of a file that are always searched, whichever lines are requested."""
 _WHOLE: Final = 4 * 1024
-"""Characters at the start of a key file that contain its marker."""
+"""Number of characters at the start of a key file that contain the marker of a key."""
 _PEM: Final = "PRIVATE KEY"
 _HINTS: Final = (
     *("PuTTY-User-Key-File-", "AGE-SECRET-KEY-1", "AGE-PLUGIN-"),
     *("PrivateKey", '"kty"', "secret key"),
 )
-"""Strings of which every key has one. Searching for them first is much cheaper than the pattern."""
+"""Strings, at least one of which is in every key.
+
+Searching for them first is much cheaper than the pattern.
+"""
 _BASE64: Final = r"[A-Za-z0-9+/]{40}"
 _BREAK: Final = r"(?:\\[nr]|[\s\"'+,>|-])*"
 _KEY: Final = late(

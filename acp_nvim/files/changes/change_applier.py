@@ -110,7 +110,10 @@ class ChangeApplier:
     async def _apply_one(
         self, change: FileChange, turn: Turn | None, at: int
     ) -> AgentSession | None:
-        """Process a change by a turn or the user. Return the session of a pending edit."""
+        """Process a change by a turn or the user.
+
+        Return the session if the change became a pending edit of its agent, else None.
+        """
         if turn is not None:
             self._turn_starts.on_change(turn, change, at)
         state = self._tracked.state(change.path)

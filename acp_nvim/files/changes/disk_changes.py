@@ -75,7 +75,7 @@ class DiskChanges:
     # ---- turns
 
     def enter(self, session: AgentSession) -> Turn:
-        """Start a turn. `begin` must be called next."""
+        """Start a turn and return it. `begin` must be called next."""
         if not self.turns:
             self._applier.reset()
             self._files.save_notes.open()

@@ -259,7 +259,10 @@ async def apply_change(files: Files, change: EnteredChange) -> str:
 async def _merge_into_unsaved(
     files: Files, change: EnteredChange, live: BufferText, conflict_base: Text | UnsetType | None
 ) -> str:
-    """Merge a change into the unsaved text of a buffer, and enter it or a conflict."""
+    """Merge a change into the unsaved text of a buffer, and enter it or a conflict.
+
+    Return an outcome of `apply_change`.
+    """
     change = _enter_earlier_text(files, change, live)
     start = change.before if isinstance(conflict_base, UnsetType) else conflict_base
     merged = _merge_sides(start, live.text, change.after)
@@ -283,7 +286,10 @@ async def _follow_and_enter(
     text: Text | None,
     on_disk: tuple[Text, Text] | None = None,
 ) -> str:
-    """Set the buffer to `text`, then enter the change from `base` to `text` in the ledger."""
+    """Set the buffer to `text`, then enter the change from `base` to `text` in the ledger.
+
+    Return an outcome of `apply_change`.
+    """
     is_unsaved = text != change.after
     outcome = await files.buffers.follow_disk(
         change.path, live, text or live.text, is_unsaved, change.signature
@@ -302,9 +308,10 @@ async def _enter(
     text: Text | None,
     on_disk: tuple[Text, Text] | None = None,
 ) -> str:
-    """Enter the change from `base` to `text` in the ledger, and its format in the buffer.
+    """Enter the change from `base` to `text` in the ledger, and the new format in the buffer.
 
-    `on_disk` are the file's texts before and after, if the buffer has unsaved edits.
+    `on_disk` has the file's texts before and after, if the buffer has unsaved edits. Return an
+    outcome of `apply_change`.
     """
     _record(files, change, base, text, on_disk)
     if text is not None:
@@ -356,7 +363,10 @@ def _enter_earlier_text(files: Files, change: EnteredChange, live: BufferText) -
 
 
 async def _enter_read(files: Files, change: EnteredChange, live: BufferText, after: Text) -> str:
-    """Enter the agent's text and the user's later edits of it in the ledger."""
+    """Enter the agent's text and the user's later edits of it in the ledger.
+
+    Return an outcome of `apply_change`.
+    """
     path = change.path
     outcome = await files.buffers.follow_disk(
         path, live, live.text, live.text != after, change.signature

@@ -147,7 +147,10 @@ class TurnStarts:
         self._open: list[TurnStart] = []
 
     def add(self, turn: Turn, sent: int | None = None) -> TurnStart:
-        """Add a prompt. `sent` is the time at which the agent got it, if it has it already."""
+        """Add a prompt and return it.
+
+        `sent` is the time at which the agent got the prompt, if that has happened already.
+        """
         start = TurnStart(turn, self._files.known(), sent)
         self._open.append(start)
         return start

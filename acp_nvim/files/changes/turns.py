@@ -107,7 +107,7 @@ class Turn:
         may have it. The texts include the agent's own changes on disk.
         """
         self.reads: dict[ToolCall, dict[str, Text | UnsetType | None]] = {}
-        """Texts of such files when a tool call that reads them was announced."""
+        """Texts of the files in `user_saves` when a tool call that reads them was announced."""
 
     def on_sent(self, at: int, *, is_scanned: bool) -> None:
         """Record that the agent got a prompt at a time in nanoseconds.
@@ -259,7 +259,10 @@ class Turns:
         self._expected.pop(session.n, None)
 
     def enter(self, session: AgentSession) -> Turn:
-        """Start a prompt. It joins the previous turn unless that turn's last scan is done."""
+        """Start a prompt and return its turn.
+
+        The prompt joins the previous turn unless that turn's last scan is done.
+        """
         if not self._turns:
             self.round += 1
         turn = self._turns.get(session.n)

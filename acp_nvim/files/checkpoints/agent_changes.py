@@ -40,7 +40,7 @@ class ContentChange(msgspec.Struct, frozen=True):
     gap: bool = False
 
     def then(self, later: ContentChange) -> ContentChange:
-        """Combine this change with a later one."""
+        """Return this change combined with a later one."""
         after = self.after if later.after == SAME else later.after
         before = later.before if self.before == SAME else self.before
         gap = self.gap or later.gap or not follows(later.before, self.after)

@@ -80,12 +80,12 @@ class Checkpoint(msgspec.Struct, frozen=True):
     ends: list[float] = msgspec.field(default_factory=list)
     """Times at which turns of the prompt ended and all their changes were recorded.
 
-    It is empty until then, and stays empty if the host is killed first.
+    The list is empty until then, and stays empty if the host is killed first.
     """
     formats: dict[str, Formats] = msgspec.field(default_factory=dict)
     """Formats of files with pending edits."""
     unnamed: set[str] = msgspec.field(default_factory=set)
-    """Files that changed on disk during the turn without the agent naming them."""
+    """Files that changed on disk during the turn although the agent did not name them."""
     disk_entries: dict[str, Pending | None] = msgspec.field(default_factory=dict)
     """Pending edits of files on disk whose buffers had others, or None if nothing was pending."""
 

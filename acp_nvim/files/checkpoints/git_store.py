@@ -55,7 +55,10 @@ _LINE_END_FILES: Final = ":(exclude,attr:!text !crlf !eol !ident)"
 _IGNORE_FILE: Final = ".gitignore"
 IGNORED: Final = Blob("", 0, "ignored by git")
 _UNREAD: Final = late(rb"^warning: could not open directory '(.*?)(?:': .*)?$", re.MULTILINE)
-"""Git cuts a long warning, and with it the name of a very long path."""
+"""Warning of git about an unreadable directory.
+
+Git cuts a long warning, and with it the name of a very long path.
+"""
 
 
 class GitStore:
@@ -102,7 +105,7 @@ class GitStore:
         return self._root
 
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
-        """Scan all files, or only `paths`. Raise StoreError."""
+        """Scan all files, or only `paths`. Return the result. Raise StoreError."""
         converted = [] if self._tree else self._copy_user_index()
         indexed = [] if self._tree else self._indexed_files()
         is_whole = paths is None or not self._tree
@@ -173,7 +176,7 @@ class GitStore:
         return left_out.differences(changes, was_out, is_out)
 
     def _with_ignored(self, changes: Sequence[Change], old: str, new: str) -> list[Change]:
-        """Mark a file as ignored in a tree whose ignore rules exclude it."""
+        """Return the changes, with files marked as ignored in a tree whose rules exclude them."""
         ignored = self._ignored_files(
             old, [change.path for change in changes if change.before is None]
         )

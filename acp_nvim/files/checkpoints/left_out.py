@@ -87,7 +87,7 @@ class Marks:
 
 
 def differences(changes: Iterable[Change], old: LeftOut, new: LeftOut) -> list[Change]:
-    """Add left-out files to the `changes` between two trees.
+    """Return the `changes` between two trees, including those of left-out files.
 
     A file of unknown content does not count as changed.
     """

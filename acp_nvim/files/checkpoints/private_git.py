@@ -315,7 +315,7 @@ class PrivateGit:
         _link_or_copy(repository.attributes, self._converting / "info" / "attributes")
 
     def _make(self, name: str, further: Container[str] = ()) -> Path:
-        """Create a git directory whose config has only safe options."""
+        """Create a git directory whose config has only safe options. Return the path."""
         repository = self.repository
         folder = self._folder / name
         for inner in ("refs", "info"):

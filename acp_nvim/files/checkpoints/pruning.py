@@ -103,7 +103,7 @@ def prune(home: Path) -> list[str]:
 
 
 def _remove(store: Path) -> bool:
-    """Remove a store unless it is in use."""
+    """Remove a store unless it is in use. Return whether it was removed."""
     try:
         handle = os.open(store / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:

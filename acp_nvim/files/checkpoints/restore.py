@@ -56,11 +56,11 @@ class Choice(msgspec.Struct, frozen=True):
     touched: dict[str, Text | None]
     """Files in no tree, with their texts."""
     unsaved: list[str]
-    """Files whose buffers get back unsaved text, or lose it."""
+    """Files whose buffers get unsaved text again, or lose it."""
     contents: dict[str, Content]
     """Present contents of all these files. Unsaved text takes precedence over the file's."""
     shared: list[str]
-    """Files among them that the user has changed too."""
+    """Files of this restore that the user has changed too."""
     unknown: frozenset[str]
     """Files of `shared` with changes by an unknown author."""
     users: list[str]
@@ -81,10 +81,10 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 def choose(plan: Plan, then: Checkpoint, now: Checkpoint, *, every: bool, undo: bool) -> Choice:
-    """Select the files that agents changed between `then` and `now`. This call blocks.
+    """Return the files to restore: those that agents changed between `then` and `now`.
 
     With `every`, include files that only the user changed. With `undo`, include all files that a
-    restore changed.
+    restore changed. This call blocks.
     """
     changes = plan.agent_changes
 
@@ -221,7 +221,10 @@ class Restoring:
     async def _restore_step(
         self, step: RestoreStep, then: Checkpoint, present: Checkpoint, expected: Content
     ) -> bool:
-        """Restore one file of the trees. First save the present content if the trees lack it."""
+        """Restore one file of the trees. Return whether the file on disk was changed.
+
+        First save the present content if the trees lack it.
+        """
         path = step.target.path
         if step.is_hidden:
             data = await to_thread.run_sync(content_of, path)
@@ -236,7 +239,8 @@ class Restoring:
     ) -> bool:
         """Restore bytes and mode on disk, then the buffer, then the pending edits.
 
-        Raise Refused if the content has changed since the restore was decided (`expected`).
+        Return whether the file on disk was changed. Raise Refused if the content has changed since
+        the restore was decided (`expected`).
         """
         place = Place(target.path, target.path)
         peeked = await self._files.buffers.peek(place.real)
@@ -261,7 +265,10 @@ class Restoring:
     async def _write(
         self, place: Place, target: Target, live: BufferText | None, expected: Content
     ) -> bool:
-        """Write the target if the content is still the expected one. Return whether it differed."""
+        """Write the target. Return whether that changed the file.
+
+        Raise Refused if the content is no longer the expected one.
+        """
         rights = self._files.snapshots.rights(target.path)
         if live is None or not live.is_modified:
             return await to_thread.run_sync(_write_if_unchanged, place, target, rights, expected)
@@ -321,7 +328,8 @@ class Restoring:
     async def _restore_buffer(self, path: str, checkpoint: Checkpoint, expected: Content) -> bool:
         """Restore unsaved edits. If there were none, reload the buffer from its file.
 
-        `expected` is the content when the restore was decided, or None after the file was restored.
+        Return whether that changed the buffer. `expected` is the content when the restore was
+        decided, or None after the file was restored.
         """
         place = Place(path, path)
         live = await self._files.buffers.load(place)
@@ -380,7 +388,10 @@ def _decode_for(
 def _write_if_unchanged(
     place: Place, target: Target, rights: Rights | None, expected: Content
 ) -> bool:
-    """Write the target if the file still has the content `expected`. Raise Refused otherwise."""
+    """Write the target. Return whether that changed the file.
+
+    Raise Refused if the content is no longer the expected one.
+    """
     if content_of(place.real) != expected:
         raise Refused(wording.WHY_CHANGED)
     return _write_target(place, target, rights)

@@ -315,7 +315,7 @@ class Snapshots:
         return by_path
 
     async def _run_locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
-        """Run work in a worker thread, one at a time for each directory."""
+        """Run work in a worker thread, one at a time for each directory. Return the result."""
         async with self._locks.setdefault(root, anyio.Lock(fast_acquire=True)):
             return await to_thread.run_sync(work, root, paths)
 
@@ -479,12 +479,12 @@ def _size(path: str) -> int:
 
 
 def _is_file(blob: Blob | None) -> bool:
-    """Return whether this is a file, stored or not."""
+    """Return whether a blob is a regular file, stored or not."""
     return blob is not None and not blob.is_link and not blob.is_fifo
 
 
 def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
-    """Load the contents of both sides of changes. Leave out contents that are lost."""
+    """Return the changes with the contents of both sides. Leave out those with a lost content."""
     wanted = [
         (change.path, change.before)
         for change in changes

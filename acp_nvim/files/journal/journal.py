@@ -39,7 +39,7 @@ class NewRecords(msgspec.Struct, frozen=True):
     """Whether the file has been replaced, so that these are all of its records."""
     is_damaged: bool = False
     is_cut: bool = False
-    """Whether the file is shorter than before, or less of it is readable."""
+    """Whether the file is shorter than before, or less of it can be read."""
     is_removed: bool = False
     """Whether the file was removed. Its values stay in effect."""
 

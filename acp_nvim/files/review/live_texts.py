@@ -46,7 +46,10 @@ class LiveTexts:
 
     @asynccontextmanager
     async def hold(self, *paths: str) -> AsyncIterator[None]:
-        """Hold the locks of these files and of decisions. Only the user may change the files."""
+        """Hold the locks of these files and of decisions.
+
+        During the context, only the user may change the files.
+        """
         async with self._lock, AsyncExitStack() as stack:
             for path in sorted(set(paths)):
                 await stack.enter_async_context(self._tracked[path].lock)

@@ -57,7 +57,10 @@ class PendingView:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Show all changes by this task at once, so that a moved file never appears twice."""
+        """Within the context, delay the display of this task's changes, then show all at once.
+
+        A moved file therefore never appears twice.
+        """
         task = asyncio.current_task()
         self._gathering.add(task)
         try:

@@ -58,7 +58,7 @@ class Review:
     async def hunk(
         self, verdict: Verdict, path: str, row: int, tick: int | None = None
     ) -> list[str]:
-        """Decide the hunk at a 0-based row of the live text.
+        """Decide the hunk at a 0-based row of the live text. Return lines for the user.
 
         `tick` is the changedtick at which the user saw the row, or None if the file has no buffer.
         The ledger is synchronized first, unless it has the text that the user saw.
@@ -137,7 +137,7 @@ class Review:
     # ---- whole files
 
     async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
-        """Decide all edits of these files."""
+        """Decide all edits of these files. Return lines for the user."""
         try:
             async with self._claim([entry.path for entry in entries]) as others:
                 return await self._decide_files(verdict, entries, others)
@@ -245,7 +245,9 @@ class Review:
         return [entry for path in paths if (entry := self._ledger.get(path)) is not None]
 
     def _accept_seen(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
-        """Accept the edits that the user has seen (`seen`). Later ones stay pending."""
+        """Accept the edits that the user has seen (`seen`), not later ones. Return the steps to
+        take.
+        """
         if entry == seen:
             return self._ledger.accept(entry.path)
         if seen is not None and not (_is_whole(entry) or _is_whole(seen) or entry.base is None):
@@ -258,7 +260,7 @@ class Review:
     # ---- the last reject
 
     async def unreject(self) -> list[str]:
-        """Undo the last reject."""
+        """Undo the last reject. Return lines for the user."""
         paths, live = self._ledger.unreject_paths(), self._live
         try:
             async with self._claim(paths):

@@ -166,8 +166,8 @@ class AgentFiles(Generic[S]):
     def _record(self, session: S, file: TrackedFile, completed: CompletedWrite) -> WrittenFile:
         """Enter a completed write in the ledger and the checkpoints, and show it.
 
-        If the user has amended a proposal, the agent's own text counts as the agent's write, and
-        the rest as an edit by the user.
+        Return the texts before and after. If the user has amended a proposal, the agent's own text
+        counts as the agent's write, and the rest as an edit by the user.
         """
         files, path, before, after = self._files, file.path, completed.before, completed.after
         proposed = self._amendments.agent_text(session, path)

@@ -41,7 +41,7 @@ PATIENCE_S: Final = 10.0
 PAUSE_S: Final = 0.05
 """Pause before the next attempt when Neovim allows no edit, in seconds."""
 EMPTIED_CHECKS: Final = 40
-"""Maximum number of checks whether a program has written the file that it truncated."""
+"""Maximum number of checks whether a program has refilled a file that it truncated."""
 EMPTIED_PAUSE_S: Final = 0.005
 """Pause between these checks, in seconds."""
 
@@ -221,7 +221,7 @@ class AgentWrite(Generic[S]):
         return await self._write_to_disk(stored or Decoded(EMPTY, Format()), live)
 
     async def _read(self) -> BufferText | NotLoaded:
-        """Read the buffer. Wait while Neovim is reading the file into it."""
+        """Return the buffer. Wait while Neovim is reading the file into it."""
         await wait_filled(self._where.real)
         deadline = anyio.current_time() + PATIENCE_S
         live = await self._buffers.read(self._where)
@@ -329,7 +329,7 @@ class AgentWrite(Generic[S]):
             live = await self._reload(live)
 
     def _must_save(self, live: BufferText) -> bool:
-        """Return whether the buffer has unsaved changes that have to be saved anyway."""
+        """Return whether the buffer has unsaved changes and option `files.save` is `always`."""
         return live.is_modified and self._options.save == "always"
 
     async def _base_for(self, live: BufferText) -> Text:
@@ -362,7 +362,7 @@ class AgentWrite(Generic[S]):
         return base
 
     async def _attempt(self, live: BufferText, merged: AgentMerge) -> WriteResult:
-        """Try once. Raise Refusal for a failure that another attempt cannot fix."""
+        """Try once, and return the result. Raise Refusal for a failure that a retry cannot fix."""
         hunks = _hunks(live, merged)
         lacking = unencodable(hunks, live.format.encoding)
         if lacking:
@@ -390,7 +390,7 @@ class AgentWrite(Generic[S]):
         return written
 
     async def _reload(self, live: BufferText) -> BufferText:
-        """Read the buffer again."""
+        """Read the buffer again and return it."""
         await wait_filled(self._where.real)
         again = await self._buffers.load(self._where)
         if isinstance(again, NotLoaded) and again.is_busy:

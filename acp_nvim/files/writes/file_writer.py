@@ -156,7 +156,7 @@ class FileWriter:
     async def _write(
         self, place: Place, live: BufferText, after: Text, is_fresh: bool, exists: bool
     ) -> WriteResult:
-        """Try once, and wait while the buffer is busy. The outcome is `done` or `moved`."""
+        """Try to write once, waiting while the buffer is busy. Return outcome `done` or `moved`."""
         options = self._files.options()
         hunks = restore_raw(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         lacking = unencodable(hunks, live.format.encoding)

@@ -62,7 +62,7 @@ class WriteNote(msgspec.Struct, frozen=True, array_like=True):
     """Write that an agent is about to make."""
 
     number: int
-    """Number among the notes of its process, from 1 on."""
+    """Number of this note among the notes of the process, from 1."""
     session: str
     """Key of the session."""
     info: SessionInfo
@@ -191,9 +191,9 @@ class OldNotes(msgspec.Struct, frozen=True):
 
 
 def old_notes(folder: Path) -> list[OldNotes]:
-    """Take over the notes of all dead processes, until they are removed.
+    """Take over the notes of all dead processes, and return them.
 
-    This call blocks. Raise OSError.
+    Other processes do not get these notes. This call blocks. Raise OSError.
     """
     if sys.platform == "win32":
         return []
