@@ -72,7 +72,7 @@ class Belief(msgspec.Struct, frozen=True):
     read: Text
     """Text that the agent last read or wrote: the base plus the lines removed from it."""
     earlier: tuple[Text, ...] = ()
-    """Bases from before the agent's first write and before its latest ones."""
+    """Bases before the agent's first write and before its latest ones."""
     decisions: tuple[tuple[Text, Belief], ...] = ()
     """Texts of the file before the user's latest decisions, and the beliefs at that time."""
 
@@ -141,7 +141,7 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(known.base, known.read, known.earlier, self._with_decision(before))
 
     def _with_undone_writes(self, before: Text, after: Text) -> Belief:
-        """Apply changes of the agent's own lines to the base."""
+        """Return the belief after changes of the agent's own lines were undone or redone."""
         if after == self.read or after in self.earlier:
             return Belief(after, self.read, self.earlier, self.decisions)
         if not self.earlier:
@@ -160,7 +160,7 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(base, self.read, self.earlier, self.decisions)
 
     def _with_restored_lines(self, before: Text, after: Text) -> Belief:
-        """Restore lines that the agent knows and that were removed from its base.
+        """Return the belief with lines restored that the agent knows and its base lacks.
 
         Lines that the agent had removed are removed again.
         """
@@ -179,14 +179,14 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(base, self.read, self.earlier, self.decisions)
 
     def _without_gone_writes(self, before: Text, after: Text) -> Belief:
-        """Remove the agent's own lines from the base if they are gone from the file."""
+        """Return the belief without the agent's own lines that are gone from the file."""
         belief = self
         for earlier in reversed(self.earlier):
             belief = belief._without_gone_write(earlier, before, after)
         return belief
 
     def _without_gone_write(self, earlier: Text, before: Text, after: Text) -> Belief:
-        """Undo an agent's write in the base if the file has the lines from before the write."""
+        """Return the belief without a write if the file has the lines from before that write."""
         remaining = diff(rows(earlier), rows(after))
         removals = [
             Hunk(own.new_start, own.new_end, rows(earlier)[own.start : own.end], own.start)

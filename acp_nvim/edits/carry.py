@@ -47,13 +47,13 @@ def carry_over(entry: Pending, now: Text | None, replaced: bool = False) -> Carr
 
 
 def replace_entry(entry: Pending, other: Pending) -> Carried:
-    """Replace an entry with another one of the same file, whose live text is the present one."""
+    """Return the transfer of an entry that another one with the present text replaces."""
     lost = entry.hunks_not_in(other)
     return Carried(_unless_settled(other), _keep_only(entry, lost) if lost else None)
 
 
 def split_parked(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
-    """Split parked edits by whether the present text contains them again."""
+    """Return the parked edits that the present text contains again, and the others."""
     if now == parked.live:
         return parked, None
     if parked.base is None or parked.live is None or now is None:

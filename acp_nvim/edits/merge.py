@@ -66,7 +66,10 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
 
 
 def overlay(base: Text, ours: Text, theirs: Text) -> Text:
-    """Merge both sides without conflicts. Lines that both changed are merged one by one."""
+    """Return a merge of both sides without conflicts.
+
+    Lines that both sides changed are merged one by one.
+    """
     if ours in (base, theirs):
         return theirs
     if theirs == base:

@@ -65,7 +65,7 @@ class PatchHunk(msgspec.Struct, frozen=True, dict=True):
     lines: tuple[str, ...]
     """Lines with their sign: blank, `-` or `+`."""
     row: int | None = None
-    """The 0-based row of `old` in the text before, if the patch has it."""
+    """0-based row of `old` in the text before, or None if the patch does not have it."""
     anchors: tuple[str, ...] = ()
     """Lines above `old`, in order (`@@ class A` in an envelope)."""
     is_at_end: bool = False

@@ -27,7 +27,7 @@ ANCHORS = 3
 The latest are used.
 """
 SMALL = 2
-"""Factor by which a change must be smaller than its text to be written instead."""
+"""Factor by which a change must be smaller than the text to be written instead of it."""
 
 NONE = b""
 """Name of a missing text."""
