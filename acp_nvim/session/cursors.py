@@ -19,7 +19,7 @@ from acp_nvim.session.transcript.entries import (
 from acp_nvim.session.transcript.transcript import Transcript
 
 Place = tuple[str, str]
-"""Type of an anchor, and the id of its entry, or "" if that has none."""
+"""Type of an anchor, and the id of its entry, or "" without an id."""
 
 _MESSAGES: Final = {"user": "user_message", "agent": "agent_message", "thought": "agent_thought"}
 

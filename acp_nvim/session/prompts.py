@@ -55,7 +55,7 @@ class Excerpt(Struct, frozen=True):
     last: int | None = None
     mime_type: str | None = None
     is_quoted: bool = False
-    """Whether an agent without embedded context gets it as text instead of a link."""
+    """Whether an agent without embedded context gets the excerpt as text instead of a link."""
 
     @property
     def uri(self) -> str:
@@ -129,16 +129,16 @@ class Prompt(Struct, eq=False):
     created_at: float = field(default_factory=time.monotonic)
     """Time of creation, in seconds of a monotonic clock."""
     passes_held: bool = False
-    """Whether it may be sent while other prompts are held (`session/queue.py`)."""
+    """Whether the prompt may be sent while others are held (`session/queue.py`)."""
     is_returned: bool = False
-    """Whether the agent has returned it without inserting it."""
+    """Whether the agent has returned the prompt without inserting it."""
     is_reason: bool = False
-    """Whether it is the reason for an answer to a question.
+    """Whether the prompt is the reason for an answer to a question.
 
     Reasons go before all other prompts, or back to the composer if the session or agent ends first.
     """
     number: int | None = None
-    """Number among the prompts of its session, from 1, set shortly before sending."""
+    """Number of the prompt in its session, from 1. It is set shortly before sending."""
     left_out: list[str] = field(default_factory=list)
     """One line for each attachment that the agent cannot accept in any form."""
 

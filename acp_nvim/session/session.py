@@ -114,13 +114,16 @@ class Session:
     topic = ""
     """First prompt, which stands in for a title."""
     preset: str | None = None
-    """Name of its preset (option `presets`)."""
+    """Name of the session's preset (option `presets`)."""
     worktree: Mapping[str, str] | None = None
-    """Path and branch of its git worktree, if it has one (`:Acp new!`)."""
+    """Path and branch of the session's git worktree, if there is one (`:Acp new!`)."""
     purpose: Literal["edit"] | None = None
-    """Task for which it was created without a chat window. It is closed when the task is done."""
+    """Task for which the session was created without a chat window.
+
+    The session is closed when the task is done.
+    """
     shares_files = True
-    """Whether the files of its agent are files of this machine."""
+    """Whether the agent's files are files of this machine."""
     trust: Literal["edits", "all"] | None = None
     """Permissions that are allowed without a question (`:Acp trust`)."""
     project_rules: Callable[[], Sequence[Any]] = tuple
@@ -128,9 +131,9 @@ class Session:
     stop_reason: str | None = None
     error: str | None = None
     successor: int | None = None
-    """Number of the session that receives prompts written for this one after it was closed."""
+    """Number of the session that gets prompts written for this one after it was closed."""
     is_given_up = False
-    """Whether the user has chosen another agent since it failed."""
+    """Whether the user has chosen another agent since the session failed."""
     turn = 0
     """Number of the last turn that began, from 1."""
     own_cancels = 0
@@ -151,7 +154,7 @@ class Session:
     suggestions: Sequence[str] = ()
     usage: schema.UsageUpdate | None = None
     turn_usage: schema.Usage | None = None
-    """Tokens of the last ended turn, if its agent reports them."""
+    """Tokens of the last ended turn, if the agent reports them."""
     retrying: str | None = None
     """Reason for the agent's retry, until it continues."""
     spent = 0
@@ -171,13 +174,13 @@ class Session:
     background = 0
     """Number of background tasks that the agent reports."""
     prompt_message: Message | None = None
-    """User's message of the running turn, as long as the agent has not sent its id."""
+    """User's message of the running turn, until the agent sends the id of the message."""
     announced: tuple[Prompt, Message] | None = None
-    """Next prompt, already shown, and its message."""
+    """Next prompt, which is already shown, and its message."""
     edits: Sequence[Mapping[str, Any]] = ()
-    """Pending edits, as `state()` lists them."""
+    """Pending edits, in the form of `state()`."""
     checkpoints: Sequence[Mapping[str, Any]] = ()
-    """Checkpoints, as `state()` lists them."""
+    """Checkpoints, in the form of `state()`."""
     entries_before = 0
     """Number of transcript entries when the turn began."""
 
@@ -195,7 +198,7 @@ class Session:
         self.cwd = cwd
         self.directories = list(directories)
         self.since = int(time.time())
-        """Time at which its status began, in seconds since 1970."""
+        """Time at which the status began, in seconds since 1970."""
 
         # Changes
         self.observer = observer or NoObserver()
@@ -207,7 +210,7 @@ class Session:
         # Prompts
         self.queue: list[Prompt] = []
         self.at_agent: list[Prompt] = []
-        """Prompts at the agent that it has not inserted yet."""
+        """Prompts that the agent has received but not inserted yet."""
         self.prompt_ids: set[str] = set()
         """Ids of messages that are prompts from here. The chat shows the user's own text."""
 

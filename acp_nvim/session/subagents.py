@@ -164,7 +164,7 @@ def is_id_of_another(session: Session, session_id: str, routed: Session | None) 
 
 
 def apply(session: Session, update: schema.SubagentUpdate) -> Subagent:
-    """Apply a parent's update of a child. The first one creates it.
+    """Apply a parent's update of a child. Return the child's entry, which the first one creates.
 
     An absent field stays the same, a null field is cleared.
     """

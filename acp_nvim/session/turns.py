@@ -79,7 +79,7 @@ def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> N
 
 
 def _add_user_message(session: Session, parts: Sequence[Part]) -> Message:
-    """Add the user's message to the transcript."""
+    """Add the user's message to the transcript and return it."""
     message = Message("user", parts=list(parts), closed=True, sent=time.time())
     session.transcript.add(message)
     session.transcript.written += sum(len(part) if isinstance(part, str) else 1 for part in parts)
@@ -87,7 +87,7 @@ def _add_user_message(session: Session, parts: Sequence[Part]) -> Message:
 
 
 def _show_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
-    """Show the rest of an announced prompt: its attachments, late text."""
+    """Show the rest of an announced prompt: its attachments, late text. Return the message."""
     announced, session.announced = session.announced, None
     if announced is None or announced[0] is not prompt:
         return _add_user_message(session, parts)

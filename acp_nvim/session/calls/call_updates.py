@@ -15,11 +15,11 @@ from acp_nvim.session.transcript.entries import ToolEntry
 CallUpdate = schema.ToolCall | schema.ToolCallUpdate
 
 MAX_OUTPUT_BYTES: Final = 1 << 20
-"""Maximum number of text bytes that chunks may add to a tool call, if no option sets it."""
+"""Maximum number of text bytes that chunks may add to a tool call, unless an option sets it."""
 
 
 def upsert(session: Session, update: CallUpdate, *, is_question: bool = False) -> ToolCall:
-    """Apply a message about a tool call, which may be a question, and show the call."""
+    """Apply a message about a tool call, which may be a question. Show and return the call."""
     upsert_all(session, (update,), is_question=is_question)
     call = session.tool_calls.get(update.tool_call_id)
     assert call is not None

@@ -39,7 +39,7 @@ class ToolCall(Struct, eq=False):
     own: str = ""
     """Title that the chat shows for a call to one of the editor's own tools."""
     user_tool: str = ""
-    """Name of the user's own tool that it calls. Only the editor sets it."""
+    """Name of the user's own tool that the call runs. Only the editor sets the name."""
     shown_by: ToolCall | None = None
     """Call of an editor's tool that the chat shows instead of this one, with its question."""
     streamed: int = 0
@@ -51,9 +51,9 @@ class ToolCall(Struct, eq=False):
     assumed: bool = False
     """Whether the end of the turn set the status, because the agent did not report an end."""
     ended_in: int | None = None
-    """Number of the turn in which the agent finished it."""
+    """Number of the turn in which the agent finished the call."""
     was_asked_first: bool = False
-    """Whether a permission request was its first message."""
+    """Whether a permission request was the first message about the call."""
 
     @property
     def is_finished(self) -> bool:
@@ -225,7 +225,10 @@ class ToolCalls:
     def add(
         self, update: schema.ToolCall | schema.ToolCallUpdate, *, is_question: bool = False
     ) -> ToolCall:
-        """Add a call, perhaps from a question. Its id refers to it from now on."""
+        """Add a call and return it. Its id no longer refers to an earlier call.
+
+        `is_question` means that a permission request is the first message about the call.
+        """
         if isinstance(update, schema.ToolCall):
             call = first_call(update, len(self._calls))
         else:
@@ -284,7 +287,7 @@ class ToolCalls:
         self._earlier = []
 
     def append(self, call: ToolCall) -> ToolCall:
-        """Append a call. Its index must be the number of calls."""
+        """Append a call and return it. Its index must be the number of calls."""
         self.by_id[call.id] = call
         self._calls.append(call)
         return call

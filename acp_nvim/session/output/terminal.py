@@ -12,7 +12,7 @@ from acp_nvim.session.output.ansi import Ansi, Newlines, plain
 from acp_nvim.session.output.tail import Tail
 
 REPLAY_BYTES: Final = 256 << 10
-"""Number of bytes stored for a terminal's buffer: Neovim processes them in about 0.1 s."""
+"""Number of bytes stored for a terminal's buffer. Neovim processes them in about 0.1 s."""
 
 
 class Output:
@@ -131,15 +131,15 @@ class Terminal:
         self.signal: str | None = None
         self.released = False
         self.outlives_call = outlives_call
-        """Whether the agent reports the end, so the end of a tool call does not end it."""
+        """Whether the agent reports the end, which then does not depend on the tool call's."""
         self.cancellable = False
-        """Whether the agent can end it on request."""
+        """Whether the agent can end the terminal on request."""
         self.resets = 0
-        """Number of times that its output was replaced."""
+        """Number of times that the output was replaced."""
         self._begin = 0
         """Offset at which the present output begins."""
         self.output = Output(limit)
-        """Output for the agent: plain text with newlines as the program wrote them."""
+        """Output for the agent: plain text, with newlines as the program wrote them."""
         self.replay = Output(REPLAY_BYTES)
         """Output for the buffer: safe sequences are kept, lines end in `\\r\\n`."""
         self._observer = observer

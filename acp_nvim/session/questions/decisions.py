@@ -79,16 +79,16 @@ class Decision(Struct, eq=False):
     options: Sequence[Option] = ()
     details: Sequence[str] = ()
     problems: list[str] = field(default_factory=list)
-    """Reasons that its patches do not apply, one line for each file."""
+    """Reasons that patches of the request do not apply, one line for each file."""
     effects: Sequence[Effect] = ()
     """Diagnostics of language servers for the proposed texts."""
     request: Any = None
     since: int = field(default_factory=lambda: int(time.time()))
-    """Time at which it was asked, in seconds since 1970."""
+    """Time at which the question was asked, in seconds since 1970."""
     outcome: Outcome | None = None
     by: str = ""
     asker: Any = None
-    """The child session that asks, in its parent's list (`session/subagents.py`)."""
+    """The child session that asks, in the list of its root session (`session/subagents.py`)."""
     agent: str = ""
     """Display name of the asking agent."""
     guarded: Mapping[str, str] = field(default_factory=dict)
@@ -97,21 +97,21 @@ class Decision(Struct, eq=False):
     A reason is `outside`, `secret` or `executed`.
     """
     has_choices: bool = False
-    """Whether it is a question with choices, whose options are the answers."""
+    """Whether the options are the answers to a question with choices."""
     reason: str = ""
     """Reason that the user gave with the answer."""
     completed: bool = False
     """Whether the user has finished at the opened address (v1/elicitation#url-mode)."""
     lacks_card: bool = False
-    """Whether it has no card yet, because many are pending before it."""
+    """Whether the question has no card yet, because many are pending before it."""
     shown_call: Any = None
-    """Tool call as its card shows it (`renewal.py`), or None if that never changes."""
+    """Tool call as shown by the card (`renewal.py`), or None if that never changes."""
     is_published: bool = False
-    """Whether Neovim knows its id."""
+    """Whether Neovim knows the id."""
     record: Any = None
     """Copy of the tool call from the moment of the answer."""
     covers: Sequence[Any] = ()
-    """Open tool calls that it may allow, as its card shows them (`covered.py`).
+    """Open tool calls that the question may allow, as the card shows them (`covered.py`).
 
     Empty if the request itself shows the action.
     """
@@ -340,7 +340,7 @@ class Decisions:
         return had_any
 
     def cancelling(self, by: str) -> Iterator[None]:
-        """Cancel all in steps of `CANCEL_STEP`: first answer all, then call all waiters.
+        """Cancel all decisions in steps of `CANCEL_STEP`: first answer all, then call all waiters.
 
         From the first step on, no decision is pending.
         """

@@ -88,7 +88,10 @@ def changes_of(call: ToolCall) -> list[Change]:
 def propose_patches(
     placed: Sequence[PlacedPatch], live: Mapping[str, Text | None]
 ) -> list[Proposal]:
-    """Apply patches one after the other. `live` has the texts of all files in them."""
+    """Apply patches one after the other. Return a proposal for each file.
+
+    `live` has the texts of all files in the patches.
+    """
     now = dict(live)
     problems: dict[str, str] = {}
     origins: dict[str, str] = {}
@@ -142,10 +145,10 @@ def _patch_without_cr(patch: FilePatch, text: Text | None) -> FilePatch:
 def propose(
     path: str, live: Text | None, changes: Sequence[Change], known: Sequence[Text] = ()
 ) -> Proposal:
-    """Apply changes to one file, one after the other.
+    """Apply changes to one file, one after the other. Return the proposal.
 
-    `known` are other texts that the agent may use as the whole file, such as the text that it
-    read or the saved one.
+    `known` are other texts that the agent may use as the whole file, such as the text that it read
+    or the saved one.
     """
     text = live
     whole = [*known] if live is None else [live, *known]
@@ -192,7 +195,10 @@ def _without_cr(piece: str, text: Text | None) -> str:
 
 
 def _replace_piece(content: str, old: str, new: str, change: Change) -> str | None:
-    """Replace a piece of the content. The last newline of a file may be missing."""
+    """Replace a piece of the content. Return None if the piece is not found.
+
+    The last newline of a file may be missing.
+    """
     if old in content:
         if change.everywhere:
             return content.replace(old, new)

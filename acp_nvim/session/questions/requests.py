@@ -71,7 +71,7 @@ _COMMAND_KEYS: Final = (
 _CONTEXT_KEYS: Final = frozenset({*_DIRECTORY_KEYS, *_VARIABLE_KEYS})
 _LONGEST_KEY: Final = 40
 _REPEATING_KEYS: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
-"""Keys of the agent's own parsing of the `command` beside it, which it does not run."""
+"""Keys of a parsed form of the `command` beside them, which the agent does not run."""
 _OUTPUT_KEYS: Final = frozenset({"toolresponse", "terminaloutput", "terminalexit", "terminalinfo"})
 _PROGRAM_DIRECTORIES: Final = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"}

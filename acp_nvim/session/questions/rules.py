@@ -231,7 +231,7 @@ class _Judgement:
         self._open = list(self._line.commands) if self._line else []
         """Commands of a plain line that no rule has allowed yet."""
         self._hidden: set[str] = set()
-        """Conditions (`command`, `path`) that the request hides, so they cannot be checked."""
+        """Conditions (`command`, `path`) that cannot be checked because the request hides them."""
         self._cwd = posixpath.join(case.cwd, (command.cwd if command else None) or "")
         self._rules: Sequence[Rule] = ()
 
@@ -353,7 +353,10 @@ class _Judgement:
     # -- deny and ask -----------------------------------------------------------------------------
 
     def _stops(self, rule: Rule) -> Action | None:
-        """Apply a rule that denies or asks. Commands that it asks about are no longer open."""
+        """Apply a rule that denies or asks. Return the action if it matches.
+
+        Commands that it asks about are no longer open.
+        """
         is_sure = True
         if rule.path is not None and not self._touches(rule.path):
             return None
@@ -435,7 +438,7 @@ class _Judgement:
         return suspected
 
     def _judge_text(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
-        """Judge the text of a request that names no command."""
+        """Return the suspicion about the text of a request that names no command."""
         if self._case.kind in RUNS_NOTHING:
             return None
         self._hidden.add("command")

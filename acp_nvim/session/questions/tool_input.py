@@ -94,7 +94,7 @@ class Patch(Struct, frozen=True):
     text: str
     title: str = ""
     path: str | None = None
-    """File of a patch that names none, or names it without its leading slash."""
+    """File of a patch that names no file, or names it without the leading slash."""
     moved: str | None = None
     """Target path if that file is moved."""
 

@@ -31,7 +31,7 @@ def add_part(parts: list[Part], part: Part) -> None:
 
 
 def length(parts: Sequence[Part]) -> int:
-    """Count parts as `Transcript.written` does: characters, and one for each other block."""
+    """Return the length as in `Transcript.written`: characters, and one for each other block."""
     return sum(len(part) if isinstance(part, str) else 1 for part in parts)
 
 
@@ -45,7 +45,7 @@ class Message(Struct, eq=False):
     author: str | None = None
     """Speaker, if it is neither user nor agent, such as a parent that prompts its subagent."""
     sent: float | None = None
-    """Time at which the user sent it, in seconds since 1970, or None if unknown."""
+    """Time at which the user sent the message, in seconds since 1970, or None if unknown."""
     number: int = field(default_factory=count(1).__next__)
     """Number that identifies the message of a part that the user opens."""
     prompt: int | None = None
@@ -55,7 +55,7 @@ class Message(Struct, eq=False):
     dropped: int = 0
     """Amount of replaced text so far, counted as `Transcript.written` does."""
     recorded: int = 0
-    """Number of its first parts that the history has."""
+    """Number of parts, from the first one on, that the history has."""
 
     def count_as(self, prompt: int | None) -> None:
         self.prompt = prompt
@@ -101,9 +101,9 @@ class ToolEntry(Struct, eq=False):
     reported: str | None = None
     """Status in the last `AcpToolCall` event."""
     question_rows: dict[str, Any] = field(default_factory=dict)
-    """Title of its question and rows of the raw input, cached by `render.cards`."""
+    """Title of the question and rows of the raw input, cached by `render.cards`."""
     terminals: dict[str, Terminal] = field(default_factory=dict)
-    """Known terminals that it has ever embedded or reported in `_meta`."""
+    """Known terminals that the call has ever embedded or reported in `_meta`."""
 
     @property
     def open_question(self) -> Decision | None:
@@ -210,7 +210,7 @@ class Past(Struct, eq=False):
 
     lines: Sequence[str]
     folds: bool = False
-    """Whether they fold under the first one, as the lines of a tool call do."""
+    """Whether the lines fold under the first one, as those of a tool call do."""
 
 
 class Unknown(Struct, eq=False):

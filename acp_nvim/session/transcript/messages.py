@@ -48,7 +48,7 @@ def parts_of(content: Any, known: schema.Annotations | None = None) -> list[Part
 
 
 def stream_block(session: Session, role: Role, content: Any, message_id: str | None) -> Message:
-    """Append a block to the message that it continues, or to a new one."""
+    """Append a block to the message that it continues, or to a new one. Return the message."""
     last = session.transcript.last
     known = last.annotations if isinstance(last, Message) and last.role == role else None
     *before, text = parts_of(content, known)
