@@ -30,7 +30,7 @@ class LineLimit:
     def __init__(self) -> None:
         self._room = MAX_LINE
         self._is_full = False
-        """Whether the open line has its note."""
+        """Whether the open line was cut and has a note."""
 
     def skip(self, text: str, at: int) -> int:
         """Return the offset of the next character, from `at` on, that may be shown."""

@@ -42,11 +42,11 @@ class Static(Struct, eq=False):
     """Block of an entry that is drawn again when it changes."""
 
     separated: bool
-    """Whether a blank row precedes it."""
+    """Whether a blank row precedes the block."""
     drawn: list[Row] = field(default_factory=list)
     """Rows on the screen above `under`."""
     under: list[str] = field(default_factory=list)
-    """Rows of plain text."""
+    """Rows of plain text below `drawn`."""
     folded: bool = False
 
     @property
@@ -121,7 +121,7 @@ class Document:
         self._run: list[ToolEntry] = []
         """Consecutive tool calls at the end."""
         self._gathered: dict[ToolEntry, str] = {}
-        """Name of the fold that joins a call with others of its kind."""
+        """Name of the fold that a call shares with others of its kind."""
         self._generation = ""
         """Part of the ids of folds that makes them differ from the ids of an earlier process."""
         self._dirty: dict[Entry, None] = {}
@@ -298,7 +298,7 @@ class Document:
     def _append_short_call(
         self, entry: ToolEntry, drawn: tuple[Row, list[str]], separated: bool, batch: Batch
     ) -> int:
-        """Draw a new tool call that has one line and folded text below it."""
+        """Draw a new tool call that has one line and folded text below it. Return the cost."""
         line, under = drawn
         rows = [BLANK, line] if separated else [line]
         if under:

@@ -61,7 +61,7 @@ def row_of_pieces(
 
 
 def indent(rows: Iterable[Row], prefix: str) -> list[Row]:
-    """Indent the rows by `prefix`."""
+    """Return the rows indented by `prefix`."""
     shift = width(prefix)
     return [
         (

@@ -135,7 +135,10 @@ class Stream:
         return [(at, 0, 0, RULE) for at in range(bool(head and not head[0][0]), count)]
 
     def _next_piece(self, budget: int) -> tuple[str, list[Row], bool]:
-        """Take the next piece: text up to the budget, or the rows of one content block."""
+        """Take the next piece: text up to the budget, or the rows of one content block.
+
+        Return the text, the rows, and whether no piece is left.
+        """
         parts = self.message.parts
         block: list[Row] = []
         piece = ""
@@ -157,7 +160,7 @@ class Stream:
         return self._visible_piece(piece), block, is_done
 
     def _next_text(self) -> str:
-        """Join the parts up to the next content block, because one long part is faster to draw."""
+        """Return the text up to the next content block, since one long part is faster to draw."""
         pending = self.message.parts[self._part :]
         try:
             text = "".join(pending)  # type: ignore[arg-type]
@@ -170,9 +173,9 @@ class Stream:
         return text
 
     def _visible_piece(self, piece: str) -> str:
-        """Make a piece visible, without blank lines at its end and at the start of the message.
+        r"""Return a piece made visible, without blank lines at its end and at the message's start.
 
-        A `\\r` at the end is held back, because its `\\n` may follow. So are newlines at the end
+        A `\r` at the end is held back, because its `\n` may follow. So are newlines at the end
         after the first, because one blank row separates entries, whatever the agent sends.
         """
         text = self._carry + piece
@@ -207,7 +210,7 @@ class Stream:
         return spans
 
     def _dim_lines(self, lines: list[str], group: str) -> list[Any]:
-        """Highlight whole lines, including the drawn part of the open one."""
+        """Return highlights for whole lines, including the drawn part of the open one."""
         widths = [width(line) for line in lines]
         widths[0] += self._column
         self._column = widths[-1]

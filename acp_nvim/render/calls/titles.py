@@ -94,7 +94,7 @@ class CallTitle(NamedTuple):
 
     text: str
     verb_length: int
-    """Length of the verb at its beginning."""
+    """Length of the verb at the beginning of the text."""
     agent_title: str = ""
     """The agent's title, if it has more words than the text."""
 

@@ -45,7 +45,7 @@ UNCUT = 1 << 30
 _WRITE_VERBS = frozenset(("Edited", "Created", "Updated", "Wrote", "Modified"))
 
 MAX_QUESTION_ROWS = 400
-"""Maximum number of rows from the start of its content that a call shows during a question.
+"""Maximum number of rows from the start of a call's content that are shown during a question.
 
 Half as many rows from the end follow.
 """
