@@ -50,7 +50,7 @@ class InlineEdit(msgspec.Struct, eq=False):
     prompt: Prompt
     conversation: Conversation
     is_own: bool
-    """Whether its session was created for it."""
+    """Whether the session was created for this edit."""
     path: str
     """The file that the user wants to change."""
     entries: Mapping[str, Pending] = {}

@@ -131,7 +131,10 @@ async def _log_in_by_env(
 
 
 async def _may_run(host: Host, connection: Connection, run: auth.TerminalLogin) -> bool:
-    """Ask whether to run a program that the agent names. The question shows the whole command."""
+    """Ask the user, and return whether to run a program that the agent names.
+
+    The question shows the whole command.
+    """
     prompt = words.LOGIN_RUNS.format(agent=connection.title, command=run.line)
     return await host.choose(prompt, [wording.OPTION_RUN, words.OPTION_DO_NOT_RUN], "login") == 0
 

@@ -20,7 +20,7 @@ SHARED_KEYS: Final = frozenset(
 )
 """Names of the state that other Neovims show."""
 DELAY_S: Final = 0.3
-"""Time between a change and its write. Changes within this time are written together."""
+"""Seconds between a change and its write. Changes within this time are written together."""
 
 
 class Publisher:

@@ -53,7 +53,7 @@ def file_of(state: str, instance: str) -> Path:
 
 
 def describe(session: Session) -> SharedSession:
-    """Describe a session for other Neovims."""
+    """Return a session's description for other Neovims."""
     asked = [decision.since for decision in session.decisions]
     return SharedSession(
         n=session.n,

@@ -35,9 +35,9 @@ async def attach(host: Host, args: Args) -> None:
 
 
 def _save_image(host: Host, data: bytes) -> Path:
-    """Write the clipboard's image to a file in the cache.
+    """Write the clipboard's image to a file in the cache, and return the path.
 
-    Agents that do not support images get a link to it.
+    Agents that do not support images get a link to the file.
     """
     suffix = (mime_of("", data) or "image/png").partition("/")[2]
     folder = host.options.cache("clipboard")

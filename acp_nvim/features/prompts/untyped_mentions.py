@@ -103,7 +103,7 @@ def _names_in_question(
 
 
 async def _with_changes(variable: UntypedVariable, cwd: str) -> UntypedVariable:
-    """Add the files of git's diff to the files of the variable `diff`."""
+    """Return the variable with the files of git's diff, if it is `diff`."""
     if variable.name != "diff":
         return variable
     changed = await git_changes.changed_files(cwd, agent_environment())

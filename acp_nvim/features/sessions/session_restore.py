@@ -44,7 +44,7 @@ class SessionRecord(msgspec.Struct, frozen=True):
     cut: bool = False
     """Whether a turn was interrupted."""
     closed: bool = False
-    """Whether the user closed it. It may still have edits and checkpoints."""
+    """Whether the user closed the session. It may still have edits and checkpoints."""
 
 
 def restore_sessions(host: Host, record: Mapping[str, Any]) -> None:
@@ -98,7 +98,7 @@ def _restore_remarks(host: Host, record: Mapping[str, Any]) -> None:
 
 
 def _create_session(host: Host, record: SessionRecord) -> Session:
-    """Create a session from its record. Its status is failed unless it was closed."""
+    """Create a session from its record, and return it. It is failed unless it was closed."""
     chosen = InitialOptions(record.mode, record.options, is_configured=False)
     origin = Origin("reopen", record.id, chosen)
     shown = Past(record.lines) if any(record.lines) else None

@@ -24,10 +24,10 @@ class Worktree(msgspec.Struct, frozen=True):
     """Top of the user's work tree, in which the changes land."""
     branch: str
     base: str
-    """Commit from which it was created."""
+    """Commit from which the worktree was created."""
     agent: str = ""
     race: int = 0
-    """Time at which its race began, in seconds since 1970, or 0 if it is not part of a race."""
+    """Time at which the race began, in seconds since 1970, or 0 without a race."""
     title: str = ""
     waiting: list[str] = []
     """Files of the user's tree whose landed changes were pending when the record was written."""
@@ -65,10 +65,7 @@ class Records:
         return next((record for record in self.all() if record.contains(directory)), None)
 
     def reserve(self, name: str, place: Path) -> str:
-        """Return an id that begins with a name, and that neither `place` nor a process uses.
-
-        Raise OSError.
-        """
+        """Return an unused id that begins with a name, reserved for this process. Raise OSError."""
         folder = self.folder()
         if folder is None:
             raise OSError("stdpath('data') is not known")

@@ -40,7 +40,7 @@ class Step(msgspec.Struct, frozen=True):
     path: str
     change: Change
     text: FileChange | None = None
-    """Change of its text, or None if the file is copied as a whole."""
+    """Change of the file's text, or None if the file is copied as a whole."""
     executable: bool | None = None
     """Whether the file becomes executable, or None if that does not change."""
     ends: Format | None = None
@@ -48,9 +48,9 @@ class Step(msgspec.Struct, frozen=True):
     questions: list[str] = []
     """Reasons to ask the user first."""
     is_guarded: bool = False
-    """Whether no part of it may land without an answer."""
+    """Whether no part of the change may land without an answer."""
     blocked: str = ""
-    """Reason that it cannot land, or an empty text."""
+    """Reason that the change cannot land, or an empty text."""
 
     def line(self) -> str:
         """Return the line of the question about this file."""

@@ -40,7 +40,7 @@ PREFIX: Final = "acp/"
 LANDED: Final = "refs/worktree/acp/landed"
 """Ref in the worktree to a tree with the files as they last landed or were refused.
 
-It is removed with the worktree. Git keeps the objects of such refs.
+The ref is removed with the worktree. Git keeps the objects of such refs.
 """
 LONG_S: Final = 600.0
 """Longest time for git to check out or read all files."""
@@ -74,7 +74,7 @@ class File(msgspec.Struct, frozen=True):
     id: str
     data: bytes
     is_unread: bool = False
-    """Whether its content is too large, or cannot be read. `data` is empty then."""
+    """Whether the content is too large, or cannot be read. `data` is empty then."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -232,10 +232,11 @@ def is_utf8(path: str) -> bool:
 
 
 def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
-    """Compare the files of a worktree, including untracked ones, with the landed state.
+    """Return the differences between a worktree's files and the state that has landed.
 
-    Before anything has landed, they are compared with the common ancestor of both HEADs. Therefore
-    commits on the branch count like other changes. Ignored files are left out.
+    Before anything has landed, the files are compared with the common ancestor of both HEADs.
+    Therefore commits on the branch count like other changes. Untracked files are included, ignored
+    ones are not.
     """
     repository = _repository(worktree, env)
     with _private(repository, env) as git:
@@ -268,7 +269,7 @@ def result(worktree: Worktree, env: Mapping[str, str]) -> Result:
 def _store(
     git: PrivateGit, args: Sequence[str], stdin: bytes = b"", *, fine: Sequence[int] = (0,)
 ) -> bytes:
-    """Run git with the user's object directory, which stores new objects."""
+    """Run git with the user's object directory, which stores new objects. Return the output."""
     own = {"GIT_OBJECT_DIRECTORY": git.repository.objects}
     args = [*git.repository.sharing_arguments(), *args]
     return git.run(args, stdin, exit_codes=fine, env=own, converting=True, umask=USER_UMASK)

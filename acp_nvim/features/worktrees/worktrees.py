@@ -42,7 +42,7 @@ class NewWorktree(msgspec.Struct, frozen=True):
 
     worktree: Worktree
     cwd: str
-    """Directory of its session: the counterpart of the user's directory in the repository."""
+    """Directory of the session: the counterpart of the user's directory in the repository."""
     left: Sequence[str]
     """Files whose changes are not committed or not saved, relative to the top."""
     filtered: int
@@ -76,7 +76,7 @@ class Worktrees:
     # -- a new one --------------------------------------------------------------------------------
 
     async def make(self, cwd: str, names: Sequence[str | None]) -> NewWorktree:
-        """Make a worktree of the repository of a directory.
+        """Make a worktree of the repository of a directory, and return it.
 
         Raise StoreError if that fails or an agent of these names could not reach it, or OSError.
         """
