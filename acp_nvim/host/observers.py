@@ -45,7 +45,7 @@ class HostObservers(Struct, frozen=True, eq=False):
     on_file_read: list[Callable[[Session, str], None]] = field(default_factory=list)
     """The agent of a session reads a file through the editor."""
     on_login_needed: list[Callable[[Connection, Resume | None], None]] = field(default_factory=list)
-    """An agent refuses a request because it requires a login. The function, if any, repeats it."""
+    """An agent refuses a request because it requires a login. The function, if any, retries it."""
     on_login_awaited: list[Callable[[str, Resume], None]] = field(default_factory=list)
     """A request waits for a login to the named agent, of which the user already knows."""
     on_agent_restarted: list[Callable[[str], None]] = field(default_factory=list)

@@ -172,7 +172,7 @@ async def _diff(cwd: str, unsaved: str) -> Sequence[Attachment]:
 
 
 def _cut(text: str) -> str:
-    """Cut a text to the size limit of attached files, and add a note of the cut."""
+    """Return a text cut to the size limit of attached files, with a note of the cut."""
     if len(text) <= TEXT_BYTES:
         return text
     end = text.rfind("\n", 0, TEXT_BYTES)

@@ -32,7 +32,7 @@ class SessionEvents:
         self._pace = pace
         self._tool_calls = ToolCallWatch(workspace.tool_calls)
         self.on_stream = pace.wake
-        """Called for each chunk. For speed it is `Pace.wake` itself."""
+        """Called for each chunk. It is `Pace.wake` itself, to save a call."""
 
     def on_change(self, session: Session) -> None:
         """Request a frame. The start and the end of a turn or a question are urgent."""

@@ -107,7 +107,7 @@ class Sessions:
         return self._list.current
 
     def prepare(self) -> Preparation:
-        """Announce a session that will become current. New prompts wait for its `finish`."""
+        """Announce and return a session that will become current. New prompts wait for it."""
         self._preparations = [
             preparation for preparation in self._preparations if not preparation.is_over
         ]
@@ -130,10 +130,11 @@ class Sessions:
         preset: str | None = None,
         purpose: Literal["edit"] | None = None,
     ) -> Conversation:
-        """Create a session without sending anything. Without a `purpose`, make it current.
+        """Create a session without sending anything, and return its conversation.
 
-        Its number is the next one, and at least `n`. `origin` determines how `Conversation.open`
-        opens it at the agent. A `preset` that is no longer configured is ignored.
+        Without a `purpose`, make it current. Its number is the next one, and at least `n`. `origin`
+        determines how `Conversation.open` opens it at the agent. A `preset` that is no longer
+        configured is ignored.
         """
         self._list.work_in(cwd)
         self._list.skip_to(n)
