@@ -178,7 +178,7 @@ class NvimBuffers:
         return self._bridge.call(MODULE, "write", live.bufnr, live.tick, _rows(hunks), want)
 
     async def _restore_lines(self, before: BufferText, now: BufferText) -> BufferText:
-        """Write the old lines into a buffer if an undo did not restore them."""
+        """Write the old lines into a buffer if an undo did not restore them. Return the buffer."""
         hunks = diff(now.raw.lines, before.raw.lines)
         if not hunks:
             return now

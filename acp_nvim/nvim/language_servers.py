@@ -42,7 +42,10 @@ class NvimLanguageServers:
         wait_ms: int = 1500,
         client: int | None = None,
     ) -> Sequence[Answer]:
-        """Ask the servers of a file. A file outside of the session's directories is not loaded."""
+        """Return the answers of a file's servers.
+
+        A file outside of the session's directories is not loaded.
+        """
         question = _request_fields(session, path)
         question |= {"method": method, "params": params, "wait_ms": wait_ms}
         if at is not None:

@@ -48,7 +48,7 @@ class Neovim:
     # -- the user's functions, called for an agent ------------------------------------------------
 
     async def via_words(self, agent: str) -> list[str]:
-        """Call the user's function in option `via` of an agent. Raise TransportError."""
+        """Return the words from the user's function `via` of an agent. Raise TransportError."""
         try:
             words: list[str] = await self.bridge.call("acp.base.host.via_words", "words", agent)
         except NvimError as error:

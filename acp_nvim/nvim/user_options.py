@@ -29,7 +29,7 @@ class UserOptions:
         return self._files
 
     def replace(self, table: dict[str, Any]) -> Settings:
-        """Replace the options with the arguments of the verb `setup`."""
+        """Replace the options with the arguments of the verb `setup`, and return them."""
         self._settings = decode(table)
         self._files = file_options(self._settings)
         return self._settings
