@@ -337,6 +337,31 @@ async def test_an_agents_write_during_the_others_decision_stays_pending(started:
     )
 
 
+@pytest.mark.parametrize("left", [0, 1])
+async def test_hunks_that_another_neovim_rejects_are_not_accepted_by_a_write(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch, left: int
+) -> None:
+    """A scan finds the rejected text before this Neovim reads the decision."""
+    monkeypatch.setattr(persistence, "DELAY_S", 60.0)
+    first = await write_two_lines(started)
+    path = first.work / "a.txt"
+    second = await started.neovim("second", agents=0)
+    await first.begin()
+    for _ in range(2 - left):
+        await second.decide_hunk("reject", path, second.core.files.ledger.files()[0].hunks[0].start)
+    rejected = path.read_text()
+    await first.core.disk.scan([str(first.work)])
+    path.write_text(rejected.replace("line 8\n", "eight\n"))
+    await first.core.disk.scan([str(first.work)])
+    for neovim in (first, second, first):
+        await neovim.exchange()
+    hunks = [(("line 8",), ("eight",)), *HUNKS[2 - left :]]
+    assert pending_by_path(first) == pending_by_path(second)
+    assert pending_by_path(first)["a.txt"][2] == hunks
+    await first.decide("reject")
+    assert path.read_text() == TEXT
+
+
 async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_both(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -283,7 +283,8 @@ class SharedState:
             self._install(path, theirs)
             replica.own[key] = self.file_value(path)
         else:
-            self._install(path, theirs._replace(entry=merge_pending(before, mine, theirs.entry)))
+            now = theirs.entry or theirs.undo_entry
+            self._install(path, theirs._replace(entry=merge_pending(before, mine, now)))
             replica.own[key] = theirs
 
     def _apply_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
@@ -352,14 +353,15 @@ def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pen
     """Merge pending edits that another process and an agent of this process have changed.
 
     `before` are the edits before the agent's writes, `mine` the edits after them. `theirs` are the
-    other process's edits, or None if all earlier ones were decided.
+    other process's edits, or its entry without hunks; None if all earlier ones were accepted. Lines
+    of `before` that its live text lacks were rejected, so they are not part of the base.
     """
     writers = mine.writers | theirs.writers if theirs is not None else mine.writers
     if mine.base is None and before.live is None:
         return mine  # a new file
     if mine.live is None or before.live is None:
         return msgspec.structs.replace(mine, writers=writers)
-    known = theirs.edited(before.live) if theirs is not None else None
+    known = theirs.edited(before.live, restorable=before.hunks) if theirs is not None else None
     decided = before.live if known is None else known.base
     if before.base is None or mine.base is None or decided is None:
         return msgspec.structs.replace(mine, base=decided, writers=writers)
