@@ -84,6 +84,23 @@ def test_commands_pop_up_and_are_filtered(front: Editor) -> None:
     assert composer(front) == ["/init "]
 
 
+@pytest.mark.parametrize("columns", [80, 110])
+def test_descriptions_in_the_menu_end_before_the_edge_of_the_screen(
+    front: Editor, columns: int
+) -> None:
+    front.rpc.request("nvim_ui_try_resize", columns, 24)
+    front.cmd("AcpPrompt")
+    for sign in ("{", "#", "/"):
+        type_one_by_one(front, sign)
+        front.wait(SHOWN)
+        rows = front.screen()
+        items = front.lua("return vim.fn.complete_info({ 'items' }).items")
+        for item in items:
+            assert any(item["abbr"] in row and item["menu"] in row for row in rows[:23])
+        assert any(item["menu"] for item in items) or columns == 80
+        front.keys("<C-e><BS>")
+
+
 @pytest.mark.parametrize("choose", ["", "<C-n>"])
 def test_sending_closes_the_popup(front: Editor, choose: str) -> None:
     front.cmd("AcpPrompt")

@@ -4,6 +4,8 @@ local M = {}
 local candidates = require('acp.features.prompts.composer.candidates')
 local ns = vim.api.nvim_create_namespace('acp.prompt_names')
 
+local MIN_ABOUT = 12 -- cells of a description in the menu; shorter ones would say nothing
+
 --- Return the word at the cursor that can be completed.
 ---@return 'command'|'mention'|'prompt'|nil kind
 ---@return string base
@@ -173,6 +175,23 @@ local function complete_item(candidate, n, room)
   }
 end
 
+--- Shorten the descriptions to the cells that the names leave, since Neovim cuts them at the edge
+--- of the screen.
+---@param items table[] complete-items, changed in place
+---@param room integer cells
+local function fit_descriptions(items, room)
+  local text_width = require('acp.base.text.width')
+  local widest = 0
+  for _, item in ipairs(items) do
+    widest = math.max(widest, text_width(item.abbr))
+  end
+  local left = room - widest - 1
+  for _, item in ipairs(items) do
+    item.menu = item.menu and left >= MIN_ABOUT and require('acp.base.notify').cut(item.menu, left)
+      or nil
+  end
+end
+
 --- 'omnifunc' of the composer.
 ---@param findstart integer
 ---@param base string
@@ -194,6 +213,7 @@ function M.omni(findstart, base)
   local room = room_for_names(base)
   local function item(candidate) return complete_item(candidate, n, room) end
   local words = vim.tbl_map(item, listed)
+  fit_descriptions(words, room)
   return { words = words, refresh = 'always' }
 end
 
@@ -215,7 +235,9 @@ function M.preview(selected)
     local item_now = now.items[now.selected + 1]
     if not preview or not item_now or item_now.word ~= selected.word then return end
     local shown = vim.api.nvim__complete_set(now.selected, { info = preview.value })
-    if shown.winid and preview.kind == 'markdown' then highlight(shown.winid, shown.bufnr) end
+    if not shown.winid then return end
+    vim.wo[shown.winid].linebreak = true
+    if preview.kind == 'markdown' then highlight(shown.winid, shown.bufnr) end
   end
   require('acp.features.prompts.composer.previews').show(data, vim.schedule_wrap(show))
 end
