@@ -225,3 +225,25 @@ def test_checking_a_chat_in_another_window_keeps_the_selection(editor: Editor) -
     editor.keys("<Esc>")
     editor.answer("Acp allow")
     editor.wait_event("AcpTurnEnd")
+
+
+def test_a_small_screen_shows_what_is_asked_and_scrolls_to_each_option(editor: Editor) -> None:
+    editor.agent("permission")
+    editor.rpc.request("nvim_ui_try_resize", 24, 8)
+    editor.prompt("ask")
+    editor.wait_event("AcpPermission")
+    for row in ("Scripted wants to", "run p1", ":Acp allow/deny"):
+        editor.wait_screen(row)
+    editor.keys(":Acp permissions<CR>")
+    editor.wait_screen("y allow")
+    labels = [option["name"] for option in editor.session()["permissions"][0]["options"]]
+    assert len(labels) == 4
+    editor.keys("gg")
+    for _ in range(12):  # more steps than lines
+        seen = "\n".join(editor.screen())
+        labels = [label for label in labels if label not in seen]
+        editor.keys("<C-e>")
+    assert not labels
+    editor.wait("require('acp').state().sessions[1].permissions[1].shown_ms >= 400")
+    editor.keys("4")
+    assert editor.wait_event("AcpPermissionDone")["option"] == "never"
