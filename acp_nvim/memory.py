@@ -1,12 +1,12 @@
 """Garbage collection and release of memory while the host is idle.
 
-By default Python collects garbage while much text arrives and visits all objects, which takes 200
-ms if a session has a million of them. Hardly any object of the host is part of a cycle. Therefore,
+By default, Python collects garbage while text is arriving, and visits all objects. If a session has
+a million objects, this takes 200 ms. Hardly any object of the host is part of a cycle. Therefore,
 in a large heap, objects that have survived two collections are frozen (`gc.freeze`). When a session
 is closed, many objects are freed, so all are visited again.
 
 A flood leaves free memory in the heap of the C library, which returns it to the system only on
-request. It also leaves a traffic log that becomes many times smaller by compression.
+request. It also leaves a traffic log, which becomes many times smaller by compression.
 """
 
 from __future__ import annotations

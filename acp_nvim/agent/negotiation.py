@@ -156,7 +156,7 @@ class Negotiation:
         return version in VERSIONS and version not in self._asked
 
     def on_end_without_answer(self, last_words: Sequence[str]) -> None:
-        """Handle an agent that ended before its answer. It may want the version as a string."""
+        """Handle an agent that ended before its answer. Such an agent may want a string version."""
         if self.again is not None:
             return
         if self._version == 2:

@@ -283,7 +283,8 @@ class SessionOpener:
     def await_restart(self, *, waits: bool) -> None:
         """Prepare for a restart of the agent.
 
-        `waits` is true if the session is being opened now. It is then opened again afterwards.
+        `waits` is true if the session is being opened now. In that case it is opened again after
+        the restart.
         """
         self._awaits_restart = waits
 

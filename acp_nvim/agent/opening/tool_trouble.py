@@ -75,8 +75,8 @@ def _is_unrelated(error: RequestError) -> bool:
 def tools_hint(session: Session, error: Exception, *, is_first: bool) -> Sequence[str]:
     """Return a line about option `tools` if the tools may have caused a prompt's error.
 
-    They may if the error names them, or if the first prompt fails without a reason. `is_first` is
-    true until the agent has answered a prompt of the session.
+    This is the case if the error names the tools, or if the first prompt fails without a reason.
+    `is_first` is true until the agent has answered a prompt of the session.
     """
     if session.tools is None or not isinstance(error, RequestError):
         return ()

@@ -1,8 +1,8 @@
 """Elicitations: questions to the user beyond permissions (v1/elicitation).
 
 A question becomes a `Decision` of its session, or of no session if its scope is a request without
-one, such as a login. It is answered exactly once. A question that names a request from the client
-ends with that request.
+one, such as a login. Each question is answered exactly once. A question that names a request from
+the client ends with that request.
 """
 
 from __future__ import annotations

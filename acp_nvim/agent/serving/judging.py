@@ -98,7 +98,7 @@ def guard_kind(kind: str, commands: Sequence[Command]) -> str:
 def _complete_case(case: Case, words: Sequence[str], session: Session, settings: Settings) -> Case:
     """Return the case with facts from the file system.
 
-    These are targets of links, commands that leave the session's directories, and files that no
+    The facts are targets of links, commands that leave the session's directories, and files that no
     rule for ordinary edits allows.
     """
     paths = [*case.paths, *targets_past_links(case.dotted)]

@@ -1,7 +1,7 @@
 """The user's trust in a session (`:Acp trust`): permissions that are allowed without a question.
 
 Trust never covers secrets, files that other programs run by themselves, paths outside of the
-session, or calls whose paths or commands cannot be read. It does not override rules.
+session, or calls whose paths or commands cannot be read. Trust does not override rules.
 """
 
 from __future__ import annotations

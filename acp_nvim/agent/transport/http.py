@@ -43,7 +43,7 @@ CLOSE_S: Final = 0.5
 IDLE_S: Final = 2.0
 """Lifetime of an idle connection, in seconds.
 
-It is shorter than on servers, so that no request is sent while the server closes the connection.
+Servers close connections later, so no request is sent while the server closes the connection.
 """
 RETRIES: Final = (0.25, 1.0, 3.0)
 """Pauses before a message that the server did not accept is posted again, in seconds."""
