@@ -20,7 +20,7 @@ class TurnStart(Struct, eq=False):
     prompt: Prompt
     origin_id: str = ""
     """Agent's id of the stored session that the session continues."""
-    embeds: bool = False
+    can_embed: bool = False
     """Whether the agent accepts embedded resources."""
     is_at_agent: bool = False
     """Whether the agent already received the prompt, during the previous turn."""

@@ -154,14 +154,13 @@ class Recorder:
             session.transcript.unsaved.clear()  # restores the order of places
             session.transcript.unsaved.update(dict.fromkeys(session.transcript.entries))
 
-    def flush(self, *, final: bool = False) -> float | None:
-        """Pass the changes to the writer.
+    def flush(self, *, is_final: bool = False) -> float | None:
+        """Pass the changes to the writer. `is_final` is true for the last call.
 
-        Return the seconds until the next call, or None if none is needed. `final` is true for the
-        last call.
+        Return the seconds until the next call, or None if none is needed.
         """
         changes, self._pending = self._pending, []
-        waits = [self._collect(session, changes, final) for session in self._sessions()]
+        waits = [self._collect(session, changes, is_final) for session in self._sessions()]
         changes += self._pop_recorded_writes()
         if changes:
             self._write(self._generation, changes)
@@ -176,7 +175,7 @@ class Recorder:
         self._writes = [write for write in writes if write.n not in has_begun]
         return [write for write in writes if write.n in has_begun]
 
-    def _collect(self, session: Session, changes: list[Change], final: bool) -> float | None:
+    def _collect(self, session: Session, changes: list[Change], is_final: bool) -> float | None:
         """Add a session's changes to the list. Return the seconds until the next call, if any."""
         unsaved = session.transcript.unsaved
         if session.n in self._ignored:
@@ -188,15 +187,15 @@ class Recorder:
                 return None
             recording = self._recordings[session.n] = _Recording()
         if not recording.has_begun:
-            wait = 0.0 if final else self._wait(session, recording)
+            wait = 0.0 if is_final else self._wait(session, recording)
             if wait > 0:
                 return wait
             if not _is_worth_recording(session):
                 return None
         before = len(changes)
         self._add_facts(session, recording, changes)
-        more = self._collect_entries(session, recording, changes, final)
-        self._complete_messages(session, recording, changes, final)
+        more = self._collect_entries(session, recording, changes, is_final)
+        self._complete_messages(session, recording, changes, is_final)
         if more:
             return REST_S
         if len(changes) > before or unsaved:
@@ -243,7 +242,7 @@ class Recorder:
     # -- entries ----------------------------------------------------------------------------------
 
     def _collect_entries(
-        self, session: Session, recording: _Recording, changes: list[Change], final: bool
+        self, session: Session, recording: _Recording, changes: list[Change], is_final: bool
     ) -> bool:
         """Add changed entries to `changes`, ordered by place. Return whether more are left."""
         transcript, unsaved = session.transcript, session.transcript.unsaved
@@ -260,7 +259,7 @@ class Recorder:
                 if recording.placed_count == len(transcript.entries):
                     del unsaved[entry]
                 continue
-            if not final and recording.rewrite_times.get(entry, 0.0) > now:
+            if not is_final and recording.rewrite_times.get(entry, 0.0) > now:
                 continue
             if total >= BATCH_ENTRIES:
                 return True
@@ -305,10 +304,10 @@ class Recorder:
         changes.append(Extension(session.n, place, record, join_texts(parts), is_replaced))
 
     def _complete_messages(
-        self, session: Session, recording: _Recording, changes: list[Change], final: bool
+        self, session: Session, recording: _Recording, changes: list[Change], is_final: bool
     ) -> None:
         """Add the end of each closed message to `changes`, or of all if no turn is running."""
-        is_at_rest = final or not session.is_running
+        is_at_rest = is_final or not session.is_running
         complete = [message for message in recording.open_messages if is_at_rest or message.closed]
         for message in complete:
             if message not in session.transcript.unsaved:

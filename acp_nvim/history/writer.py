@@ -80,7 +80,7 @@ class Writer:
     def close(self, seconds: float) -> None:
         """Write the queued changes and end the thread. Wait for it at most `seconds`."""
         if self._thread is not None:
-            self._queue.put(_Task(ends=True))
+            self._queue.put(_Task(is_last=True))
             self._thread.join(seconds)
 
 
@@ -88,7 +88,7 @@ class _Task(Struct, frozen=True):
     generation: int = 0
     changes: Sequence[Change] = ()
     done: threading.Event | None = None
-    ends: bool = False
+    is_last: bool = False
 
 
 class _Run:
@@ -128,7 +128,7 @@ class _Run:
         tasks = [first]
         while not self._tasks.empty():
             tasks.append(self._tasks.get())
-        is_end = any(task.ends for task in tasks)
+        is_end = any(task.is_last for task in tasks)
         self._queue_tasks(tasks)
         if self._queued or self._has_lost_changes:
             self._try_write(at_once=is_end)

@@ -266,7 +266,7 @@ async def test_a_request_that_the_peer_cancels_ends_its_handler(wire: MemoryEndp
         try:
             await anyio.sleep_forever()
         finally:
-            assert call.cancelled
+            assert call.is_cancelled
             ended.set()
 
     wire.handler.serve = serve

@@ -68,7 +68,7 @@ def test_lines_of_a_killed_process_have_its_prompts(kept: StoredHistory, name: s
     """
     session = kept.session(stored="abc")
     begin(session, "Rename it")
-    kept.recorder.flush(final=True)
+    kept.recorder.flush(is_final=True)
     uid = f"{kept.name}.1" if name == "run" else name
     prompt = prompt_of(session)
     names = uid, "agent", "abc"

@@ -52,7 +52,7 @@ def test_any_transcript_is_read_and_drawn_unchanged(history: list[Act], gap: int
             act(chat)
             if number % gap == 0:
                 stored.recorder.flush()
-        stored.recorder.flush(final=True)
+        stored.recorder.flush(is_final=True)
         expected = chat.session.transcript.entries
         found = stored.entries() if stored.batches else []
         if stored.batches:

@@ -60,7 +60,7 @@ def project(tmp_path: Path) -> Path:
 
 async def test_a_literal_text_is_found(project: Path) -> None:
     found = await own(query(project, "one.two"))
-    assert found.complete
+    assert found.is_complete
     assert lines(found, project) == ["a.txt:1:1 one.two", "a.txt:2:8 önetwo one.two"]
 
 
@@ -105,14 +105,14 @@ async def test_no_program_of_the_repository_runs(project: Path, tmp_path: Path) 
 async def test_a_slow_expression_is_stopped(project: Path) -> None:
     (project / "a.txt").write_text("a" * 60 + "!\n")
     found = await own(query(project, "(a+)+$", regex=True), limit_s=0.5)
-    assert not found.complete
+    assert not found.is_complete
 
 
 async def test_a_flood_of_matches_ends_the_search(project: Path) -> None:
     (project / "a.txt").write_text("x\n" * 6000)
     found = await own(query(project, "x"))
     assert len(found.matches) == 5000
-    assert not found.complete
+    assert not found.is_complete
 
 
 Rg = Callable[..., ProgramSearcher]
@@ -136,7 +136,7 @@ async def test_ripgrep_searches_the_disk(project: Path, rg: Rg, tmp_path: Path) 
     a, b = str(project / "a.txt"), str(project / "sub/b.txt")
     searcher = rg([(a, 1, "one.two", 0), (b, 3, "ö one.two\r\n", 3)])
     found = await searcher.search(query(project, "one.two", texts={a: "unsaved one.two"}))
-    assert found.complete
+    assert found.is_complete
     assert lines(found, project) == ["a.txt:1:9 unsaved one.two", "sub/b.txt:3:3 ö one.two"]
     argv = json.loads((tmp_path / "log").read_text())
     assert argv[-4:] == ["--regexp", "one.two", "--", str(project)]
@@ -149,7 +149,7 @@ async def test_an_expression_unknown_to_ripgrep_uses_the_plugins_program(
     searcher = rg([], "yes")
     texts = {str(project / "new.txt"): "one.two"}
     found = await searcher.search(query(project, r"(?<=one\.)two", regex=True, texts=texts))
-    assert found.complete
+    assert found.is_complete
     assert lines(found, project) == [
         "a.txt:1:5 one.two",
         "a.txt:2:12 önetwo one.two",

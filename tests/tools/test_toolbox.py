@@ -54,7 +54,7 @@ async def call_tool(tool: Tool[Any], faults: list[str] | None = None, **given: A
 
 
 def failure(why: str) -> Outcome:
-    return Outcome(ToolResult(why), failed=True)
+    return Outcome(ToolResult(why), has_failed=True)
 
 
 def no_fault(name: str, error: Exception) -> None:
@@ -91,7 +91,7 @@ async def test_an_internal_error_is_reported_to_agent_and_user() -> None:
 async def test_a_result_outside_of_json_is_an_internal_error() -> None:
     faults: list[str] = []
     outcome = await call_tool(gives(ToolResult("a", {"a": object()})), faults)
-    assert outcome.failed
+    assert outcome.has_failed
     assert len(faults) == 1
 
 

@@ -92,7 +92,7 @@ def mine(name: str = "mine", **fields: Any) -> UserTool:
 
 
 def failed(why: str) -> Outcome:
-    return Outcome(ToolResult(why), failed=True)
+    return Outcome(ToolResult(why), has_failed=True)
 
 
 def test_changes_of_tools_are_reported_once() -> None:
@@ -230,7 +230,7 @@ async def test_a_deeply_nested_table_is_not_an_internal_error(levels: int) -> No
     users = Users(Runs(Answer(json="[" * levels + "]" * levels)))
     users.tools.replace([mine()])
     outcome = await users.call()
-    assert outcome.failed
+    assert outcome.has_failed
     assert outcome.result.text.startswith("the result cannot be sent: ")
 
 

@@ -280,13 +280,13 @@ class SessionOpener:
             queue.hold(session)
             notify(self._observers.on_prompt_returned, session, prompt)
 
-    def await_restart(self, *, waits: bool) -> None:
+    def await_restart(self, *, is_opening: bool) -> None:
         """Prepare for a restart of the agent.
 
-        `waits` is true if the session is being opened now. In that case it is opened again after
-        the restart.
+        `is_opening` is true if the session is being opened now. It is then opened again after the
+        restart.
         """
-        self._awaits_restart = waits
+        self._awaits_restart = is_opening
 
     def on_restart_failed(self, reason: str) -> None:
         """Fail the session if it waited for the restart."""

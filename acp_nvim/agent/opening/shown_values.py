@@ -29,7 +29,7 @@ _PROGRAM: Final = late(r"--?\w|\.{0,2}/|~|(?!(?i:bearer|basic|token|digest)\s)\w
 
 @cache
 def _redactor() -> Redactor:
-    return Redactor(quick=True)
+    return Redactor(is_quick=True)
 
 
 def shown_value(name: str, value: str) -> str:

@@ -117,7 +117,7 @@ class IndexFile:
 
         Without `preset`, keep the one that is stored.
         """
-        shown = title(Redactor(quick=True).text(words))
+        shown = title(Redactor(is_quick=True).text(words))
 
         def put(index: Index) -> None:
             known = index.get(agent, session_id)

@@ -302,7 +302,7 @@ class Conversation:
 
         Prompts that were never sent stay in the queue.
         """
-        self._opener.await_restart(waits=self._is_working and not self.is_open)
+        self._opener.await_restart(is_opening=self._is_working and not self.is_open)
 
     def on_restart_failed(self, reason: str) -> None:
         """Fail the session if it waited for a restart, which has failed."""

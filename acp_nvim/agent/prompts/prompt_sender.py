@@ -106,7 +106,7 @@ class PromptSender:
             self.session,
             prompt,
             self._opener.origin.id,
-            embeds=agent is not None and agent.prompt_capabilities.embedded_context is True,
+            can_embed=agent is not None and agent.prompt_capabilities.embedded_context is True,
             is_at_agent=is_at_agent,
             texts=None if is_at_agent else prompt.fresh_unsaved(time.monotonic()),
         )

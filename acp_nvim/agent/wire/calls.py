@@ -37,7 +37,7 @@ class OutgoingCall:
         self.since = since
         self.session_id = session_id
         """Agent's id of the session in the params, if any."""
-        self.cancelled = False
+        self.is_cancelled = False
         """Whether `$/cancel_request` was sent. The request stays open until its answer."""
         self._on_response = on_response
         self._on_inserted = on_inserted
@@ -65,7 +65,7 @@ class OutgoingCall:
 
     def cancel(self) -> None:
         """Mark the request as cancelled."""
-        self.cancelled = True
+        self.is_cancelled = True
         self._end()
 
     def when_over(self, action: Callable[[], object]) -> None:
@@ -93,7 +93,7 @@ class OutgoingCall:
         return self._result
 
     def __repr__(self) -> str:
-        state = "done" if self._done.is_set() else "cancelled" if self.cancelled else "open"
+        state = "done" if self._done.is_set() else "cancelled" if self.is_cancelled else "open"
         return f"<OutgoingCall {self.id} {self.method} [{state}]>"
 
 
@@ -109,13 +109,13 @@ class IncomingCall:
         """`respond` sends the answer, unless one was sent."""
         self.id = id
         self.method = method
-        self.cancelled = False
+        self.is_cancelled = False
         """Whether the peer cancelled the request or the connection ended."""
         self.reason: str | None = None
         self._on_cancel: Callable[[], object] | None = None
         self._on_abandon: Callable[[], object] | None = None
         self._scope: anyio.CancelScope | None = None
-        self.answered = False
+        self.is_answered = False
         self._respond = respond
 
     @property
@@ -145,13 +145,13 @@ class IncomingCall:
 
     def close(self) -> None:
         """Mark the request as answered."""
-        self.answered = True
+        self.is_answered = True
 
     def cancel(self, reason: str) -> None:
         """Call the action of `when_cancelled`, or cancel the handler's task if there is none."""
-        if self.cancelled:
+        if self.is_cancelled:
             return
-        self.cancelled, self.reason = True, reason
+        self.is_cancelled, self.reason = True, reason
         if self._on_cancel is None:
             self.scope.cancel()
             return
@@ -163,12 +163,12 @@ class IncomingCall:
 
     def abandon(self, reason: str) -> None:
         """End the handler at the end of the connection. No answer can be sent."""
-        self.cancelled, self.reason = True, reason
+        self.is_cancelled, self.reason = True, reason
         if self._on_abandon is not None:
             self._on_abandon()
         else:
             self.scope.cancel()
 
     def __repr__(self) -> str:
-        state = "answered" if self.answered else "cancelled" if self.cancelled else "open"
+        state = "answered" if self.is_answered else "cancelled" if self.is_cancelled else "open"
         return f"<IncomingCall {self.id!r} {self.method} [{state}]>"

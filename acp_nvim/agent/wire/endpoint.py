@@ -207,7 +207,7 @@ class Endpoint:
 
     def cancel(self, call: OutgoingCall) -> None:
         """Send a cancel request. The answer may still come and be valid."""
-        if call.id in self._outgoing and not call.cancelled:
+        if call.id in self._outgoing and not call.is_cancelled:
             call.cancel()
             self.notify(CANCEL, schema.CancelRequestNotification(request_id=call.id))
 
@@ -365,13 +365,13 @@ class Endpoint:
             self._refuse(call, errors.REQUEST_CANCELLED, call.reason or "cancelled")
 
     def _respond(self, call: IncomingCall, result: Any) -> None:
-        if not call.answered and self.closed is None:
+        if not call.is_answered and self.closed is None:
             line = self._peer.respond(call.id, result)
             self._send_answer(call, line)
 
     def _refuse_with(self, call: IncomingCall, error: Exception) -> None:
         error = _only_one(error)
-        if isinstance(error, RequestError) and not call.answered:
+        if isinstance(error, RequestError) and not call.is_answered:
             self._refuse(call, error.code, error.message, error.data)
             return
         self._handler.on_error(error)
@@ -381,7 +381,7 @@ class Endpoint:
     def _refuse(
         self, call: IncomingCall, code: int, message: str, data: Any = msgspec.UNSET
     ) -> None:
-        if call.answered or self.closed is not None:
+        if call.is_answered or self.closed is not None:
             return
         try:
             line = self._peer.refuse(call.id, code, message, data)

@@ -52,11 +52,11 @@ class Redactor:
     Session ids found in JSON are also shortened in later text.
     """
 
-    def __init__(self, secrets: Iterable[str] = (), *, quick: bool = False) -> None:
-        """A `quick` redactor only knows the most common shapes, which are not read from a file."""
+    def __init__(self, secrets: Iterable[str] = (), *, is_quick: bool = False) -> None:
+        """With `is_quick`, only find the most common shapes, which are not read from a file."""
         self._secrets = variants(secrets)
         self._sessions: set[str] = set()
-        self._shapes = secret_shapes.common_shapes() if quick else secret_shapes.all_shapes()
+        self._shapes = secret_shapes.common_shapes() if is_quick else secret_shapes.all_shapes()
         self._depth = 0
         self._short_texts: dict[str, str] = {}
         """Results for short texts, most of which recur, such as the names of members."""
@@ -127,11 +127,11 @@ class Redactor:
             text = text.replace(session, _shorten(session))
         return text
 
-    def line(self, text: str, stream: str, whole: bool = True) -> str:
+    def line(self, text: str, stream: str, is_whole: bool = True) -> str:
         """Redact a line of a stream that is not JSON.
 
-        A private key spans several lines. The last word of a line that is not `whole` may be part
-        of a secret.
+        A private key spans several lines. The last word of an incomplete line may be part of a
+        secret.
         """
         if stream in self._in_key:
             if "-----END" not in text and _BASE64_LINE.fullmatch(text):
@@ -139,7 +139,7 @@ class Redactor:
             self._in_key.discard(stream)
         if "PRIVATE KEY" in text and "BEGIN" in text and "END" not in text:
             self._in_key.add(stream)
-        if not whole:
+        if not is_whole:
             text = _LAST_WORD.sub(REDACTED, text)
         return self.text(text)
 
@@ -245,7 +245,7 @@ class SecretsOnly(Redactor):
     def text(self, text: str) -> str:
         return self._replace_known_secrets(text)
 
-    def line(self, text: str, stream: str, whole: bool = True) -> str:
+    def line(self, text: str, stream: str, is_whole: bool = True) -> str:
         return self._replace_known_secrets(text)
 
     def _redact_members(self, members: dict[str, Any]) -> dict[str, Any]:

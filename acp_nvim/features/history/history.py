@@ -213,12 +213,12 @@ class History:
         if seconds is not None and self._timer is None:
             self._timer = self._loop.call_later(seconds, self._flush)
 
-    def _pass_changes(self, *, final: bool = False) -> float | None:
+    def _pass_changes(self, *, is_final: bool = False) -> float | None:
         recorder = self._get_recorder()
         for prompt in self._prompts:
             recorder.on_prompt(*prompt)
         self._prompts.clear()
-        return recorder.flush(final=final)
+        return recorder.flush(is_final=is_final)
 
     def _write(self, generation: int, changes: Sequence[Change]) -> None:
         from acp_nvim.history.hiding import SecretFilter
@@ -257,7 +257,7 @@ class History:
         if self._timer is not None:
             self._timer.cancel()
         if self.enabled and (self._recorder is not None or self._may_begin()):
-            self._pass_changes(final=True)
+            self._pass_changes(is_final=True)
         self._settings = HistorySettings(enabled=False)
 
     @property

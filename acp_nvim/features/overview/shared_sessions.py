@@ -62,7 +62,7 @@ def describe(session: Session) -> SharedSession:
         status=session.status,
         since=session.since,
         preset=session.preset,
-        title=index.title(Redactor(quick=True).text(session.title or session.topic)),
+        title=index.title(Redactor(is_quick=True).text(session.title or session.topic)),
         questions=len(asked),
         asked=min(asked, default=0),
         queued=len(session.queue) + len(session.at_agent),

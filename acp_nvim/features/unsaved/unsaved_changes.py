@@ -90,7 +90,7 @@ class UnsavedChanges:
     async def on_turn_starting(self, turn: TurnStart) -> None:
         """Attach unsaved changes to a prompt that is about to be sent."""
         if not turn.is_at_agent:
-            await self.attach(turn.session, turn.prompt, turn.texts, embeds=turn.embeds)
+            await self.attach(turn.session, turn.prompt, turn.texts, embeds=turn.can_embed)
 
     async def attach(
         self,

@@ -48,16 +48,16 @@ class SearchResult(msgspec.Struct):
     """Matches that a search has found so far."""
 
     matches: list[Match]
-    complete: bool
+    is_complete: bool
     """Whether the search has reached its end."""
 
     def begin(self) -> None:
         """Mark the result as incomplete until the next search program ends."""
-        self.complete = False
+        self.is_complete = False
 
     def end(self) -> None:
         """Mark the result as complete after the end of a search program."""
-        self.complete = True
+        self.is_complete = True
 
 
 class Query(msgspec.Struct, frozen=True):
@@ -111,7 +111,7 @@ class SearchTool:
             raise ToolError(f"not a regular expression: {error}") from error
         result = await self._searcher.search(query)
         matches = sorted({match for match in result.matches if is_searched(match.path)})
-        return await self._result(session, sources, args, SearchResult(matches, result.complete))
+        return await self._result(session, sources, args, SearchResult(matches, result.is_complete))
 
     def _is_searched(self, session: Session, real: str, glob: str | None) -> bool:
         inside = below(real, session.roots)
@@ -135,8 +135,8 @@ class SearchTool:
         lines = [
             f"{place['path']}:{place['line']}:{place['column']} {place['text']}" for place in places
         ]
-        lines += _last_lines(args, len(places), more, result.complete)
-        structured = {"places": places, "more": more, "complete": result.complete}
+        lines += _last_lines(args, len(places), more, result.is_complete)
+        structured = {"places": places, "more": more, "complete": result.is_complete}
         return ToolResult("\n".join(lines), structured, count_with_noun(len(places) + more, "line"))
 
 

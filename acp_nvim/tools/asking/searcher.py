@@ -48,7 +48,7 @@ class ProgramSearcher:
 
     async def search(self, query: Query) -> SearchResult:
         """Search the unsaved texts, then the disk."""
-        result = SearchResult([], complete=False)
+        result = SearchResult([], is_complete=False)
         with anyio.move_on_after(self._limit_s):
             await self._search(query, result)
         return result
@@ -62,7 +62,7 @@ class ProgramSearcher:
             await _search_in_process(query, result, disk=False)
         result.begin()
         await _run_program(_ripgrep(program, query), b"", _parse_ripgrep, result, query)
-        if not result.complete and len(result.matches) < MAX_MATCHES:
+        if not result.is_complete and len(result.matches) < MAX_MATCHES:
             # ripgrep does not support the expression
             await _search_in_process(query, result, disk=True)
 

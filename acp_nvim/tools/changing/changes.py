@@ -63,11 +63,11 @@ class Changes:
         return await self._files.guard.may_show(session, path)
 
     async def ask_and_make(
-        self, call: Call, title: str, changes: Sequence[FileChange], *, knows: bool = False
+        self, call: Call, title: str, changes: Sequence[FileChange], *, is_known: bool = False
     ) -> ToolResult:
         """Ask the user to allow the changes and make them.
 
-        `knows` is true if the agent itself wrote the new texts. Raise ToolError if the user
+        `is_known` is true if the agent itself wrote the new texts. Raise ToolError if the user
         refuses, Refusal if a file may not or cannot be changed.
         """
         wanted = [
@@ -84,7 +84,7 @@ class Changes:
         async with self._permissions.ask(session, proposed) as refused:
             if refused:
                 raise ToolError(refused)
-            written = await self._change_sets.carry_out(session, wanted, is_known=knows)
+            written = await self._change_sets.carry_out(session, wanted, is_known=is_known)
         return _result(session, wanted, written)
 
     async def ask_and_run(

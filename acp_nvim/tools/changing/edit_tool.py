@@ -65,7 +65,7 @@ def edit_tool(changes: Changes) -> Tool[EditArguments]:
             after = replace_once(name, after, edit, is_new=before is None)
         change = FileChange(path, None if before is None else parse(before), parse(after))
         title = f"Create {name}" if before is None else f"Edit {name}"
-        return await changes.ask_and_make(call, title, [change], knows=True)
+        return await changes.ask_and_make(call, title, [change], is_known=True)
 
     return Tool(
         name="nvim_edit",

@@ -45,7 +45,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     tools: SessionTools
     params: mcp.CallToolParams
     progress: Callable[[str], None]
-    modern: bool
+    is_modern: bool
 
     async def run(self) -> Json:
         """Call the tool and return the result. Raise RequestError if there is no such tool."""
@@ -56,7 +56,7 @@ class ToolCall(msgspec.Struct, frozen=True):
         except UnknownTool as error:
             text = f"no tool {params.name[:200]}"
             raise RequestError(errors.INVALID_PARAMS, text) from error
-        return _fit_to_era(_call_result(outcome), "tools/call", modern=self.modern)
+        return _fit_to_era(_call_result(outcome), "tools/call", is_modern=self.is_modern)
 
 
 class Subscription(msgspec.Struct, frozen=True):
@@ -90,7 +90,7 @@ class Subscription(msgspec.Struct, frozen=True):
             seen = self.changes.count
             if self.wants_changes:
                 self.notify(CHANGED, mcp.ChangedParams(meta))
-        shaped = _fit_to_era(None, "subscriptions/listen", modern=True)
+        shaped = _fit_to_era(None, "subscriptions/listen", is_modern=True)
         shaped["_meta"] |= meta
         return shaped
 
@@ -111,7 +111,7 @@ def answer(
     if method == "subscriptions/listen" and is_modern:
         is_wanted = read(mcp.ListenParams, params).notifications.tools_list_changed is True
         return Subscription(tools.changes, is_wanted, id, notify)
-    return _fit_to_era(_result(tools, method, params), method, modern=is_modern)
+    return _fit_to_era(_result(tools, method, params), method, is_modern=is_modern)
 
 
 async def send_changes(changes: ListChanges, seen: int, notify: Notify) -> None:
@@ -173,14 +173,14 @@ def _call_result(outcome: Outcome) -> mcp.CallToolResult:
     return mcp.CallToolResult(
         [mcp.TextContent(result.text)],
         UNSET if result.structured is None else result.structured,
-        is_error=True if outcome.failed else UNSET,
+        is_error=True if outcome.has_failed else UNSET,
     )
 
 
-def _fit_to_era(result: msgspec.Struct | None, method: str, *, modern: bool) -> Json:
+def _fit_to_era(result: msgspec.Struct | None, method: str, *, is_modern: bool) -> Json:
     """Return the result in the format of the request's era."""
     shaped: Json = {} if result is None else msgspec.to_builtins(result)
-    if modern:
+    if is_modern:
         shaped["resultType"] = "complete"
         shaped["_meta"] = {mcp.SERVER_KEY: msgspec.to_builtins(SERVER)}
         if method in ("tools/list", "server/discover"):

@@ -33,7 +33,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """Result of a call for the agent. If the call has failed, the text is the reason."""
 
     result: ToolResult
-    failed: bool = False
+    has_failed: bool = False
 
 
 class UnknownTool(Exception):
@@ -124,7 +124,7 @@ class Toolbox:
             self._count(session, outcome, self._clock() - began)
             own_tools.on_place(session, outcome.result.path, outcome.result.line)
             if agent_call is not None:
-                line = outcome.result.text if outcome.failed else outcome.result.summary
+                line = outcome.result.text if outcome.has_failed else outcome.result.summary
                 own_tools.on_result(session, agent_call, tool.title, line)
         return outcome
 
@@ -170,12 +170,14 @@ class Toolbox:
         use = session.tools
         if use is None:  # the session has been closed
             return
-        use.count(seconds, failed=outcome.failed)
+        use.count(seconds, failed=outcome.has_failed)
         session.change("tools")
 
 
 def _failure(reason: str) -> Outcome:
-    return Outcome(ToolResult(one_line(" ".join(clean_text(reason).split()))[:2000]), failed=True)
+    return Outcome(
+        ToolResult(one_line(" ".join(clean_text(reason).split()))[:2000]), has_failed=True
+    )
 
 
 def _presentable(result: ToolResult) -> ToolResult:
