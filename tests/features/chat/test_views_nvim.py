@@ -91,6 +91,18 @@ def test_keys_are_commands_in_a_view_that_is_entered_from_insert_mode(
         assert editor.wait_event("AcpTurnEnd", 2)["stop_reason"] == "cancelled"
 
 
+def test_the_window_of_a_plan_follows_the_chat_below_it_to_a_new_session(editor: Editor) -> None:
+    editor.agent("plan")
+    editor.turn("plan")
+    editor.cmd("Acp plan")
+    editor.keys(":AcpPrompt<CR><Esc>:Acp new<CR>")
+    editor.wait("vim.fn.bufwinid('acp://plan/2') > 0 and vim.fn.bufwinid('acp://chat/2') > 0")
+    assert editor.lua("return vim.fn.bufwinid('acp://plan/1')") == -1
+    assert editor.lines("acp://plan/2") == ["No plan yet"]
+    editor.turn("plan")
+    assert editor.lines("acp://plan/2") == editor.lines("acp://plan/1")
+
+
 def test_a_plan_shows_state_and_priority_of_each_entry_once(editor: Editor) -> None:
     editor.agent("plan")
     editor.turn("go")

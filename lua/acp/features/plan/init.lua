@@ -9,6 +9,7 @@ return {
     end,
   },
   signals = {
+    chat_replaced = { 'view', 'replace', if_loaded = true },
     chat_hides = { 'view', 'hide', if_loaded = true },
     chat_shown = { 'view', 'show_again', if_loaded = true },
   },

@@ -111,6 +111,18 @@ function M.toggle(n)
   show(n)
 end
 
+--- Show the plan of session `new` in the window of the plan of `old`, whose chat was replaced.
+---@param old integer
+---@param new integer
+function M.replace(old, new)
+  local win, window = window_of(old), require('acp.ui.window')
+  if not win then return end
+  if window_of(new) then return window.close(win) end
+  local bufnr = M.ensure(new)
+  window.replace(win, bufnr, placement(new))
+  fit(bufnr)
+end
+
 local hidden = {} ---@type table<integer, boolean> plans that were hidden with their chats
 
 --- Close the plan of session `n`, whose chat is being hidden.
