@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from acp_nvim.tutor.turn import Turn
 
 TITLE_LENGTH: Final = 40
+IN_PLACE: Final = "Make this change in place, in "
+"""Beginning of the task that `:Acp edit` sends after the instruction."""
 LINE_S: Final = 0.1  # seconds between two lines of /slow
 
 
@@ -34,6 +36,8 @@ async def teach(turn: Turn) -> str:
     command, argument = slash_command(turn.text)
     if command:
         await LESSONS.get(command, answer_unknown)(turn, argument)
+    elif IN_PLACE in turn.text:
+        await edit(turn, "")
     elif session.turns == 1:
         await tour.start(turn)
     elif not await tour.advance(turn):

@@ -125,3 +125,13 @@ def test_the_tutor_imports_no_module_of_the_users_directory(editor: Editor) -> N
         editor.write(name, f"open({str(ran)!r}, 'w').close()\n")
     editor.turn("/help")
     assert not ran.exists()
+
+
+def test_an_edit_in_place_is_a_proposal_and_no_tour(editor: Editor) -> None:
+    path = sample(editor)
+    before = path.read_text()
+    editor.keys(":11,16Acp edit fix the loop<CR>")
+    reads(editor, "Tutor wants to edit till.py (+2 -2)")
+    editor.press(":Acp allow<CR>")
+    editor.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
+    assert path.read_text() != before
