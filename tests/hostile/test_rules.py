@@ -24,6 +24,7 @@ from acp_nvim.session.calls.named_files import LONGEST, named_files
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
+from acp_nvim.session.questions.requests import is_without_content
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import true_within
 from tests.support.judged_calls import edit, rules, run, verdict
@@ -143,6 +144,49 @@ def test_an_address_or_a_tilde_hides_no_file_outside(home: Path, path: str) -> N
     inside = edit((home / "src/a b").as_uri())
     assert verdict(inside, home, {"action": "deny", "path": "src/a b"}) == "deny"
     assert is_safe(inside, session, settings)
+
+
+COMMAND = '{"command": "rm -rf src"}'
+HIDDEN = [
+    COMMAND,
+    [COMMAND],
+    {"arguments": COMMAND},
+    {"input": f" {COMMAND}"},
+    {"calls": [COMMAND]},
+]
+
+
+@pytest.mark.parametrize("raw", HIDDEN)
+def test_a_text_of_json_hides_no_command_and_no_file(home: Path, raw: Any) -> None:
+    """Some agents put the arguments of a tool into one text, as models do."""
+    call = ToolCall("t", kind="read", locations=[schema.ToolCallLocation("src/a")], raw_input=raw)
+    assert verdict(call, home, {"action": "allow", "kind": "read"}) is None
+    assert verdict(call, home, {"action": "deny", "command": "rm *"}) == "deny"
+    path = '{"arguments": "{\\"file_path\\": \\"/etc/hosts\\"}"}'
+    outside = ToolCall("t", kind="read", raw_input=path)
+    assert verdict(outside, home, {"action": "deny", "path": "/etc/**"}) == "deny"
+    for odd in ("[" * 5000, "{", '{"a": 1} b', "[1e999"):
+        assert (
+            verdict(
+                ToolCall("t", kind="read", raw_input=odd), home, {"action": "deny", "path": "/x"}
+            )
+            is None
+        )
+
+
+def test_an_empty_path_names_no_file() -> None:
+    nowhere = [schema.ToolCallLocation("")]
+    call = ToolCall("t", kind="edit", locations=nowhere, was_asked_first=True)
+    assert is_without_content(call)
+
+
+def test_trust_covers_no_command_that_is_blank(home: Path) -> None:
+    session = Session(1, "agent", str(home))
+    blank: list[Any] = [None, {"command": ""}, {"command": " "}, {"command": []}]
+    for raw in blank:
+        for title in ("", "` `"):
+            call = ToolCall("t", kind="execute", title=title, raw_input=raw)
+            assert not is_safe(call, session, decode({}))
 
 
 @pytest.mark.parametrize("path", ["~no-such-user/x", "~no\0user/x"])

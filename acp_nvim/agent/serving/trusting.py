@@ -61,6 +61,8 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
     Guarded files are secrets, files that other programs run, and files outside of the session.
     """
     commands = requests.commands(call) or tuple(_lines_to_run(call))
+    if call.kind == "execute" and not commands:
+        return False
     if is_too_large(named_paths(call, session.cwd), commands):
         return False
     if "" in requests.files_of_diffs(call):

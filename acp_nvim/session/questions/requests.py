@@ -241,7 +241,9 @@ def is_without_content(call: ToolCall) -> bool:
 
     The kind describes it too, unless the call exists only because of the permission request.
     """
-    if call.content or call.raw_input or call.locations or call.own or call.user_tool:
+    if call.content or call.raw_input or call.own or call.user_tool:
+        return False
+    if any(location.path for location in call.locations):
         return False
     if not call.was_asked_first and call.kind != "other":
         return False
@@ -262,11 +264,12 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
     stack += [(call.meta, "_meta", _Context()), (call.raw_input, "rawInput", _Context())]
     while stack:
         value, place, context = stack.pop()
+        value = _decoded(value)
         if isinstance(value, list):
             inner = [
                 (item, f"{place}[{at}]")
                 for at, item in enumerate(value)
-                if isinstance(item, list | dict)
+                if isinstance(_decoded(item), list | dict)
             ]
         elif isinstance(value, dict):
             items = [
@@ -285,11 +288,25 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
             inner = [
                 (item.value, item.found)
                 for item in items
-                if isinstance(item.value, list | dict) and item.key not in skipped
+                if isinstance(_decoded(item.value), list | dict) and item.key not in skipped
             ]
         else:
             continue
         stack += [(value, place, context) for value, place in reversed(inner)]
+
+
+def _decoded(value: Any) -> Any:
+    """Return the list or map in a string of JSON, in which some agents put arguments.
+
+    Return any other value unchanged.
+    """
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    try:
+        decoded = msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
+        return value
+    return decoded if isinstance(decoded, list | dict) else value
 
 
 def _unknown_content(call: ToolCall) -> list[tuple[Any, str]]:
@@ -418,6 +435,7 @@ def files_of_input(raw: Any, *, changes_files: bool = False) -> Iterator[str]:
     waiting: list[tuple[str, Any]] = [("", raw)]
     while waiting:
         key, value = waiting.pop()
+        value = _decoded(value)
         if isinstance(value, str):
             yield from _paths_in(key, value, changes_files=changes_files)
         elif isinstance(value, Mapping):
