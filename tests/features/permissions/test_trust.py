@@ -52,7 +52,7 @@ def test_trust_in_edits(asking: Asking) -> None:
     path = editor.write("a.txt", "one\n")
     editor.write(".env", "KEY=1\n")
     (editor.work / "link.txt").symlink_to(editor.work / ".env")
-    editor.cmd("Acp trust edits")
+    editor.keys(":Acp trust edits<CR>")
     editor.wait("require('acp').state().sessions[1].trust == 'edits'")
     editor.wait_screen("trust edits")
     asking.announce("edits", **edit(path))

@@ -42,10 +42,22 @@ def test_queued_prompts_are_counted_and_follow_one_that_is_sent_now(editor: Edit
     editor.wait(f"#{QUEUE} == 2")
     editor.wait("require('acp').statusline():find('^running %d s · 2 queued · Scripted$')")
     until(lambda: "Queued (2 waiting). Edit with :Acp queue" in editor.messages())
-    editor.cmd("Acp send say x")
+    editor.keys(":Acp send say x<CR>")
     editor.wait_event("AcpTurnEnd", 4)
     assert [line for line in editor.chat(1) if line in ("a", "b", "x")] == ["x", "a", "b"]
     assert editor.session(1)["queue"] == []
+
+
+def test_a_key_of_the_composer_sends_at_once(editor: Editor) -> None:
+    editor.agent("script")
+    editor.prompt("wait_for_cancel")
+    editor.wait("require('acp').state().sessions[1].status == 'running'")
+    editor.keys(":AcpPrompt<CR>")
+    editor.wait("vim.fn.bufname() == 'acp://composer/1'")
+    editor.keys("say y<C-x><C-s>")
+    assert editor.wait_event("AcpTurnEnd", 1)["stop_reason"] == "cancelled"
+    editor.wait_event("AcpTurnEnd", 2)
+    assert "y" in editor.chat(1)
 
 
 def send_two(editor: Editor) -> None:

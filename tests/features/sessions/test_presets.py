@@ -42,7 +42,7 @@ def two_agents(editor: Editor, **other: Any) -> Traffic:
 
 def new(editor: Editor, name: str) -> dict[str, Any]:
     """Start a session by `:Acp new` and return its snapshot once it is open."""
-    editor.cmd(f"Acp new {name}")
+    editor.keys(f":Acp new {name}<CR>")
     before = editor.lua("return vim.tbl_count(require('acp').state().sessions)")
     editor.wait(
         "local s = require('acp').state() local n = s.sessions[s.current]"
@@ -135,7 +135,7 @@ def test_a_running_session_takes_model_mode_options_and_rules(editor: Editor) ->
     }
     editor.setup({"presets": {"work": preset, "plain": {"mode": "code"}}})
     editor.turn("say hello")
-    editor.cmd("Acp preset work")
+    editor.keys(":Acp preset work<CR>")
     editor.wait("require('acp').state().sessions[1].preset == 'work'")
     editor.wait_message(
         "Preset: work. Not available: mode plan. Only by :Acp new work: agent, tools, system_prompt"
