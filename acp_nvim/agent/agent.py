@@ -144,7 +144,9 @@ class Agent:
     async def new_session(
         self, cwd: str, params: SessionParams, directories: Sequence[str], on_response: OnResponse
     ) -> schema.NewSessionResponse:
-        """Start a session (v1/session-setup). `on_response` receives its id in wire order."""
+        """Start a session (v1/session-setup). `on_response` receives the session's id in
+        wire order.
+        """
         result: schema.NewSessionResponse = await self._endpoint.request(
             "session/new",
             schema.NewSessionRequest(cwd=cwd, **self._fields(params, directories)),

@@ -96,7 +96,7 @@ class Reconnects:
         self._pauses: dict[str, Iterator[float]] = {}
 
     def reconnect(self, connection: Connection) -> None:
-        """Reconnect in the background and reopen the sessions. Their prompts wait."""
+        """Reconnect in the background and reopen the sessions. Until then, their prompts wait."""
         name, since = connection.name, connection.up_since
         if since is None or self._clock() - since >= STEADY_S or name not in self._pauses:
             self._pauses[name] = chain(PAUSES, repeat(LAST_S, LAST_TIMES))

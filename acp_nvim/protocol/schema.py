@@ -889,7 +889,7 @@ SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectItem]
 class SessionConfigSelect(
     SessionConfigOption, frozen=True, kw_only=True, tag_field="type", tag="select"
 ):
-    """Options to choose one from, flat or in groups (v1/session-config-options)."""
+    """Choice of one option. The options are flat or in groups (v1/session-config-options)."""
 
     current_value: SessionConfigValueId
     options: SessionConfigSelectOptions

@@ -26,7 +26,9 @@ QUEUED_S: Final = 1.0
 NAME: Final = "till.py"
 
 Outcome: TypeAlias = Literal["wait", "next", "again"]
-"""Wait for the user, begin the next step, or begin this one again with the next prompt."""
+"""Outcome of a step: wait for the user, begin the next step, or repeat this one at the next
+prompt.
+"""
 
 
 @dataclass(frozen=True)

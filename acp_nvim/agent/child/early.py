@@ -1,4 +1,4 @@
-"""Agent of a first prompt, started before the host has imported anything.
+"""Agent for the first prompt, started before the host has imported anything.
 
 Importing the host takes longer than most programs take to start, so Lua describes the agent in an
 environment variable of the host (`acp.base.host.early_agent`). The process is used only if

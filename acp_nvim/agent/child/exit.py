@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Exit(Struct, frozen=True):
-    """Exit of a process: its `code`, or the name of the `signal` that ended it ('SIGKILL').
+    """Exit of a process: its `code`, or the name of the `signal` that ended it, such as 'SIGKILL'.
 
     The other field is None.
     """

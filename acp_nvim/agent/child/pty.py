@@ -56,7 +56,7 @@ class PtyProcess:
         on_end: Callable[[Exit], None],
         kill_s: float,
     ) -> None:
-        """`device` is the terminal of the process. Use `start` instead."""
+        """`device` is the terminal of the process. Create instances with `start`."""
         self.pid: int = transport.get_pid()
         self._device = device
         self._transport = transport

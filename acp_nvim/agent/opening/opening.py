@@ -339,7 +339,7 @@ class Opening:
 
 @asynccontextmanager
 async def mute_replay(router: SessionRouter, session_id: str) -> AsyncIterator[Mute]:
-    """Drop the replay of a session during the request that opens it, and a late one after it."""
+    """Drop the replay of a session, whether it arrives during the opening request or after it."""
     mute = router.mute(session_id)
     try:
         yield mute

@@ -45,7 +45,10 @@ def server_lines(entry: Mapping[str, Any], program: Callable[[], str | None]) ->
 
 
 def _line(entry: Mapping[str, Any]) -> str:
-    """Return the program and its arguments as shell words, quoted to show the end of each."""
+    """Return the program and its arguments as shell words.
+
+    The words are quoted, so that the user sees where each one ends.
+    """
     args = entry.get("args") or []
     words = [entry.get("command") or "", *(args if isinstance(args, list) else [args])]
     texts = shown_words([_text(word) for word in words if word != ""])

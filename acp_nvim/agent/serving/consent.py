@@ -72,7 +72,7 @@ class Project(Struct, frozen=True):
 
 
 class Consent:
-    """The user's answers.
+    """The user's answers to questions about project files.
 
     Permanent answers are stored in a file. The others last until the host exits.
     """

@@ -83,7 +83,7 @@ class FileRequests:
         params: schema.WriteTextFileRequest,
         answer: Callable[[schema.WriteTextFileResponse], None],
     ) -> schema.WriteTextFileResponse:
-        """Answer `fs/write_text_file`, through `answer` as soon as the file is written.
+        """Answer `fs/write_text_file`. `answer` is called as soon as the file is written.
 
         Raise RequestError with `data = {path, reason}`.
         """

@@ -73,7 +73,7 @@ class ToolCallWatch:
 
 
 def _mention(turn: Turn, call: ToolCall, paths: list[str], cwd: str) -> None:
-    """Record the files that a call names, also in its commands and its title."""
+    """Record the files that a call names, including those in its commands and its title."""
     turn.mentions.add_paths([*paths, *paths_in_real_folders(call, cwd)])
     turn.mentions.add_title(call.title, cwd)
     if call.raw_input or call.is_finished:

@@ -117,7 +117,7 @@ def _is_plain(command: Command, session: Session) -> bool:
 def _lines_to_run(call: ToolCall) -> Iterator[Command]:
     """Yield the texts that may be the command of a call that names none.
 
-    Some agents have it only in the title, others under keys of their own.
+    Some agents put the command only in the title, others under keys of their own.
     """
     if call.kind == "execute":
         texts = (call.title.strip("`"), *_texts(call.raw_input, requests.PROSE_KEYS))

@@ -149,7 +149,7 @@ def address_of(address: Address) -> str:
 
 
 class RemoteAgent:
-    """Remote agent as an `AgentTransport`, without process and exit."""
+    """Remote agent as an `AgentTransport`. It has no process and no exit."""
 
     def __init__(self, transport: RemoteTransport, remarks: StderrRing) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""Known faults of agents: values for missing fields, and other shapes of objects."""
+"""Known faults of agents: substitutes for missing fields, and repair of misshapen objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search for lines in files, as a program that needs only the standard library.
+"""Program that searches for lines in files. It needs only the standard library.
 
 A regular expression may take forever. In a separate process it does not block the host, and the
 process can be killed. The job is one line of JSON on stdin:
