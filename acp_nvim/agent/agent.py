@@ -144,8 +144,9 @@ class Agent:
     async def new_session(
         self, cwd: str, params: SessionParams, directories: Sequence[str], on_response: OnResponse
     ) -> schema.NewSessionResponse:
-        """Start a session (v1/session-setup). `on_response` receives the session's id in
-        wire order.
+        """Start a session (v1/session-setup).
+
+        `on_response` receives the session's id in wire order.
         """
         result: schema.NewSessionResponse = await self._endpoint.request(
             "session/new",
@@ -397,7 +398,10 @@ class Agent:
         return tuple(result.config_options)
 
     async def set_model(self, session_id: str, model_id: str) -> None:
-        """Switch the model of a session with `models` (removed from the protocol on 2026-06-01)."""
+        """Switch the model of a session (removed from the protocol on 2026-06-01).
+
+        The session must have `models`.
+        """
         request = schema.SetSessionModelRequest(session_id=session_id, model_id=model_id)
         await self._endpoint.request("session/set_model", request)
 

@@ -80,7 +80,7 @@ class AgentRun:
 
     @property
     def lost(self) -> TransportError | None:
-        """Return the reason why the connection to a remote agent was lost."""
+        """Return the reason why the connection to a remote agent was lost, or None."""
         return self.transport.lost
 
     async def close(self, *, by_itself: bool) -> None:

@@ -264,7 +264,7 @@ class Connection:
     async def stop(self) -> None:
         """End the process tree and wait for it."""
         await self.end()
-        await self._ended.wait()  # also if the process is just starting
+        await self._ended.wait()  # even if the process is just starting
 
     async def end(self) -> None:
         """End the process tree if it is running. Unlike `stop`, do not wait for the cleanup."""
@@ -490,7 +490,7 @@ class Connection:
         notify(self._around.observers.on_changed, self)
 
     def _limit_exceeded(self, limit: str, text: str, session: Session | None) -> None:
-        """Report an exceeded limit, also in the log."""
+        """Report an exceeded limit to the user and in the log."""
         self.traffic.add("err", f"acp.nvim: {text} (limits.{limit})\n".encode())
         notify(self._around.observers.on_limit_exceeded, limit, text, session)
 

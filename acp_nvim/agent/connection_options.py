@@ -27,7 +27,7 @@ def client_capabilities(
     """Return the capabilities of this client (v1/initialization).
 
     `starts`: the agent's program can be started for a login. `shares_files`: the agent works on the
-    files of this machine.
+    files on this machine.
     """
     return schema.ClientCapabilities(
         fs=schema.FileSystemCapabilities(read_text_file=shares_files, write_text_file=shares_files),

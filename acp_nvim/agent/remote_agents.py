@@ -39,7 +39,7 @@ class Attempts:
     """
 
     def __init__(self, pauses: Iterator[float] | None) -> None:
-        """`pauses` are the seconds to wait before each attempt; None for a first connection."""
+        """`pauses` are the seconds to wait before each attempt. A first connection has None."""
         self.is_first = pauses is None
         """Whether there was no connection before."""
         self._pauses = iter(FIRST_PAUSES) if pauses is None else pauses
@@ -137,7 +137,7 @@ class ViaAgent(Struct, frozen=True):
 
 
 def covers(name: str, spec: AgentSettings, path: str) -> bool:
-    """Return whether an agent can see a path of this machine, according to its options."""
+    """Return whether an agent can see a path on this machine, according to its options."""
     if not (spec.via or spec.paths):
         return True
     paths = PathMap(name, spec.paths)
@@ -160,7 +160,7 @@ async def via_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> ViaA
     via, paths = via_of(spec, words, here), PathMap(name, spec.paths)
 
     def directory(path: str) -> str:
-        """Return the remote directory for a path of this machine."""
+        """Return the remote directory for a path on this machine."""
         folder = paths.folder_to_agent(path)
         return folder if folder.startswith("/") else ""
 
@@ -170,7 +170,7 @@ async def via_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> ViaA
         )
 
     def link(command: Sequence[str]) -> ViaTransport:
-        """Return a remote command of the editor's tools. Its output is not logged."""
+        """Return a transport that runs a command for the editor's tools, without a log."""
         return ViaTransport(client(place.link(command), 1, _ignore), via, {}, _ignore, _ignore)
 
     def on_ready(report: Ready) -> None:

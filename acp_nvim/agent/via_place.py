@@ -41,7 +41,7 @@ class ViaPlace(Struct, frozen=True):
         return self.via.command(guarded, directory)
 
     def link(self, words: Sequence[str]) -> list[str]:
-        """Return the local command that runs a command of the editor's tools in the place."""
+        """Return the local command that runs a command for the editor's tools in the place."""
         return self.via.command(via_guard.command(words, "", 0))
 
     def login(self, words: Sequence[str], directory: str, variables: Iterable[str]) -> list[str]:

@@ -181,9 +181,9 @@ class ResourceLink(Wire, frozen=True, tag_field="type", tag="resource_link"):
 
 
 class EmbeddedResourceResource(Untagged):
-    """Contents of an embedded resource: text or blob (v1/content#embedded-resource).
+    """Contents of an embedded resource (v1/content#embedded-resource).
 
-    The name of that field distinguishes the two.
+    The field `text` or `blob` distinguishes its two kinds.
     """
 
     __slots__ = ()
@@ -456,7 +456,9 @@ class MultiSelectPropertySchema(Wire, frozen=True, tag_field="type", tag="array"
 
 
 class UnknownPropertySchema(Unlisted, frozen=True):
-    """Form field of an unlisted type, unchanged, never shown as a known one (v1/elicitation)."""
+    """Form field of an unlisted type, unchanged and never shown as a known type
+    (v1/elicitation).
+    """
 
 
 # A field of an elicitation form.
@@ -493,7 +495,7 @@ class ElicitationUrlMode(
 class UnknownElicitationMode(
     CreateElicitationRequest, frozen=True, kw_only=True, tag_field="mode", tag="?"
 ):
-    """Mode that the schema does not list, never shown as a known one (v1/elicitation)."""
+    """Mode that the schema does not list. It must not be shown as a known mode (v1/elicitation)."""
 
     mode: str = field(name="?tag")
     raw: dict[str, Any] = field(name="?raw")
@@ -662,7 +664,10 @@ AuthMethodId: TypeAlias = str
 
 
 class AuthMethod(Untagged):
-    """Way to log in: terminal by its `type`, else agent (v1/authentication)."""
+    """Way to log in (v1/authentication).
+
+    A terminal login has the `type` terminal. All other logins are run by the agent.
+    """
 
     __slots__ = ()
 

@@ -92,7 +92,7 @@ class Work(Struct, frozen=True, gc=False):
 
 
 class TerminalState(Struct, frozen=True, gc=False):
-    """Terminal that the agent runs by itself.
+    """Terminal that the agent itself runs.
 
     `output` replaces all of its bytes. `exit` is None while it runs.
     """

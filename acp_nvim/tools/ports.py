@@ -159,8 +159,8 @@ class Editor(Protocol):
     ) -> Diagnostics:
         """Return the diagnostics of a file, or of all files in the session's directories.
 
-        `path` is resolved. Diagnostics below `severity` (1 error … 4 hint) are left out. Wait until
-        the servers have reported on the last change, at most `wait_ms`. `turn` compares with the
+        `path` is resolved. Diagnostics below `severity` (1 error … 4 hint) are left out. Wait up to
+        `wait_ms` until the servers have reported on the last change. `turn` compares with the
         diagnostics at the start of the turn. Raise ToolError if there is no server and no
         diagnostic, or no such file.
         """

@@ -57,7 +57,7 @@ class Session:
     mode: str = "ask"
     pace: str = "brisk"
     always_answer: str = ""
-    """Answer to all further questions of the session, if the user has chosen one for always."""
+    """Answer to all further questions: `allow_always`, `reject_always`, or empty."""
     tokens: int = 0
     calls: int = 0
     messages: int = 0

@@ -26,9 +26,7 @@ QUEUED_S: Final = 1.0
 NAME: Final = "till.py"
 
 Outcome: TypeAlias = Literal["wait", "next", "again"]
-"""Outcome of a step: wait for the user, begin the next step, or repeat this one at the next
-prompt.
-"""
+"""Outcome of a step: wait for the user, begin the next step, or repeat this step."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ async def _run_steps(turn: Turn) -> None:
         assert session.step is not None
         if step.title:
             await turn.say(_heading(session.step))
-        session.is_step_unfinished = True  # also after a cancel
+        session.is_step_unfinished = True  # even after a cancel
         outcome = await step.begin(turn)
         session.is_step_unfinished = outcome == "again"
         if outcome != "next":

@@ -123,7 +123,7 @@ class PtyProcess:
         return self._device.exit
 
     def write(self, data: bytes) -> None:
-        """Send keys that the user types; drop them after the end of the command."""
+        """Send keys that the user types. After the end of the command, drop them."""
         if self._device.exit is not None:
             return
         if self._device.has_terminal or INTERRUPT not in data:
@@ -242,7 +242,7 @@ class _Device(asyncio.SubprocessProtocol):
             self._on_exit()
 
     def when_exited(self, action: Callable[[], None]) -> None:
-        """Call `action` when the process ends; at once if it has ended already."""
+        """Call `action` when the process ends, or at once if it has already ended."""
         self._on_exit = action
         if self.exit is not None:
             action()

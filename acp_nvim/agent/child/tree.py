@@ -190,7 +190,7 @@ class ProcessTree:
         self._mark = mark
         stat = process_stat(leader)
         self._birth = stat.birth if stat is not None else None
-        """Birth time of the leader; None if it had already ended and been collected."""
+        """Birth time of the leader, or None if it had already ended and been collected."""
         self._strays: dict[int, int] = {}
 
     async def scan(self) -> None:

@@ -36,7 +36,7 @@ class AgentLogin:
         self._pending: set[anyio.CancelScope] = set()
         """Scopes of the pending `authenticate` requests."""
         self._configured: bool | None = None
-        """Whether the configured login succeeded; None before the first attempt."""
+        """Whether the configured login succeeded, or None before the first attempt."""
 
     async def allow_retry(self) -> None:
         """Allow another attempt with the configured method, since the user has logged in."""

@@ -25,7 +25,7 @@ class Arguments(TypedDict, total=False):
 
 
 def arguments(agent: Agent, point: ForkPoint) -> Arguments:
-    """Return the arguments for a fork at a point; empty if the agent cannot fork there."""
+    """Return the arguments for a fork at a point, or none if the agent cannot fork there."""
     if not agent.session_capabilities.fork:
         return {}
     if point.cursor is not None:

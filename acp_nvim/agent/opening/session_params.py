@@ -49,7 +49,7 @@ class SessionParams(Struct, frozen=True):
     options: Mapping[str, str | bool] = field(default_factory=dict)
     """Initial values of config options."""
     tools: str = ""
-    """Name of the editor's server, which is the first one; empty if it is not offered."""
+    """Name of the editor's server, which is the first one. Empty if the server is not offered."""
 
     def with_tools_named(self, name: str) -> SessionParams:
         """Return the parameters with another name for the editor's server."""

@@ -345,7 +345,7 @@ class Conversation:
             self.session.notice("warning", message)
 
     async def close(self) -> None:
-        """Close the session, also at the agent (v1/session-setup).
+        """Close the session, here and at the agent (v1/session-setup).
 
         Raise `RequestError` if the agent refuses.
         """

@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 async def diff(cwd: str, env: Mapping[str, str]) -> str:
-    """Return the diff of the working tree against the last commit; empty if there is none.
+    """Return the diff of the working tree against the last commit, or an empty string.
 
     No program that the repository configures is run, so a changed file with a filter is only named.
     """

@@ -42,7 +42,7 @@ class WaitWarnings:
         self._watching: anyio.CancelScope | None = None
 
     def warn(self, title: str) -> None:
-        """Warn the user, also during a replay."""
+        """Warn the user, even during a replay."""
         session = self._session
         session.notice("warning", title)
         session.transcript.release()  # a silent agent may never finish its message

@@ -95,7 +95,7 @@ class Consent:
         self._words = words
 
     def answer(self, project: Project) -> bool | None:
-        """Return the user's answer; None if they have not answered yet."""
+        """Return the user's answer, or None if there is none yet."""
         return self._answers.get(project.key, self._stored_answers().get(project.key))
 
     def ask(self, session: Session, project: Project, then: OnAnswer = lambda _: None) -> None:

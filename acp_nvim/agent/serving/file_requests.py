@@ -110,7 +110,7 @@ class FileRequests:
 
 
 def announce_location(session: Session, path: str, line: int | None) -> None:
-    """Fire the event for a place at which an agent reads or writes."""
+    """Fire the event for a location that an agent reads or writes."""
     session.event("AcpLocation", path=path, line=line)
 
 
@@ -131,7 +131,7 @@ class Access:
         self._allowed: set[tuple[int, str, str]] = set()
 
     async def __call__(self, session: Session, verb: str, where: Place, reason: str) -> bool:
-        """Ask whether the agent may `read` or `write` a path; return the user's answer.
+        """Ask whether the agent may `read` or `write` a path. Return the user's answer.
 
         `reason` is `outside`, `secret` or `executed`.
         """

@@ -73,7 +73,10 @@ class McpMessages:
         return self._message(request, self._notify)
 
     def answer_earlier(self, method: str, params: Raw) -> Awaitable[Any] | None:
-        """Answer a request in the earlier form; return None for any other. Raise RequestError."""
+        """Answer a request in the earlier form. Return None for any other request.
+
+        Raise RequestError.
+        """
         if method == "mcp/connect":
             return self._connect(_read(ConnectMcpRequest, params))
         if method == "mcp/disconnect":

@@ -117,7 +117,7 @@ class ProposedEdits:
     async def _patch_proposals(
         self, session: Session, decision: Decision, others: Container[str]
     ) -> list[Proposal]:
-        """Return the proposals of a request's patches that are not in `others`."""
+        """Return the proposals from a request's patches, except for the files in `others`."""
         cwd = (decision.asker or session).cwd
         placed = [
             PlacedPatch(patch, _real(cwd, patch.path), patch.origin and _real(cwd, patch.origin))
@@ -184,7 +184,7 @@ class ProposedEdits:
                 yield amendment
 
     def apply(self, session: Session, real: str, text: Text) -> Text:
-        """Apply the oldest open amendment of a file to a write; return the text to write.
+        """Apply the oldest open amendment of a file to a write. Return the text to write.
 
         The amendment records both texts.
         """
@@ -295,7 +295,7 @@ def _real(cwd: str, path: str) -> str:
 
 
 def _name(cwd: str, path: str) -> str:
-    """Return the path relative to the session's directory if it is inside."""
+    """Return a path, relative to the session's directory if it is inside that directory."""
     name, root = Path(path), Path(os.path.realpath(cwd))
     return str(name.relative_to(root)) if name.is_relative_to(root) else path
 

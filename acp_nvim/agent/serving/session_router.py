@@ -259,7 +259,10 @@ class SessionRouter:
                 self._warnings.on_error(error)
 
     def _read_leniently(self, params: msgspec.Raw) -> Any:
-        """Read an update that does not match the schema; None if it was translated or dropped."""
+        """Read an update that does not match the schema.
+
+        Return None if the update was translated or dropped.
+        """
         equivalents = self._translate(params)
         for translated in equivalents:
             self.update(translated)
@@ -321,7 +324,7 @@ class SessionRouter:
     def _unmuted_updates(
         self, session: Session, messages: Iterable[schema.SessionNotification]
     ) -> Iterator[Any]:
-        """Yield the updates that are not dropped. A replay includes the session's subagents."""
+        """Yield the updates that are not dropped. Muting a session also mutes its subagents."""
         is_child = session.root is not session
         for message in messages:
             mute = self._muted.get(message.session_id) or self._muted.get(session.root.id)

@@ -21,7 +21,7 @@ class TransportError(AgentStartError):
     ) -> None:
         """With `again`, a retry after `after` seconds may succeed.
 
-        With `soon`, a retry may succeed in a moment, also for a first connection.
+        With `soon`, a retry may succeed in a moment, even for a first connection.
         """
         super().__init__(text)
         self.again = again
@@ -68,7 +68,7 @@ class AgentTransport(Transport, Protocol):
         """
 
     async def stop(self) -> Exit | None:
-        """End the agent and all processes that it has started; return its exit, if known.
+        """End the agent and all processes that it has started. Return its exit, if known.
 
         Idempotent and safe to call concurrently. If the caller is cancelled, stopping continues.
         """

@@ -61,7 +61,7 @@ _NOTHING: Final = _Session()
 
 
 def read(line: bytes) -> Envelope:
-    """Return the outer fields of a message; no fields if it is unreadable."""
+    """Return the outer fields of a message. An unreadable message has none."""
     try:
         return _outside.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -75,7 +75,7 @@ def refusal(asked: Envelope, code: int, message: str) -> bytes:
 
 
 def _inner_fields(raw: msgspec.Raw) -> _Session:
-    """Return the fields of params or a result that are read here; none if it is unreadable."""
+    """Return the fields of params or a result that are read here. Unreadable JSON has none."""
     try:
         return _inside.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -70,13 +70,13 @@ class EventStream:
         """Number of events received."""
 
     async def wait_open(self) -> None:
-        """Wait until the stream is open, at most `OPENING_S`. Later calls return at once."""
+        """Wait until the stream is open, for at most `OPENING_S`. Later calls return at once."""
         with anyio.move_on_after(OPENING_S):
             await self._opened.wait()
         self._opened.set()
 
     async def wait_quiet(self) -> None:
-        """Wait until no event has arrived for `QUIET_S`, at most `LONGEST_S`."""
+        """Wait until no event has arrived for `QUIET_S`, for at most `LONGEST_S`."""
         with anyio.move_on_after(LONGEST_S):
             before = -1
             while self.is_open and before != self._event_count:
@@ -166,14 +166,17 @@ class EventStream:
 
 
 class Streams:
-    """Event streams of one connection, by session id; None for the connection's own stream."""
+    """Event streams of one connection, by session id.
+
+    The connection's own stream has the key None.
+    """
 
     def __init__(self, open_stream: Callable[[str | None], EventStream]) -> None:
         self._open_stream = open_stream
         self._streams: dict[str | None, EventStream] = {}
 
     def of(self, session: str | None) -> EventStream:
-        """Return the stream of a session; open it if necessary."""
+        """Return the stream of a session. Open it if necessary."""
         stream = self._streams.get(session)
         if stream is None or stream.is_over:
             stream = self._streams[session] = self._open_stream(session)

@@ -72,7 +72,7 @@ def unreachable(url: str, error: BaseException) -> TransportError:
 
 
 def check_proxies() -> None:
-    """Raise TransportError if a proxy of the environment is not an address."""
+    """Raise TransportError if a proxy in the environment is not a valid address."""
     for name, proxy in getproxies().items():
         try:
             _ = name == "no" or urlsplit(proxy).port
@@ -81,7 +81,7 @@ def check_proxies() -> None:
 
 
 def unusable_proxy(error: Exception) -> TransportError:
-    """Return the error for a proxy of the environment that a library cannot use.
+    """Return the error for a proxy in the environment that a library cannot use.
 
     The library's own text may contain the password, or advice about packages.
     """

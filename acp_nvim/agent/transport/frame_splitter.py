@@ -28,7 +28,7 @@ class FrameSplitter:
         self._incomplete = bytearray()
         """Beginning of an incomplete handshake response or frame header."""
         self._is_upgraded: bool | None = None
-        """Whether frames follow; None during the handshake."""
+        """Whether frames follow, or None during the handshake."""
         self._fin_bit = 0
         """FIN bit of the current frame, for its last fragment."""
         self._in_piece = self._in_frame = 0
@@ -76,7 +76,7 @@ class FrameSplitter:
                 yield self._begin()
 
     def _begin(self) -> bytes:
-        """Return the header of a frame once it is complete; no bytes before that."""
+        """Return the header of a frame once it is complete, or no bytes before that."""
         head = self._incomplete
         if len(head) < 2:
             return b""

@@ -178,7 +178,7 @@ class RemoteAgent:
 
     @property
     def lost(self) -> TransportError | None:
-        """Return the reason why the connection ended; None if it is open or was closed here."""
+        """Return the reason why the connection ended, or None if it is open or was closed here."""
         return self._lost
 
     @property
@@ -211,7 +211,7 @@ class RemoteAgent:
         return data
 
     def send(self, data: bytes) -> None:
-        """Queue `data`; drop it if the connection has ended."""
+        """Queue `data`, or drop it if the connection has ended."""
         if self._lost is not None or self._closing:
             return
         try:

@@ -95,8 +95,8 @@ async def _end_early(agent: EarlyAgent, reaper: Reaper) -> None:
 class StdioTransport:
     """Agent as a child process that leads its own session (`AgentTransport`).
 
-    When it ends, by itself or by `stop`, all its descendants are ended too: the process group, and
-    any outside of it that can be found (`tree.ProcessTree`).
+    When the process ends, on its own or through `stop`, all its descendants are ended too: the
+    process group, and any outside of it that can be found (`tree.ProcessTree`).
     """
 
     def __init__(
@@ -411,7 +411,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         """Stop reading and writing."""
         if self._resting is not None:
             self._resting.cancel()
-        # Unsent data would keep the pipe open; an empty pipe has closed by itself.
+        # Unsent data would keep the pipe open. An empty pipe has already closed.
         if self.stdin is not None and self.stdin.get_write_buffer_size():
             self.stdin.abort()
         self.stdout.end()

@@ -19,7 +19,7 @@ class Transport(Protocol):
     """Byte stream to a peer: one reader, any number of senders, on one event loop."""
 
     async def receive(self) -> bytes:
-        """Return the next bytes in order. At the end return `b''`, also in later calls.
+        """Return the next bytes in order. At the end, and in later calls, return `b''`.
 
         A cancelled call loses no data.
         """
@@ -48,7 +48,7 @@ class ByteQueue:
         self._room = asyncio.Event()
 
     def put(self, data: bytes) -> None:
-        """Append `data`; drop it after `end`."""
+        """Append `data`, or drop it after `end`."""
         if self.ended or not data:
             return
         self._chunks.append(data)
@@ -130,6 +130,6 @@ class Outbox:
         self._flushed.set()
 
     async def flush(self) -> None:
-        """Wait until all messages have been sent, at most `FLUSH_S`."""
+        """Wait until all messages have been sent, for at most `FLUSH_S`."""
         with anyio.move_on_after(FLUSH_S):
             await self._flushed.wait()

@@ -142,7 +142,7 @@ def command(
 ) -> list[str]:
     """Return the remote command that runs `words` in a directory (empty: the initial one).
 
-    After the end of its input, the command has `grace_s` seconds to end by itself. With
+    After the end of its input, the command has `grace_s` seconds to end on its own. With
     `takes_relays`, the guard creates and reports a directory for relays (`via_tools.py`), and
     removes it at the end.
     """

@@ -1,6 +1,6 @@
 """The editor's tools for a remote agent.
 
-The agent starts a remote relay, which cannot reach the socket of this machine. Therefore a remote
+The agent starts a remote relay, which cannot reach the socket on this machine. Therefore a remote
 command, the link, is started like the agent and waits for the next relay. Two named pipes connect
 the link and the relay. The place needs only a shell: no Python, forwarded socket or shared
 directory.

@@ -47,7 +47,7 @@ class Ready(Struct, frozen=True):
     directory: str
     """Working directory of the command."""
     relays: str
-    """Directory for relays of the editor's tools, or an empty string."""
+    """Directory for relays to the editor's tools, or an empty string."""
 
 
 async def _nothing() -> None: ...
@@ -142,7 +142,7 @@ class ViaTransport:
 
     @property
     def lost(self) -> TransportError | None:
-        """Return the reason why the connection broke; None if the agent itself ended."""
+        """Return the reason why the connection broke, or None if the agent itself ended."""
         return self._lost
 
     @property

@@ -69,7 +69,7 @@ class OutgoingCall:
         self._end()
 
     def when_over(self, action: Callable[[], object]) -> None:
-        """Call `action` when the request is answered or cancelled; at once if it already is."""
+        """Call `action` when the request is answered or cancelled, or at once if it already is."""
         if self._is_over:
             action()
         else:

@@ -105,7 +105,7 @@ class Endpoint:
         self._translation: Translation = translation or Dialect()
         self._paths = paths
         self.closed: str | None = None
-        """Reason why the connection has ended; None while it is open."""
+        """Reason why the connection has ended, or None while it is open."""
         self._unreadable: Counter[str] = Counter()
         """Number of unreadable lines, by kind of violation."""
         self._transport = transport
@@ -198,7 +198,7 @@ class Endpoint:
             raise
 
     def notify(self, method: str, params: Params) -> None:
-        """Send a notification; drop it after the end. Raise LocalProtocolError."""
+        """Send a notification, or drop it after the end. Raise LocalProtocolError."""
         if self._translation.is_request_only(method) and self.closed is None:
             self.begin(method, params)
             return

@@ -63,7 +63,7 @@ class PathFields:
         }
 
     def incoming(self, events: Iterable[Event]) -> list[Event]:
-        """Return the events with the paths of this machine. Extensions are returned unchanged."""
+        """Return the events with the paths on this machine. Extensions are returned unchanged."""
         return [self._event(event) for event in events]
 
     def _event(self, event: Event) -> Event:
@@ -108,11 +108,11 @@ class PathFields:
         return _encoder.encode(message) + b"\n"
 
     def tool_request(self, line: bytes) -> bytes:
-        """Return a message to the editor's tools with the paths of this machine."""
+        """Return a message to the editor's tools with the paths on this machine."""
         return bytes(self._map_raw(Raw(line)))
 
     def tool_answer(self, line: bytes) -> bytes:
-        """Return a message of the editor's tools with the paths of the agent."""
+        """Return a message from the editor's tools with the agent's paths."""
         message = _decoder.decode(line)
         mapped = self._map_outgoing(message)
         if isinstance(result := message.get("result"), dict):
@@ -120,9 +120,10 @@ class PathFields:
         return _encoder.encode(mapped) + b"\n"
 
     def _map_result(self, result: dict[str, Any]) -> Any:
-        """Return the result of a tool with the agent's paths, also at the beginning of text lines.
+        """Return the result of a tool with the agent's paths.
 
-        The text of a file is returned unchanged.
+        Paths at the beginning of text lines are mapped too. The text of a file is returned
+        unchanged.
         """
         mapped, data = self._map_outgoing(result), result.get("structuredContent")
         if "content" not in result or (isinstance(data, dict) and "text" in data):
@@ -139,7 +140,7 @@ class PathFields:
         return _map_paths(value, self._out, FIELDS)
 
     def _map_error(self, error: Any) -> Any:
-        """Return an error with the agent's paths, also in its message."""
+        """Return an error with the agent's paths, including those in its message."""
         mapped = self._map_outgoing(error)
         data, shown = error.get("data"), mapped.get("data")
         paths = [key for key in ("path", "cwd") if isinstance(data, dict) and data.get(key)]

@@ -20,7 +20,7 @@ _FILE: Final = "file://"
 
 
 class PathMap:
-    """Mapping of paths by pairs of directories: of this machine (here) and of the agent (there).
+    """Mapping of paths by pairs of directories: on this machine (here) and at the agent (there).
 
     A path there that no pair covers becomes a path that does not exist here
     (`render.text.remote_path`). All guards treat it as outside of the session's directories.
@@ -61,11 +61,11 @@ class PathMap:
         return not self._given
 
     def covers_here(self, path: str) -> bool:
-        """Return whether a path of this machine is covered by a pair."""
+        """Return whether a path on this machine is covered by a pair."""
         return self._map_covered(path) is not None
 
     def to_agent(self, path: str) -> str:
-        """Return the agent's path for a path of this machine. Relative paths are unchanged."""
+        """Return the agent's path for a path on this machine. Relative paths are unchanged."""
         if not path.startswith("/"):
             return path
         mapped = self._map_covered(path)

@@ -85,7 +85,7 @@ def snake(name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def strength(name: str) -> Strength:
-    """Classify a name; return None if its values are not secret."""
+    """Classify a name. Return None if its values are not secret."""
     if len(name) > _MAX_LENGTH:
         return None
     words = [word.rstrip("0123456789") or word for word in snake(name).split("_") if word]
@@ -128,7 +128,7 @@ _PLAIN_VALUES: Final = {"", "true", "false", "yes", "no", "none", "null", "auto"
 
 
 def secret_values(env: Mapping[str, str]) -> list[str]:
-    """Return the values of an environment that must not be logged, because of their names."""
+    """Return the values in an environment that must not be logged, because of their names."""
     return [
         value
         for name, value in env.items()

@@ -1,8 +1,8 @@
 """Secrets recognized by the text around them.
 
 Examples are `TOKEN=x`, `--password x`, `"apiKey": "x"`, `Authorization: …`,
-`https://user:password@host`, PEM, and command lines. The time is linear in the length of the text,
-because no repetition is tried from two positions.
+`https://user:password@host`, PEM, and command lines. The running time is linear in the length of
+the text, because no repeated pattern is tried from two positions.
 """
 
 from __future__ import annotations

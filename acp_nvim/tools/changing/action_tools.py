@@ -104,7 +104,7 @@ class CodeActions:
         """Held while a server runs a command, so that its edits are attributed to that command."""
 
     async def list(self, call: Call, arguments: ActionsArguments) -> ToolResult:
-        """List the code actions of some lines."""
+        """List the code actions for a range of lines."""
         session = call.session
         path = real_path(session, arguments.path)
         text = await self._changes.read(session, arguments.path)
