@@ -79,9 +79,9 @@ class NotLoaded(msgspec.Struct, frozen=True):
     reason: str = ""
     """Reason that the file could not be loaded, or an empty text if that was not tried."""
     is_name_taken: bool = False
-    """Whether a buffer without a file has this name, or the path now means another file.
+    """Whether a buffer without a file has this name, or the path now leads to another file.
 
-    The file must not be written then.
+    In both cases, the file must not be written.
     """
     is_busy: bool = False
     """Whether Neovim is reading the file into a buffer, which is empty until then."""
@@ -330,7 +330,7 @@ class SessionInfo(msgspec.Struct, frozen=True, array_like=True):
 
 
 class OtherSessions(Protocol):
-    """Sessions of other or earlier Neovims with edits in this workspace."""
+    """Sessions of other or earlier Neovims that have edits in this workspace."""
 
     def number_of(self, key: str, info: SessionInfo) -> int:
         """Return the host's number of a session. `key` is its name in all processes."""
@@ -400,7 +400,7 @@ EarlierEdits = dict[str, Pending | None]
 """Pending edits of files before another Neovim's changes were applied."""
 
 Claim = Callable[[Sequence[str]], AbstractAsyncContextManager[EarlierEdits]]
-"""Function that holds the lock for decisions on these files, or on all files in these workspaces.
+"""Function that holds the lock for decisions on files, or on all files in workspaces.
 
 It yields the earlier pending edits of files that another Neovim has changed. It raises BusyError.
 """
@@ -422,7 +422,7 @@ class View(Protocol):
         ...
 
     def next_hunk(self, place: tuple[str, int] | None) -> None:
-        """Move to the next hunk (path and 0-based row) after a decision. None: no hunk is left."""
+        """Move to the next hunk (path and 0-based row) after a decision, if one is left."""
         ...
 
     def summary(

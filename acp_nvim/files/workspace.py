@@ -73,7 +73,7 @@ class Workspace(Generic[S]):
         on_location: OnLocation[S],
         others: OtherSessions,
     ) -> None:
-        """`others` are the sessions of other Neovims. The rest is as for `AgentFiles`."""
+        """`others` are the sessions of other Neovims. The rest are arguments of `AgentFiles`."""
         self.files = files
         self.live = live
         self._tasks = tasks
@@ -356,13 +356,16 @@ class Workspace(Generic[S]):
         self.files.view.notice(wording.MANY_FILES)
 
     def on_turn_answered(self, session: S) -> None:
-        """Attribute changes from now on to the user, before they can see the end of the turn."""
+        """Attribute later changes to the user, before they can see the end of the turn."""
         turn = self.disk.turns.get(session)
         if turn is not None:
             turn.on_answer()
 
     async def end_turn(self, session: S, *, own: bool = False) -> None:
-        """Finish a prompt after its answer or the agent's exit. `own` means without a prompt."""
+        """Finish a prompt after its answer or the agent's exit.
+
+        `own` means that the agent began the turn without a prompt.
+        """
         turn = self.disk.turns.get(session)
         if turn is not None:
             turn.on_finished()

@@ -53,7 +53,7 @@ class Typed(msgspec.Struct, frozen=True):
 
 
 class Reread(msgspec.Struct, frozen=True):
-    """New read of the file by Neovim, or an undo that restored such a text."""
+    """New read of the file by Neovim, or an undo to a text that Neovim had read."""
 
     before: Text
     after: Text

@@ -51,7 +51,7 @@ class FileState(msgspec.Struct, frozen=True):
     """Signature of the file after the user's last save. Content with this signature is the user's.
     """
     saved_other_bytes: bool = False
-    """Whether that save wrote other bytes: in another encoding, or only a range of lines."""
+    """Whether the last save wrote other bytes: in another encoding, or only a range of lines."""
     saved_idle: bool = False
     """Whether the user saved the file since the last prompt, while no agent was working."""
     neovim_read: Text | None = None
@@ -59,7 +59,7 @@ class FileState(msgspec.Struct, frozen=True):
     is_author_unknown: bool = False
     """Whether Neovim has read the file again and the author of the change is unknown."""
     last_scan: tuple[int, str | None] | None = None
-    """Round of turns and signature of the last scan of this file by name."""
+    """Round of turns, and signature of the file, at the last scan by name."""
     conflict_base: Text | UnsetType | None = UNSET
     """Common ancestor of buffer and file in a conflict, or UNSET if there is no conflict."""
     postponed: PostponedChange | None = None
@@ -202,7 +202,7 @@ class ConflictOver(msgspec.Struct, frozen=True):
 
 
 class UserFormat(msgspec.Struct, frozen=True):
-    """Format of the file before it gets pending changes (None: not known)."""
+    """Format of the file before it gets pending changes, or None if not known."""
 
     user_format: Format | None
 
@@ -214,7 +214,7 @@ class AgentFormat(msgspec.Struct, frozen=True):
 
 
 class Removed(msgspec.Struct, frozen=True):
-    """Deletion of the file, with its rights (None: a new file's default rights)."""
+    """Deletion of the file, with its rights, or None for a new file's default rights."""
 
     rights: Rights | None
 

@@ -63,7 +63,7 @@ class Globs(Protocol):
 def by_name(where: Place, inside: str | None, verb: Verb, globs: Globs) -> Guarded | None:
     """Return why the name of a file requires a question, or None if it does not.
 
-    `inside` is as for `matches`.
+    `inside` has the same meaning as in `matches`.
     """
     if verb == "write" and matches(where, inside, globs.executed):
         return "executed"

@@ -21,7 +21,7 @@ if sys.platform != "win32":
 DIRECTORY: Final = 0o700
 FILE: Final = 0o600
 LOCK_S: Final = 1.0
-"""Time that a change waits for a change by another process, in seconds."""
+"""Maximum time that a change waits for another process's change, in seconds."""
 RETRY_S: Final = 0.002
 
 
@@ -73,7 +73,7 @@ def change(path: Path, make: Callable[[bytes | None], bytes]) -> None:
 
 
 def try_lock(handle: int, *, shared: bool = False) -> bool:
-    """Lock a file exclusively, or with others. Return False if another process's lock forbids it.
+    """Lock a file, exclusively unless `shared`. Return False if another process's lock prevents it.
 
     Windows has no such locks: each process gets the lock.
     """

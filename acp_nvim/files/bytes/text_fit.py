@@ -71,7 +71,7 @@ def _restore_hunk(raw: Sequence[str], clean: Sequence[str], hunk: Hunk) -> Hunk:
 
 
 def _patch_line(raw: str, clean: str, new: str) -> str:
-    """Apply the change from the clean line to the new one to the raw line."""
+    """Return the raw line with the change from the clean line to the new one."""
     head = tail = 0
     shorter = min(len(clean), len(new))
     while head < shorter and clean[head] == new[head]:

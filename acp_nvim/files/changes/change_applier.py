@@ -65,8 +65,10 @@ class ChangeApplier:
         unread: UnreadFiles,
     ) -> None:
         self.by_user = set[str]()
-        """Files that the user has changed in the running turns: by git, or in another Neovim if the
-        unsaved edits of the buffer here conflict with that.
+        """Files that the user has changed during the running turns.
+
+        The change was by git, or by another Neovim and in conflict with unsaved edits of the buffer
+        here.
         """
         self._files = files
         self._live = live

@@ -80,7 +80,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
     """Saves by the user in other Neovims since `before`."""
 
     steps: Sequence[Step] = ()
-    """Parts of the change, if there are such saves."""
+    """Parts of the change, if there are any `saves`."""
 
     is_announced: bool = False
     """Whether the bytes were written through the editor, so that the event has been sent."""

@@ -23,7 +23,7 @@ SHORT: Final = 10
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
-    """State of a work tree, as far as git commands change it."""
+    """State of a work tree that git commands change."""
 
     branch: str
     """Name of the branch, or an abbreviated commit for a detached HEAD."""

@@ -42,7 +42,7 @@ _READERS: Final = frozenset(
 _WRITING: Final = late(
     r"\s(?:-exec|-execdir|-delete|-x|-X|checkout|restore|rm|mv|clean|apply|stash|reset|switch)\b"
 )
-"""Words with which some of these programs change files."""
+"""Words with which some of the `_READERS` change files."""
 _SEARCHES: Final = late(r"(?:^|[\s;&|(])(?:find|fd|ls-files|rg|grep)\s")
 """Programs whose globs match names in all folders."""
 LATE_NS: Final = 2_000_000_000
@@ -52,7 +52,7 @@ _GIT: Final = late(r"(?<![\w.-])(?:git|gh|jj|hub|glab)(?![\w.-])")
 
 
 class Mentions:
-    """Names given in one turn. Texts are parsed only when the names are needed."""
+    """Files named in one turn. Texts are parsed only when the names are needed."""
 
     def __init__(self) -> None:
         self._paths = set[str]()

@@ -21,7 +21,7 @@ PAUSE_RATIO: Final = 4.0
 """Ratio of the pause after a scan of the whole tree to the duration of the scan."""
 
 Diff = tuple[str, str | None, str]
-"""A path, and the text before (None: no file) and after, from a tool call."""
+"""A path, the text before (None for no file), and the text after, from a tool call."""
 
 
 class ToolCallFiles:

@@ -109,7 +109,7 @@ class TurnStart:
     def __init__(self, turn: Turn, files: Mapping[str, FileState], sent: int | None) -> None:
         self.turn = turn
         self.sent = sent
-        """Time at which the agent got the prompt, in nanoseconds."""
+        """Time at which the agent received the prompt, in nanoseconds."""
         self.changes: list[FileChange] = []
         """The agent's changes since then. No stored tree has the earlier contents of the files."""
         self._files = files

@@ -49,9 +49,9 @@ class CallScan:
 
     def __init__(self) -> None:
         self.paths: set[str] = set()
-        """Files named by these calls, still to be scanned."""
+        """Files named by the ended tool calls, still to be scanned."""
         self.diffs: list[tuple[str, str | None, str]] = []
-        """Changes that these calls report."""
+        """Changes that the ended tool calls report."""
         self.ended = anyio.Event()
         """Set when a tool call that names files has ended."""
         self.is_running = False
@@ -361,7 +361,7 @@ class Attribution:
             self._starting.append(turn)
 
     async def last_author(self, path: str) -> tuple[Turn | None, int]:
-        """Return the turn that last changed a file (None: the user), and the time in nanoseconds.
+        """Return the turn that last changed a file, or None for the user, and the time in ns.
 
         If a message that may still arrive could change the answer, wait for it.
         """

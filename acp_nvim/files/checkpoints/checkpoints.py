@@ -37,7 +37,7 @@ from acp_nvim.files.checkpoints.store import (
 )
 
 MAX_CHECKPOINTS: Final = 500
-"""Maximum number for one session. The oldest are dropped."""
+"""Maximum number of checkpoints of one session. The oldest are dropped."""
 
 
 Formats = tuple[Format | None, Format | None]
@@ -87,7 +87,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
     unnamed: set[str] = msgspec.field(default_factory=set)
     """Files that changed on disk during the turn although the agent did not name them."""
     disk_entries: dict[str, Pending | None] = msgspec.field(default_factory=dict)
-    """Pending edits of files on disk whose buffers had others, or None if nothing was pending."""
+    """Pending edits on disk of files whose buffers had others. None means no pending edits."""
 
     def complete(self, trees: Mapping[str, str], reasons: Sequence[str]) -> None:
         """Set the trees, and the reasons for missing ones, from the scan before the prompt."""

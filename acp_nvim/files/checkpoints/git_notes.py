@@ -35,7 +35,10 @@ _AUTHOR: Final = {
 
 
 class NotNotedError(Exception):
-    """There is no commit, or it has another tool's note. The message is for the user."""
+    """Failure to write a note: there is no commit, or another tool's note is there.
+
+    The message is for the user.
+    """
 
 
 class Commit(msgspec.Struct, frozen=True):

@@ -58,7 +58,7 @@ class Choice(msgspec.Struct, frozen=True):
     unsaved: list[str]
     """Files whose buffers get unsaved text again, or lose it."""
     contents: dict[str, Content]
-    """Present contents of all these files. Unsaved text takes precedence over the file's."""
+    """Present contents of all files of this restore. Unsaved text takes precedence."""
     shared: list[str]
     """Files of this restore that the user has changed too."""
     unknown: frozenset[str]

@@ -35,7 +35,7 @@ MAX_DIFF_BYTES: Final = 2 * 1024 * 1024
 Ask = Callable[[str, Sequence[str]], Awaitable[int | None]]
 """Function that asks a question with these answers, and returns the index of the chosen one."""
 Side = bytes | Text | None
-"""File at one time, or None if there was no file. A `Text` is the text of its buffer."""
+"""Content of a file at one time, or None for no file. A `Text` is from its buffer."""
 
 
 class Rewind:
@@ -49,7 +49,7 @@ class Rewind:
         prompts: PromptCheckpoints,
         claim: Claim,
     ) -> None:
-        """`claim` excludes decisions by other Neovims in the workspaces of directories."""
+        """`claim` keeps other Neovims from deciding edits in the workspaces of directories."""
         self._checkpoints = files.checkpoints
         self._claim = claim
         self._files = files
@@ -62,7 +62,7 @@ class Rewind:
     # ---- listing
 
     async def list_lines(self, session: AgentSession) -> list[str]:
-        """Return a line for each checkpoint of a session and the files changed since, newest first.
+        """Return lines for a session's checkpoints, newest first, with the files changed since.
 
         Further lines give the reasons why directories were not stored.
         """

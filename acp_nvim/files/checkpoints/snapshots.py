@@ -52,7 +52,7 @@ R = TypeVar("R")
 
 
 Side = bytes | Unstored | None
-"""A path at one time, or None if there was no file."""
+"""Content of a path at one time, or None if there was no file."""
 UNKNOWN_CONTENT: Final = Unstored("not kept")
 
 
@@ -276,7 +276,7 @@ class Snapshots:
         return contents.get(path, UNKNOWN_CONTENT)
 
     async def head_moves(self, root: str, known: str | None) -> tuple[str, list[HeadMove]]:
-        """Return the commit of HEAD, and its moves since the commit `known` (None: no moves)."""
+        """Return the commit of HEAD, and its moves since the commit `known`, if that is given."""
         store = self._stores.get(root)
         if store is None or not store.history.has_repository:
             return "", []

@@ -115,7 +115,10 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class GitContent(msgspec.Struct, frozen=True):
-    """Content that git gave a file (None: removed) up to a time in nanoseconds."""
+    """Content that git gave a file, or None for a removal.
+
+    `until` is the latest possible time, in nanoseconds.
+    """
 
     data: bytes | None
     until: int

@@ -272,7 +272,7 @@ class SharedState:
         return restored
 
     def _apply_file(self, replica: Replica, path: str, theirs: FileValue) -> None:
-        """Apply another process's edits of a file (`theirs`), merged with unpublished ones."""
+        """Apply another process's edits of a file (`theirs`), merged with unpublished edits."""
         ledger = self._files.ledger
         if not self._files.turns:
             self._files.tracked[path].apply(SavedIdle())

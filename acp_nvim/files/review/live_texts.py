@@ -172,7 +172,7 @@ class LiveTexts:
             self._files.view.echo(wording.CHANGED_BY_BOTH.format(file=Path(path).name))
 
     async def _has_unscanned_change(self, path: str) -> bool:
-        """Return whether the file has changed since its last scan, perhaps by an agent."""
+        """Return whether the file has changed since its last scan. An agent may have changed it."""
         last_scan = self._tracked.state(path).last_scan
         now = await to_thread.run_sync(signature_of, path)
         return last_scan != (self._files.turns.round, now)

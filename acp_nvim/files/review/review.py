@@ -45,7 +45,7 @@ class Review:
     """
 
     def __init__(self, files: Files, live: LiveTexts, disk: DiskChanges, claim: Claim) -> None:
-        """`claim` excludes decisions by other Neovims."""
+        """`claim` keeps other Neovims from deciding edits."""
         self._files = files
         self._ledger = files.ledger
         self._live = live

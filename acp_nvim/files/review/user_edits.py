@@ -49,7 +49,7 @@ class UserEdits:
         self._view = pending_view
 
     def on_exit(self) -> None:
-        """Ignore buffer changes from now on: Neovim unloads all buffers when it exits."""
+        """Ignore later buffer changes, since Neovim unloads all buffers when it exits."""
         self.is_exiting = True
 
     def collect(self) -> set[str]:

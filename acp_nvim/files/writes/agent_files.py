@@ -42,7 +42,7 @@ OnLocation = Callable[[S, str, int | None], None]
 
 
 class WrittenFile(msgspec.Struct, frozen=True):
-    """Completed write: the text before (None: no such file) and after."""
+    """Completed write, with the text before (None for no such file) and after."""
 
     path: str
     before: Text | None

@@ -43,12 +43,13 @@ PAUSE_S: Final = 0.05
 EMPTIED_CHECKS: Final = 40
 """Maximum number of checks whether a program has refilled a file that it truncated."""
 EMPTIED_PAUSE_S: Final = 0.005
-"""Pause between these checks, in seconds."""
+"""Pause between the checks whether a file was refilled, in seconds."""
 
 OnWrite = Callable[[Text | None, Text, Sequence[Hunk]], None]
 """Function called right before an agent's write.
 
-Its arguments are the text before (None: no such file), the text after, and the hunks between them.
+Its arguments are the text before (None for no such file), the text after, and the hunks between
+them.
 """
 
 _REASONS: Final[dict[str, Reason]] = {
