@@ -292,7 +292,7 @@ def _header_path(written: str) -> str | None:
 
 
 def _unquote(name: str) -> str:
-    """Return a path without git's quoting, which is that of C."""
+    """Return a path without git's quoting, which follows the rules of C strings."""
 
     def byte(match: re.Match[bytes]) -> bytes:
         escaped = match.group(1)
