@@ -155,8 +155,8 @@ def replace(session: Session, listed: Sequence[Any]) -> None:
 def model(session: Session) -> schema.SessionConfigSelect | None:
     """Return the option that chooses the model.
 
-    Agents give other options, such as the provider, the same category. The model is then the option
-    with the id `model`, else one that depends on another, else one with that name.
+    Some agents put other options, such as the provider, into the same category. The model is then
+    the option with the id `model`, else one that depends on another, else one with that name.
     """
     return _choose_model(_models(session), session.dependent_options)
 

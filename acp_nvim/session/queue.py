@@ -63,7 +63,7 @@ def _place_of_returned(session: Session, prompt: Prompt) -> int:
 
 
 def _forget_returns(session: Session, sent: Prompt) -> None:
-    """Before a returned prompt is sent again, forget that the ones behind it were returned too.
+    """Forget that the prompts behind a returned one were returned too, before it is sent again.
 
     If the agent returns it again, it goes before them.
     """

@@ -67,7 +67,7 @@ class SessionObserver(Protocol):
         """Handle a command that a terminal runs."""
 
     def on_work_at(self, session: Session, path: str) -> None:
-        """Handle a read or change of this file by one of the editor's tools."""
+        """Handle a read or change of a file by one of the editor's tools."""
 
 
 class NoObserver:
@@ -160,7 +160,7 @@ class Session:
     spent = 0
     """Tokens of all turns, if the agent reports them."""
     user: str | None = None
-    """Name of the author of prompts if that is not the user, such as the parent of a subagent."""
+    """Name of the author of prompts, if it is not the user, such as the parent of a subagent."""
     tools: ToolUse | None = None
     """Use of the editor's own tools, if they are offered."""
     echo = ""
@@ -228,11 +228,11 @@ class Session:
         self.plans: dict[str, PlanDocument | Sequence[schema.PlanEntry]] = {}
         """Plans by id ("" for the plan without one): documents, and lists of entries."""
         self.dependent_options: set[str] = set()
-        """Config options whose values have changed with another one."""
+        """Config options whose values have changed together with another option."""
 
         # Related sessions
         self.root: Session = self
-        """The session that the user talks to: for a subagent the topmost one."""
+        """The session that the user talks to. For a subagent, it is the topmost one."""
         self.children: dict[str, Session] = {}
         self.reported = ReportedSessions()
 

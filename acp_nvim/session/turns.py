@@ -45,7 +45,7 @@ def retract(session: Session) -> None:
 def begin(
     session: Session, prompt: Prompt, agent_title: str, message_id: str | None = None
 ) -> None:
-    """Begin a turn with a prompt that is sent now, or was inserted under this id."""
+    """Begin a turn with a prompt that is about to be sent, or was inserted under this id."""
     if session.own_turn:
         session.own_turn = False
         session.observer.on_own_turn(session)

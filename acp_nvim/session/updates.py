@@ -70,7 +70,7 @@ def _set_usage(session: Session, update: schema.UsageUpdate) -> None:
 
 
 def _update_terminal(session: Session, update: updates.TerminalState) -> None:
-    """Update a terminal of the agent: given fields replace, absent ones stay."""
+    """Update a terminal of the agent. Fields that are absent stay the same."""
     terminals = session.terminals
     terminal = terminals.agent_terminal(update.terminal_id)
     if update.command is not UNSET or update.cwd is not UNSET:

@@ -41,7 +41,7 @@ class ToolCall(Struct, eq=False):
     user_tool: str = ""
     """Name of the user's own tool that the call runs. Only the editor sets the name."""
     shown_by: ToolCall | None = None
-    """Call of an editor's tool that the chat shows instead of this one, with its question."""
+    """Call of an editor's tool that the chat shows in place of this one. It has the question."""
     streamed: int = 0
     """Bytes of text received in chunks since the content was replaced."""
     cancellable: bool = False

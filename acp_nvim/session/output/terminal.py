@@ -122,7 +122,10 @@ class Terminal:
         outlives_call: bool = False,
         observer: TerminalObserver | None = None,
     ) -> None:
-        """`limit` is in bytes of output for the agent. `is_hosted` means run by the host."""
+        """`limit` is the maximum size of the output for the agent, in bytes.
+
+        `is_hosted` means that the host started the terminal.
+        """
         self.id = id
         self.launch = launch
         self.is_hosted = is_hosted
@@ -184,7 +187,7 @@ class Terminal:
         self.feed_lines(data)
 
     def shrink(self, limit: int) -> None:
-        """Reduce the output stored for its buffer to this many bytes."""
+        """Reduce the output stored for the buffer to `limit` bytes."""
         self.replay.shrink(limit)
 
     def set_cancellable(self, offered: bool) -> None:

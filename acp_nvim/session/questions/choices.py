@@ -1,7 +1,7 @@
 """Questions with choices in a permission request, as sent by Qwen Code.
 
 Its question tool requests a permission whose call has the questions in `_meta`. The response has
-the answers beside the outcome, by the number of the question: `{"outcome": …, "answers": {"0":
+the answers next to the outcome, by the number of the question: `{"outcome": …, "answers": {"0":
 "Red"}}`.
 """
 
@@ -41,7 +41,7 @@ class Question(Struct, frozen=True, rename="camel"):
 
     @property
     def title(self) -> str:
-        """Return the question after its header."""
+        """Return the question, preceded by the header if the question does not contain it."""
         is_named = self.header.lower() in self.question.lower()
         return self.question if is_named else f"{self.header}: {self.question}"
 

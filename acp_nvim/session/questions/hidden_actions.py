@@ -134,7 +134,7 @@ _OTHER_INTERPRETERS: Final = frozenset(
 _RUN: Final = programs.SHELLS | programs.INTERPRETERS | _RUNTIMES | _OTHER_INTERPRETERS | {"xargs"}
 """Programs that are searched for in the words of runners."""
 _MAX_RUN: Final = 3
-"""Maximum number of such words that are examined."""
+"""Maximum number of words in `_RUN` that are examined in a command."""
 
 
 def _without_starters(words: _Words) -> _Words:

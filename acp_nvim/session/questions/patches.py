@@ -21,7 +21,7 @@ _FENCE: Final = late(r"(`{3,}|~{3,})[^`]*$")
 
 
 def patches(raw_input: Any) -> Iterator[Patch | Edit]:
-    """Yield the patches in a raw input, and the files created or deleted beside them."""
+    """Yield the patches in a raw input, and the files that the same input creates or deletes."""
     if not may_hold_patch(raw_input):
         return
     if isinstance(raw_input, dict) and tool_input.is_changes(raw_input.get("changes")):

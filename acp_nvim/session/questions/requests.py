@@ -71,7 +71,7 @@ _COMMAND_KEYS: Final = (
 _CONTEXT_KEYS: Final = frozenset({*_DIRECTORY_KEYS, *_VARIABLE_KEYS})
 _LONGEST_KEY: Final = 40
 _REPEATING_KEYS: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
-"""Keys of a parsed form of the `command` beside them, which the agent does not run."""
+"""Keys of a parsed form of the `command` next to them, which the agent does not run."""
 _OUTPUT_KEYS: Final = frozenset({"toolresponse", "terminaloutput", "terminalexit", "terminalinfo"})
 _PROGRAM_DIRECTORIES: Final = frozenset(
     {"/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"}
@@ -393,7 +393,7 @@ def _directory(items: Sequence[_Item]) -> str | None:
 
 
 def _variables(items: Sequence[_Item]) -> Variables:
-    """Return variables beside a command: a map, a list of names and values, or of `NAME=value`."""
+    """Return the variables of a command: a map, a list of names and values, or of `NAME=value`."""
     pairs: list[tuple[str, str]] = []
     for given in (item.value for item in items if item.key in _VARIABLE_KEYS):
         if isinstance(given, Mapping):

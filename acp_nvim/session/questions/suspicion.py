@@ -116,9 +116,10 @@ def _heads(line: str) -> Iterator[str]:
 
 @lru_cache(maxsize=8)
 def _readings(line: str) -> tuple[str, ...]:
-    """Return the readings of a line:
+    """Return the readings of a line.
 
-    unchanged, without quotes, and with escapes and expansions resolved as far as possible.
+    It is read unchanged, without quotes, and with escapes and expansions resolved as far as
+    possible.
     """
     readings = [line, _ESCAPE.sub(_character, line) if "\\" in line else line]
     readings += [_EMPTY.sub("", text) for text in readings]

@@ -49,7 +49,7 @@ _BOOKKEEPING: Final = (
     *("call_id", "turn_id", "process_id", "started_at_ms", "auto_approved", "source"),
     *("parsed_cmd", "available_decisions", "proposed_execpolicy_amendment"),
 )
-"""Codex's bookkeeping in each question, beside the question's command."""
+"""Keys of Codex's bookkeeping in each question, next to the command."""
 _UPDATES: Final = ("update", "change", "modify", "edit")
 """Types of a change that keeps the file, in Codex and its forks."""
 _VERBS: Final = ("view", "create", "str_replace", "insert", "undo_edit")
@@ -280,7 +280,7 @@ def _is_words(value: Any) -> bool:
 
 
 def _words(rest: _Table, key: str) -> str | list[str]:
-    """Return a command with its arguments, if these are beside it."""
+    """Return a command with its arguments, if the same table has them."""
     words: str | list[str] = rest.pop(key)
     if isinstance(words, str) and isinstance(rest.get("args"), list) and _is_words(rest["args"]):
         return [words, *rest.pop("args")]

@@ -206,7 +206,7 @@ class PlanDocument(Struct, eq=False):
 
 
 class Past(Struct, eq=False):
-    """Lines of a chat from before this process started. `<CR>` does nothing there."""
+    """Lines of a chat that an earlier process has shown. `<CR>` does nothing on them."""
 
     lines: Sequence[str]
     folds: bool = False

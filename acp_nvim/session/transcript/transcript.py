@@ -31,7 +31,7 @@ class Transcript:
         self.written = 0
         """Number of characters ever added, for back-pressure and for the places of events."""
         self.dropped_text = 0
-        """Number of these characters in entries that were dropped."""
+        """Number of characters in `written` that are in dropped entries."""
         self.must_redraw = False
         """Whether drawn entries were dropped."""
         self.speaker: str | None = None
@@ -46,7 +46,7 @@ class Transcript:
         self._named: dict[tuple[Role, str], Message] = {}
         """Messages with an id from the agent."""
         self._earlier: set[tuple[Role, str]] = set()
-        """Ids of such messages from before the session was reopened and not used since then."""
+        """Ids of messages from before the session was reopened, if not used since then."""
         self._dropped: set[Entry] = set()
 
     @property
