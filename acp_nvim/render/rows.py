@@ -23,7 +23,7 @@ MAX_WIDTH = 4000
 `<CR>` opens it in full.
 """
 TAIL_LENGTH = 1000
-"""Number of these characters from the line's end."""
+"""Number of characters from the end of a line that are drawn."""
 
 
 def width(text: str) -> int:
