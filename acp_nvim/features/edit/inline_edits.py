@@ -272,7 +272,7 @@ class InlineEdits:
         self._end(edit)
 
     def _end(self, edit: InlineEdit) -> None:
-        """Remove the mark, show the outcome, and close the session of the edit, if it has one."""
+        """Remove the mark, show the outcome, and close a session that was created for the edit."""
         del self._edits[edit.id]
         if edit.has_begun:
             self._titles.end(edit.session.n)

@@ -90,7 +90,7 @@ class History:
             self._get_recorder().skip_entries()
 
     def follow(self, session: Session, record: int | None, recorded: int) -> None:
-        """Append the entries of a session to a record: this one, or that of its agent's session.
+        """Append the entries of a session to a record, by default that of its agent's session.
 
         The record already has the first `recorded` entries.
         """

@@ -66,7 +66,7 @@ def trust_prompt(host: Host, args: Args) -> None:
 
 
 def _conversation(host: Host, cwd: str) -> Conversation:
-    """Return the current session, or a new one if none is open. Show its chat as for a prompt."""
+    """Return the current session, or a new one if none is open. Show its chat."""
     conversation = host.sessions.conversation(None)
     if conversation is None or conversation.session.status == "closed":
         conversation = host.sessions.new(cwd)

@@ -195,7 +195,7 @@ def _is_open(host: Host, n: int) -> bool:
 def _on_prepared_for_composer(host: Host, args: Args, n: int | None) -> None:
     """Move a composer to the prepared session `n`. If there is none, begin its own session.
 
-    A composer stays if another session has been given its number meanwhile.
+    The composer is not moved if its number belongs to another open session by now.
     """
     number = int(args["n"])
     if n is None:

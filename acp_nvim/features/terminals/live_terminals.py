@@ -22,7 +22,7 @@ CLEARED: Final = "\x1b[0m\x1b[H\x1b[2J\x1b[3J"
 ENDED: Final = "ended"
 MIN_BYTES: Final = 2 << 10
 MAX_BYTES: Final = 32 << 10
-"""Bounds of the bytes for one terminal in one frame."""
+"""Least and greatest number of bytes sent for one terminal in one frame."""
 MAX_LAG: Final = 64 << 10
 TAIL: Final = 16 << 10
 """A window that is more than `MAX_LAG` bytes behind continues `TAIL` bytes before the end."""

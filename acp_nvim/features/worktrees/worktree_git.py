@@ -163,7 +163,7 @@ def add(
 def discard(
     repository: Repository, commit: str, path: str, branch: str, env: Mapping[str, str]
 ) -> None:
-    """Remove a worktree that was just made, as far as possible, and its branch."""
+    """Remove, as far as possible, a worktree that was just made, and its branch."""
     own = private_git.environment(env)
     shutil.rmtree(path, ignore_errors=True)
     forget = ["worktree", "remove", "--force", "--force", "--", path]
@@ -345,7 +345,7 @@ def _lines(ids: Sequence[str]) -> bytes:
 def record_landed(
     worktree: Worktree, base: str, changes: Sequence[Change], env: Mapping[str, str]
 ) -> None:
-    """Record that these changes to the tree `base` have landed or were refused."""
+    """Record that changes to the tree `base` have landed or were refused."""
     repository = _repository(worktree, env)
     with _private(repository, env) as git:
         _store(git, ["read-tree", base])
