@@ -72,7 +72,7 @@ class Screen:
     # -- changes ----------------------------------------------------------------------------------
 
     def add(self, session: Session, past: Past | None = None) -> None:
-        """Show a session from now on. `past` is the text that its chat already contains."""
+        """Add a session. `past` is the text that its chat already contains."""
         chat = self._settings().chat
         style = Style(chat.tool_lines, session.cwd)
         self.sessions[session.n] = session
@@ -100,7 +100,7 @@ class Screen:
         self._wake()
 
     def push(self, *op: Any) -> None:
-        """Queue any other operation."""
+        """Queue an operation that no other method queues."""
         self._pushed.append(list(op))
         self._wake(urgent=True)
 
