@@ -190,7 +190,9 @@ def _present(path: str) -> File | None:
 
 
 def _is_same(present: File | None, file: File | None) -> bool:
-    """Return whether a present file has this kind and content. Permission bits may differ."""
+    """Return whether a present file has the kind and content of `file`, whatever its
+    permissions.
+    """
     if present is None or file is None:
         return present is file
     return (present.mode == LINK) == (file.mode == LINK) and present.data == file.data

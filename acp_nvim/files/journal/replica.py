@@ -189,7 +189,7 @@ class Replica:
             return None
 
     def record(self, key: Key, value: Any) -> None:
-        """Set the value that the file has for a key. None removes it."""
+        """Record the value that the file now has for a key, or None if it has none."""
         if value is None:
             self.stored.pop(key, None)
         else:

@@ -33,7 +33,7 @@ S = TypeVar("S", bound=AgentSession)
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """Change of a file (real path), with the texts before and after. None stands for no file.
+    """Change of a file (real path), with the texts before and after, or None for no file.
 
     With `origin`, the file is moved from that path and has the text `before` there.
     """

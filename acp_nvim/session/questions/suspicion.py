@@ -118,8 +118,8 @@ def _heads(line: str) -> Iterator[str]:
 def _readings(line: str) -> tuple[str, ...]:
     """Return the readings of a line.
 
-    It is read unchanged, without quotes, and with escapes and expansions resolved as far as
-    possible.
+    These are the line itself, the line without quotes, and the line with escapes and expansions
+    resolved as far as possible.
     """
     readings = [line, _ESCAPE.sub(_character, line) if "\\" in line else line]
     readings += [_EMPTY.sub("", text) for text in readings]
