@@ -8,6 +8,8 @@ import pytest
 
 from acp_nvim.protocol import schema
 from acp_nvim.session import snapshot, state
+from acp_nvim.session.calls import own_tools
+from acp_nvim.session.calls.tool_use import Offered
 from acp_nvim.session.questions import permissions
 from acp_nvim.session.questions.decisions import Decision, Outcome
 from acp_nvim.session.questions.questions import permission_decision
@@ -32,10 +34,10 @@ READ: dict[str, Any] = {
 UNSAID = "The agent does not say what this allows"
 
 
-def ask(chat: JsonChat, **fields: Any) -> Decision:
+def ask(chat: JsonChat, call_id: str = "confirmation-s", **fields: Any) -> Decision:
     """Ask as OpenHands does, with the question on the screen."""
     fields = {"title": "Confirm Agent Actions", "kind": "other", "status": "pending", **fields}
-    tool_call = schema.PermissionToolCall("confirmation-s", **fields)
+    tool_call = schema.PermissionToolCall(call_id, **fields)
     request = schema.RequestPermissionRequest("s", tool_call, OPTIONS)
     call = permissions.subject(chat.session, request)
     shown = permissions.call_with_question(chat.session, call)
@@ -198,6 +200,27 @@ def test_each_question_of_a_turn_stays_in_its_place() -> None:
     assert lines.count("Asked:") == 2
     asked = [line for line in lines if line.startswith("May allow")]
     assert asked == ["May allow: read notes.txt", "May allow: run rm -rf build"]
+
+
+def test_a_call_without_an_action_is_covered_once_the_agent_names_one() -> None:
+    chat = JsonChat()
+    ask(chat)
+    assert ask(chat, "other").covers == []
+    chat.update("tool_call_update", toolCallId="confirmation-s", rawInput={"command": "make"})
+    assert [call.id for call in ask(chat, "third").covers] == ["confirmation-s"]
+    chat.update("tool_call_update", toolCallId="confirmation-s", status="failed")
+    assert ask(chat, "fourth").covers == []
+    chat.update("tool_call_update", toolCallId="confirmation-s", status="in_progress")
+    assert [call.id for call in ask(chat, "fifth").covers] == ["confirmation-s"]
+
+
+def test_a_call_without_an_action_is_covered_once_it_runs_a_tool_of_the_editor() -> None:
+    chat = JsonChat()
+    chat.session.offer_tools(lambda: Offered(["nvim_read"]))
+    ask(chat, title="nvim_read")
+    assert ask(chat, "other").covers == []
+    own_tools.on_start(chat.session, "nvim_read", "Read a.txt")
+    assert [call.own for call in ask(chat, "third").covers] == ["Read a.txt"]
 
 
 def test_a_second_question_while_the_first_waits_stays_with_its_call() -> None:

@@ -80,6 +80,8 @@ def _begins_new(session: Session, finished: ToolCall, update: CallUpdate) -> boo
 
 def _add(session: Session, update: CallUpdate, *, is_question: bool) -> ToolEntry:
     call = session.tool_calls.add(update, is_question=is_question)
+    if is_question and is_without_content(call):
+        session.tool_calls.set_only_asked(call)
     entry = session.entries[call] = ToolEntry(call)
     session.transcript.add(entry)
     return entry

@@ -91,7 +91,7 @@ def on_result(session: Session, call: ToolCall, title: str, summary: str) -> Non
 def _set_shown_title(session: Session, call: ToolCall, words: str) -> None:
     entry = session.entries.get(call)
     if entry is not None:
-        call.set_shown_title(words)
+        session.tool_calls.set_shown_title(call, words)
         session.transcript.touch(entry)
         session.observer.on_change(session)
 

@@ -199,8 +199,10 @@ class ToolCalls:
     def clear(self) -> None:
         """Forget all calls."""
         self._calls: list[ToolCall] = []
-        self._closed = 0
-        """Number of closed calls at the beginning."""
+        self._open: dict[int, ToolCall] = {}
+        """Open calls by index, except those in `_only_asked`."""
+        self._only_asked: dict[int, ToolCall] = {}
+        """Open calls that only a permission request names, without an action."""
         self.by_id: dict[str, ToolCall] = {}
         """Newest call of each id."""
         self._earlier: list[ToolCall] = []
@@ -290,6 +292,8 @@ class ToolCalls:
         """Append a call and return it. Its index must be the number of calls."""
         self.by_id[call.id] = call
         self._calls.append(call)
+        if call.status not in FINISHED:
+            self._open[call.index] = call
         return call
 
     def merge(self, call: ToolCall, update: schema.ToolCall | schema.ToolCallUpdate) -> None:
@@ -297,14 +301,38 @@ class ToolCalls:
         call.merge(update)
         if update.__class__ is CallPatch:
             call.set_cancellable(update.cancellable)
-        if call.index < self._closed and call.status not in FINISHED:
-            self._closed = call.index
+        if call.was_asked_first:
+            self._only_asked.pop(call.index, None)
+        if call.status in FINISHED:
+            self._open.pop(call.index, None)
+        else:
+            self._open[call.index] = call
+
+    def set_shown_title(self, call: ToolCall, words: str) -> None:
+        """Show these words instead of the title of a call."""
+        call.set_shown_title(words)
+        if self._only_asked.pop(call.index, None) is not None:
+            self._open[call.index] = call
+
+    def set_only_asked(self, call: ToolCall) -> None:
+        """Record that a new call is only the question of a permission request, without an action.
+
+        A later message about it, or a title of the editor, may add the action.
+        """
+        if self._open.pop(call.index, None) is not None:
+            self._only_asked[call.index] = call
 
     def open(self) -> list[ToolCall]:
         """Return the calls that are neither completed nor failed."""
-        while self._closed < len(self._calls) and self._calls[self._closed].is_finished:
-            self._closed += 1
-        return [call for call in self._calls[self._closed :] if not call.is_finished]
+        return _in_order({**self._open, **self._only_asked})
+
+    def open_with_action(self) -> list[ToolCall]:
+        """Return the open calls that may name an action: all but those `set_only_asked`."""
+        return _in_order(self._open)
+
+
+def _in_order(calls: dict[int, ToolCall]) -> list[ToolCall]:
+    return [calls[index] for index in sorted(calls)]
 
 
 # -- bounds ---------------------------------------------------------------------------------------

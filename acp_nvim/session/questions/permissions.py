@@ -85,7 +85,7 @@ def covered_calls(session: Session, asked: ToolCall) -> list[ToolCall]:
         return []
     calls = [
         call
-        for call in session.tool_calls.open()
+        for call in session.tool_calls.open_with_action()
         if call.shown_by is None
         and call is not asked
         and not (call.was_asked_first and is_without_content(call))
