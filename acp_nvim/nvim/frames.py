@@ -138,6 +138,10 @@ def _split_off_lines(op: Op) -> list[str]:
     """
     lines: list[str] = op[3]
     op[3], others = lines[:1], lines[1:]
-    sizes = [len(line.encode("utf-8", "surrogateescape")) for line in others]
-    op.append([len(others), max(sizes), sizes[-1]])
+    size = len if "".join(others).isascii() else _byte_length
+    op.append([len(others), max(map(size, others)), size(others[-1])])
     return others
+
+
+def _byte_length(line: str) -> int:
+    return len(line.encode("utf-8", "surrogateescape"))
