@@ -45,7 +45,11 @@ _PLAIN: Final = bytes(set(_NO_BRACKETS) - set(b'"\\/bfnrtu'))
 
 def is_nested_too_deep(line: bytes) -> bool:
     """Return whether a line nests objects and arrays deeper than `MAX_NESTING`."""
-    if len(line) <= 2 * MAX_NESTING or not _has_more_openings(line, MAX_NESTING):
+    if len(line) <= 2 * MAX_NESTING:
+        return False
+    if len(line) <= _LONG and line.count(b"[") + line.count(b"{") <= MAX_NESTING:
+        return False  # nearly all lines end here
+    if not _has_more_openings(line, MAX_NESTING):
         return False
     brackets = _brackets(line)
     if not _has_more_openings(brackets, MAX_NESTING):
@@ -144,7 +148,9 @@ def _read(decode: Callable[[bytes], T], block: bytes) -> list[T] | None:
     try:
         if not block.isascii():
             block.decode()
-        lines = BytesIO(block).readlines()  # faster than `split`
+        has_more_lines = block.find(b"\n", 0, -1) >= 0  # one long line need not be copied
+        # `readlines` is faster than `split`.
+        lines = BytesIO(block).readlines() if has_more_lines else [block]
         if len(block) > 2 * MAX_NESTING and any(map(is_nested_too_deep, lines)):
             return None
         return list(map(decode, lines))
