@@ -244,11 +244,13 @@ class Recorder:
     def _collect_entries(
         self, session: Session, recording: _Recording, changes: list[Change], is_final: bool
     ) -> bool:
-        """Add changed entries to `changes`, ordered by place. Return whether more are left."""
+        """Add changed entries to `changes`, ordered by place. Return whether more are left.
+
+        The last call adds all of them.
+        """
         transcript, unsaved = session.transcript, session.transcript.unsaved
-        new_entries = transcript.entries[
-            recording.placed_count : recording.placed_count + BATCH_ENTRIES
-        ]
+        batch = len(transcript.entries) if is_final else BATCH_ENTRIES
+        new_entries = transcript.entries[recording.placed_count : recording.placed_count + batch]
         for place, entry in enumerate(new_entries, recording.placed_count):
             recording.places[entry] = place
         recording.placed_count += len(new_entries)
@@ -256,12 +258,13 @@ class Recorder:
         for entry in list(unsaved):
             known_place = recording.places.get(entry)
             if known_place is None:
-                if recording.placed_count == len(transcript.entries):
-                    del unsaved[entry]
+                if recording.placed_count < len(transcript.entries):
+                    return True  # the next call finds its place
+                del unsaved[entry]
                 continue
             if not is_final and recording.rewrite_times.get(entry, 0.0) > now:
                 continue
-            if total >= BATCH_ENTRIES:
+            if total >= batch:
                 return True
             total += 1
             del unsaved[entry]

@@ -20,8 +20,11 @@ from acp_nvim.agent.settings import HistorySettings
 from acp_nvim.features.history.history import History
 from acp_nvim.history.database import Database
 from acp_nvim.host.transcripts import UnreadableError
+from acp_nvim.protocol import schema
+from acp_nvim.session.calls import call_updates
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.session import Session
+from acp_nvim.session.transcript.entries import ToolEntry
 from tests.support.small_disk import small_disk
 from tests.support.stored_history import StoredHistory, begin, turn
 from tests.support.waiting import PATIENCE_S
@@ -105,6 +108,17 @@ async def test_the_last_prompt_is_stored_when_the_database_is_busy_at_the_exit(
         await it.history.on_processes_ended()
         release.join()
     assert await HistoryOnDisk(it.path).texts() == ["First", "Done.", "Last", "Done."]
+
+
+async def test_all_tool_calls_of_a_burst_are_stored_at_the_exit(tmp_path: Path) -> None:
+    it, count = HistoryOnDisk(tmp_path / "history.db"), 2500
+    session = it.session()
+    begin(session, "Read all")
+    call_updates.upsert_all(session, [schema.ToolCall(f"c{n}", f"read {n}") for n in range(count)])
+    it.end()
+    entries: list[Any] = await HistoryOnDisk(it.path).history.read("entries", 1)
+    calls = [entry.call.title for entry in entries if isinstance(entry, ToolEntry)]
+    assert calls == [f"read {n}" for n in range(count)]
 
 
 def test_the_history_is_not_imported_with_the_host() -> None:
