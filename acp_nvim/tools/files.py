@@ -118,9 +118,10 @@ def absolute(session: Session, path: str) -> str:
 
 def display_path(session: Session, real: str) -> str:
     """Return a resolved path for the agent: relative if it is inside the session's directory."""
-    root = os.path.realpath(session.cwd)
-    is_inside = real.startswith(root.rstrip(os.sep) + os.sep)
-    return os.path.relpath(real, root) if is_inside else real
+    folder = session.cwd.rstrip(os.sep) + os.sep
+    if not real.startswith(folder):  # a link, or the file is elsewhere
+        folder = os.path.realpath(session.cwd).rstrip(os.sep) + os.sep
+    return real.removeprefix(folder)
 
 
 def cut_line(line: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from acp_nvim.edits.text import parse
 from acp_nvim.session.session import Session
 from acp_nvim.tools.asking.places import Spot, listing, locations, position, result
+from acp_nvim.tools.files import display_path
 from acp_nvim.tools.ports import Answer, Position
 from acp_nvim.tools.server.tool import ToolError
 
@@ -54,6 +55,17 @@ def test_an_impossible_place_is_reported(
     with pytest.raises(ToolError) as error:
         position(TEXT, "a.py", line, symbol, column)
     assert words in str(error.value)
+
+
+def test_a_path_is_shown_relative_to_the_directory_also_if_that_is_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    file = str(real / "src/a.py")
+    for cwd in (str(real), f"{real}/", str(link)):
+        assert display_path(Session(1, "agent", cwd), file) == "src/a.py"
+        assert display_path(Session(1, "agent", cwd), f"{real}s/a.py") == f"{real}s/a.py"
+    assert display_path(Session(1, "agent", "/"), file) == file[1:]
 
 
 def span(row: int, character: int) -> dict[str, Any]:
