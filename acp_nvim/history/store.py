@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from acp_nvim.history import blames, search
+from acp_nvim.history import blames
 from acp_nvim.history.changes import (
     Change,
     Completion,
@@ -445,6 +445,8 @@ class Store:
     # -- deletion ---------------------------------------------------------------------------------
 
     def _delete(self, delete: Deletion) -> None:
+        from acp_nvim.history import search
+
         prompts = search.own_prompts(self._database, delete.record)
         self._sql.executemany(
             "DELETE FROM prompts WHERE text = ?", [(prompt,) for prompt in prompts]
