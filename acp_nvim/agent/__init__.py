@@ -1,1 +1,1 @@
-"""Agents (ring 1): processes, connections, sessions. Uses anyio and knows nothing of Neovim."""
+"""Agents (ring 1): processes, connections, sessions. Uses anyio and does not depend on Neovim."""

@@ -165,7 +165,7 @@ class Connection:
         return self._around.settings().preset(session.preset)
 
     def covers(self, directory: str) -> bool:
-        """Return whether a directory exists in the place of the agent."""
+        """Return whether a directory exists where the agent runs."""
         if self.place is not None:
             return self.place.covers(directory)
         if not self.spec.paths:
@@ -177,7 +177,7 @@ class Connection:
     def session_params(self, session: Session) -> SessionParams:
         """Return the parameters for opening a session. Their secrets are kept out of the log.
 
-        Raise RequestError if the session's directory does not exist in the place of the agent.
+        Raise RequestError if the session's directory does not exist where the agent runs.
         """
         if not self.covers(session.cwd):
             text = wording.WHY_NOT_COVERED.format(agent=self.name, folder=session.cwd)

@@ -185,7 +185,7 @@ class Negotiation:
         return self.translation.params(method, params, notes)
 
     def translate_unreadable(self, params: msgspec.Raw) -> list[msgspec.Raw]:
-        """Return the standard updates for an unreadable one, if the dialect has any."""
+        """Return the standard updates for an unreadable update, if the dialect has any."""
         translation = self.translation
         return translation.translate_unreadable(params) if isinstance(translation, Dialect) else []
 

@@ -34,7 +34,7 @@ class AgentSettings(msgspec.Struct, frozen=True):
     container: str | None = None
     pod: str | None = None
     paths: dict[str, str] = field(default_factory=dict)
-    """Remote directories by local ones."""
+    """Remote directories, by local directory."""
     env: dict[str, str] = field(default_factory=dict)
     cwd: str | None = None
     auth_method: str | None = None

@@ -246,7 +246,7 @@ def children(database: Database, record: int) -> list[StoredSession]:
 
 
 def entries(database: Database, record: int) -> list[Entry]:
-    """Return the transcript of a session, with unreadable entries as unknown ones.
+    """Return the transcript of a session. Unreadable entries become unknown entries.
 
     Raise `sqlite3.Error`.
     """

@@ -90,7 +90,7 @@ class Store:
         """Messages that are completed in the current batch."""
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Write changes in their order, all or none. Raise `sqlite3.Error`."""
+        """Write changes in order, either all or none. Raise `sqlite3.Error`."""
         before = {
             n: replace(session, open_ends=dict(session.open_ends))
             for n, session in self._sessions.items()

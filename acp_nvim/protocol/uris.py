@@ -12,7 +12,7 @@ _FILE: Final = late(r"(?i:file):(?://[^/?#]*)?+(/[^?#]*)")
 
 
 def file_path(text: str) -> str | None:
-    """Return the path of a `file:` URI, whatever its host, or None for other text."""
+    """Return the path of a `file:` URI with any host, or None for other text."""
     uri = _FILE.match(text)
     return None if uri is None else unquote(uri[1])
 

@@ -113,7 +113,7 @@ class IndexFile:
     def remember(
         self, agent: str, session_id: str, cwd: str, words: str, preset: str | None = None
     ) -> None:
-        """Add a session to the index as the first one. `words` are its title or its first prompt.
+        """Put a session at the beginning of the index. `words` are its title or its first prompt.
 
         Without `preset`, keep the one that is stored.
         """

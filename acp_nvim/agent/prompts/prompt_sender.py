@@ -79,7 +79,7 @@ class PromptSender:
         self._has_worked = False
         """Whether the agent has answered a prompt of the session without an error."""
         self._hands_over = False
-        """Whether the last prompt carries the earlier conversation."""
+        """Whether the last prompt contains the earlier conversation."""
 
     @property
     def has_running(self) -> bool:

@@ -84,7 +84,7 @@ class EventStream:
                 await anyio.sleep(QUIET_S)
 
     async def run(self) -> None:
-        """Read, and reopen the stream, until it fails for good."""
+        """Read the stream, and reopen it until a failure is permanent."""
         try:
             await self._run()
         except TransportError as error:

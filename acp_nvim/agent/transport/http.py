@@ -39,7 +39,7 @@ ORDER_S: Final = 1.0
 MAX_PENDING: Final = 200
 """Maximum number of POSTs without a response. A server with more of them counts as lost."""
 CLOSE_S: Final = 0.5
-"""Time for each step of closing, in seconds. Neovim gives its host two seconds in all."""
+"""Time for each step of closing, in seconds. Neovim gives its host two seconds in total."""
 IDLE_S: Final = 2.0
 """Lifetime of an idle connection, in seconds.
 
@@ -208,7 +208,7 @@ class HttpTransport:
     async def _deliver(
         self, line: bytes, message: Envelope, session: str | None, may_continue: asyncio.Event
     ) -> None:
-        """Post a message until the server accepts it or refuses it for good."""
+        """Post a message until the server accepts it or finally refuses it."""
         for pause in (*RETRIES, None):
             answer = await self._request(line, session, may_continue)
             after = 0.0

@@ -43,7 +43,7 @@ PING_S: Final = 20.0
 PONG_S: Final = 20.0
 """Time for the answer to a ping while no other data arrives, in seconds."""
 CLOSE_S: Final = 0.5
-"""Time for each step of closing, in seconds. Neovim gives its host two seconds in all."""
+"""Time for each step of closing, in seconds. Neovim gives its host two seconds in total."""
 MAX_UNREAD_PONGS: Final = 4 << 20
 """Maximum number of bytes of answers to pings that a server has not read."""
 

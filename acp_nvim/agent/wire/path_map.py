@@ -14,7 +14,8 @@ from acp_nvim.protocol.uris import file_path, file_suffix
 _LOCAL_PREFIX: Final = "neovim:"
 """Prefix of a path that is sent to an agent although its place does not have the file.
 
-It makes the path relative, and a URI one of an unknown scheme, so that neither names another file.
+The prefix makes a path relative and gives a URI an unknown scheme. Therefore the result cannot name
+another file.
 """
 _FILE: Final = "file://"
 

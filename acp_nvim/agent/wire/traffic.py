@@ -150,7 +150,7 @@ class Recorded(Struct, frozen=True):
         """Yield the log as shown: one line per message.
 
         Answers have the method of the request and their latency in milliseconds. Configured secrets
-        are never shown, whatever `redact` is.
+        are never shown, regardless of `redact`.
         """
         redactor: Redactor | None = None
         if redact:

@@ -67,7 +67,7 @@ def _message(role: updates.Role) -> Callable[[Any], updates.SessionUpdate]:
 
 
 def call(update: s.ToolCallUpdate) -> updates.CallPatch:
-    """Return the patch of a tool call, with cleared fields as empty ones."""
+    """Return the patch of a tool call. Cleared fields become empty."""
     content = update.content
     return updates.CallPatch(
         update.tool_call_id,

@@ -236,7 +236,7 @@ def _list_offers(path: str, offers: Sequence[tuple[str, Offer]], limit: int) -> 
 
 
 def _without_command(offer: Offer, result: ToolResult) -> ToolResult:
-    """Return the result with a note that the action's command was not run, if it has one."""
+    """Return the result, with a note if the action has a command, which was not run."""
     if offer.command is None:
         return result
     name = offer.command.get("command")

@@ -91,7 +91,7 @@ class Result(msgspec.Struct, frozen=True):
 
     texts: Mapping[str, Text | None]
     moved: Mapping[str, str]
-    """Old paths by new ones."""
+    """Old paths, by new path."""
 
 
 # -- parsing --------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def _text_of(texts: Mapping[str, Text | None], path: str) -> Text:
 
 
 def _require_no_file(texts: Mapping[str, Text | None], step: Create | Rename) -> None:
-    """Raise ToolError if a file exists at the path of a new or moved one."""
+    """Raise ToolError if a file exists where a file is to be created or moved."""
     path = step.new_path if isinstance(step, Rename) else step.path
     if texts[path] is not None and not (step.overwrite or step.ignore):
         raise ToolError(f"{path}: the file already exists")

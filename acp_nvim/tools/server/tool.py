@@ -24,7 +24,7 @@ class AnyArguments(msgspec.Struct, frozen=True):
 
 
 class ToolResult(msgspec.Struct, frozen=True):
-    """Result of a call: `text` for the model, and the same as data if available."""
+    """Result of a call: `text` for the model, and the same content as data, if available."""
 
     text: str
     structured: dict[str, Any] | None = None
