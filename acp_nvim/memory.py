@@ -6,7 +6,7 @@ in a large heap, objects that have survived two collections are frozen (`gc.free
 is closed, many objects are freed, so all are visited again.
 
 A flood leaves free memory in the heap of the C library, which returns it to the system only on
-request. It also leaves a traffic log, which becomes many times smaller by compression.
+request. It also leaves a traffic log, which is much smaller when compressed.
 """
 
 from __future__ import annotations

@@ -30,8 +30,9 @@ _Nothing: TypeAlias = Annotated[str, msgspec.Meta(pattern="(?!)")]
 MAX_NESTING: Final = 100
 """Deepest nesting of objects and arrays in a message.
 
-Recursive functions later search values, and encode them again for Neovim and the history. The JSON
-decoder's own limit depends on the Python version: about 1,000 levels in 3.11, and 20,000 in 3.14.
+Recursive functions later search the values, and encode them again for Neovim and the history. The
+JSON decoder's own limit depends on the Python version: about 1,000 levels in 3.11, and 20,000 in
+3.14.
 """
 _LONG: Final = 8_000
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}

@@ -1,1 +1,1 @@
-"""Tools of the editor for agents: an MCP server named `neovim` (ring 1)."""
+"""Editor tools for agents: an MCP server named `neovim` (ring 1)."""

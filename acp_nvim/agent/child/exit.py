@@ -19,7 +19,7 @@ class Exit(Struct, frozen=True):
 
     @classmethod
     def of(cls, status: int) -> Self:
-        """Convert a return code of Python, which is negative for a signal."""
+        """Convert a `returncode` of Python's `subprocess`, which is negative for a signal."""
         if status >= 0:
             return cls(status, None)
         try:

@@ -68,7 +68,7 @@ def _read_stat(pid: int) -> bytes:
 
 
 def process_table() -> list[ProcessStat]:
-    """Return all processes visible to this user; an empty list without `/proc` and `ps`."""
+    """Return all processes visible to this user. Without `/proc` and `ps`, return an empty list."""
     try:
         names = [path.name for path in PROC.iterdir()]
     except OSError:

@@ -1,4 +1,4 @@
-"""Methods of authentication: agent, terminal, environment variables (v1/authentication)."""
+"""Authentication methods: agent, terminal, environment variables (v1/authentication)."""
 
 from __future__ import annotations
 

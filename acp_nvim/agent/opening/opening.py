@@ -80,7 +80,7 @@ class Opening:
     # -- the first time ---------------------------------------------------------------------------
 
     async def open_first(self) -> Any:
-        """Open the session as its origin requires. An earlier attempt may have failed."""
+        """Open the session as its origin requires, even if an earlier attempt has failed."""
         if self._origin.kind in ("load", "resume"):
             from acp_nvim.session import replays
 

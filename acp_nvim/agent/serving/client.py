@@ -222,7 +222,7 @@ class Client:
         return self._session(id)
 
     def _number(self, params: msgspec.Raw) -> int | None:
-        """Return the number of the session that the params of an extension name, if any."""
+        """Return the number of the session named in an extension's params, if any."""
         session = self.router.sessions.get(session_of(params) or "")
         return session.n if session else None
 

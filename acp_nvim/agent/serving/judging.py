@@ -91,8 +91,9 @@ def is_too_large(paths: Sequence[str], commands: Sequence[Command]) -> bool:
 
 
 def guard_kind(kind: str, commands: Sequence[Command]) -> str:
-    """Return the kind of a call for the guard. A command may write, regardless of the
-    call's kind.
+    """Return the kind of a call for the guard.
+
+    A command may write, regardless of the call's kind.
     """
     return "execute" if commands else kind
 

@@ -92,7 +92,7 @@ class FormattedText(msgspec.Struct, frozen=True):
 class Documents(Protocol):
     """Loaded files of the editor, by real path.
 
-    No method blocks the editor, prompts, or moves the focus.
+    No method blocks the editor, prompts the user, or moves the focus.
     """
 
     async def loaded(self) -> Mapping[str, Document]: ...

@@ -1,7 +1,7 @@
 """Edits from language servers, as changes to files.
 
-A server computes edits for its own copies of the texts. If the user types before they arrive, they
-are requested again.
+A server computes edits for its own copies of the texts. If the user types before the edits arrive,
+they are requested again.
 """
 
 from __future__ import annotations

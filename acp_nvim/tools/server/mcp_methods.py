@@ -197,7 +197,7 @@ def _meta(params: msgspec.Raw) -> Json:
 
 
 def _is_modern(method: str, meta: Json) -> bool:
-    """Return whether a request is of the era without a handshake.
+    """Return whether a request belongs to the era without a handshake.
 
     Raise RequestError if its version is not supported or required members are missing.
     """
