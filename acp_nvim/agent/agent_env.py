@@ -1,7 +1,7 @@
 """Variables added to the user's environment for an agent.
 
-They come from option `agents.*.env`, and from values that the user entered for a login, which are
-kept until the host exits.
+They come from the option `agents.*.env`, and from values that the user entered for a login, which
+are kept until the host exits.
 """
 
 from __future__ import annotations

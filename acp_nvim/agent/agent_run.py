@@ -69,7 +69,7 @@ class AgentRun:
         self.agent = Agent(self.endpoint)
 
     def configure(self, message_bytes: int, kill_s: float) -> None:
-        """Apply new values of options `limits.message_bytes` and `timeouts.kill_s`."""
+        """Apply new values of the options `limits.message_bytes` and `timeouts.kill_s`."""
         self._peer.set_limit(message_bytes)
         self.transport.configure(kill_s)
 

@@ -79,7 +79,7 @@ class Connection:
         self.tools_names = ToolsNames()
         self.login = AgentLogin(spec, lambda: self.agent, self.warnings, self._notify_changed)
         self._via_agent: ViaAgent | None = None
-        """Program of an agent with option `via`, once it is started."""
+        """Program of an agent with the option `via`, once it is started."""
         self.terminals = AgentTerminals(
             name,
             around.settings,
@@ -157,7 +157,7 @@ class Connection:
 
     @property
     def place(self) -> ViaPlace | None:
-        """Return the place of an agent with option `via`, once it is started there."""
+        """Return the place of an agent with the option `via`, once it is started there."""
         return self._via_agent.place if self._via_agent is not None else None
 
     def preset(self, session: Session) -> PresetSettings:

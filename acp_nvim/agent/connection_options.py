@@ -64,7 +64,7 @@ def secrets(env: Mapping[str, str], spec: AgentSettings) -> list[str]:
 
 
 def level(name: str) -> Level:
-    """Return option `log.level` as a level of the traffic log, or `info` if it is unknown."""
+    """Return the option `log.level` as a level of the traffic log, or `info` if it is unknown."""
     return cast("Level", name) if name in get_args(Level) else "info"
 
 

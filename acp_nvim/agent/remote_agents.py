@@ -151,7 +151,7 @@ def path_fields(name: str, spec: AgentSettings) -> PathFields:
 
 
 async def via_agent(name: str, spec: AgentSettings, launch: AgentLaunch) -> ViaAgent:
-    """Return the program of an agent with option `via`. Raise TransportError."""
+    """Return the program of an agent with the option `via`. Raise TransportError."""
     words = None
     if spec.via is True:
         assert launch.via is not None

@@ -34,10 +34,10 @@ class AgentLaunch(Struct, frozen=True, eq=False):
     transport: OpenTransport
     reaper: Reaper
     cwd: Callable[[], str]
-    """Working directory of agents without option `cwd`."""
+    """Working directory of agents without the option `cwd`."""
     env: Callable[[], Mapping[str, str]]
     via: Callable[[str], Awaitable[list[str]]] | None = None
-    """Function that calls the user's function in option `via`. Raises AgentStartError."""
+    """Function that calls the user's function in the option `via`. Raises AgentStartError."""
     cookies: dict[str, CookieJar] = field(default_factory=dict)
     """Cookies of remote agents by address, kept for the next connection."""
 

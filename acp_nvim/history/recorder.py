@@ -49,7 +49,7 @@ GAP_S: Final = 0.3
 LULL_S: Final = 1.0
 """Seconds between two batches while a turn runs without changes."""
 REST_S: Final = 0.02
-"""Seconds to the next batch if one did not contain all changes."""
+"""Seconds until the next batch if the last one did not contain all changes."""
 REPLAYED_S: Final = 1.0
 """Seconds without changes after which a loaded session is recorded. Some agents replay late."""
 REWRITE_RATE: Final = 200_000

@@ -78,9 +78,10 @@ _COLUMNS: Final = (
 
 
 def search(database: Database, text: str, cwd: str) -> list[StoredSession]:
-    """Return the sessions with an entry that contains all words; without words, all sessions.
+    """Return the sessions with an entry that contains all words.
 
-    Sessions of the directory come first, and newer ones before older ones. Raise `sqlite3.Error`.
+    Without words, return all sessions. Sessions of the directory come first, and newer ones before
+    older ones. Raise `sqlite3.Error`.
     """
     if not text.strip():
         return _all(database.sql, cwd)

@@ -189,7 +189,7 @@ class Peer:
         """Return the line that answers a request from the peer. None is sent as an empty object.
 
         Raise LocalProtocolError if no such request is open, or if `result` cannot be encoded as
-        JSON; then the request stays open.
+        JSON. In the latter case, the request stays open.
         """
         return self._answer(request_id, {"result": {} if result is None else result})
 

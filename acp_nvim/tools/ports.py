@@ -33,8 +33,9 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class LanguageServers(Protocol):
-    """Language servers of a file. No method blocks the editor, prompts the user, or moves
-    the focus.
+    """Language servers of a file.
+
+    No method blocks the editor, prompts the user, or moves the focus.
     """
 
     async def ask(

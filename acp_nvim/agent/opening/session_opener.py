@@ -47,7 +47,7 @@ class SessionOpener:
         self.connection: Connection | None = None
         """Connection that serves the session, or last served it."""
         self.handover = ""
-        """Earlier conversation for an agent that lacks it, sent with the next possible prompt."""
+        """Earlier conversation for an agent that lacks it, sent with the next suitable prompt."""
         self.is_lost = False
         """Whether the agent has lost the session, which must be opened again."""
         self.is_login_awaited = False

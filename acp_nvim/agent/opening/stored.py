@@ -104,7 +104,7 @@ class IndexFile:
         self._failed = failed
 
     def read(self) -> Index:
-        """Return the index; an empty one if there is no file."""
+        """Return the index. If there is no file, return an empty one."""
         try:
             return Index.decode(self.path.read_bytes())
         except OSError:

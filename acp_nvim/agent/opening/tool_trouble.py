@@ -73,7 +73,7 @@ def _is_unrelated(error: RequestError) -> bool:
 
 
 def tools_hint(session: Session, error: Exception, *, is_first: bool) -> Sequence[str]:
-    """Return a line about option `tools` if the tools may have caused a prompt's error.
+    """Return a line about the option `tools` if the tools may have caused a prompt's error.
 
     This is the case if the error names the tools, or if the first prompt fails without a reason.
     `is_first` is true until the agent has answered a prompt of the session.

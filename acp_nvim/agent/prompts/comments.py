@@ -40,7 +40,7 @@ class Comment(msgspec.Struct, frozen=True):
 
 
 def comment_from(args: Mapping[str, Any], path: str, entry: Pending | None) -> Comment:
-    """Return the remark from a table `{id, line, text, context}` of Lua.
+    """Return the remark from a Lua table `{id, line, text, context}`.
 
     The remark is on the hunk at the line, or on the line if there is no hunk. If the table has
     `{first, last, lines}`, the remark is on these lines.

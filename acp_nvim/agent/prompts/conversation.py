@@ -130,7 +130,7 @@ class Conversation:
             notify(self._observers.on_prompt_returned, self.session, prompt)
 
     def _start_sending(self) -> None:
-        """Start sending after a prompt was queued."""
+        """Start sending, because a prompt was queued."""
         self._is_woken = self._is_woken or not self._sender.is_busy
         if not self.is_open:
             notify(self._observers.on_awaited, self.session)

@@ -72,7 +72,10 @@ class ProjectRules:
         self._change(cwd, lambda rules: [other for other in rules if other != rule])
 
     def _all(self) -> _Rules:
-        """Return all rules. Read a changed file again; an unreadable one has no rules."""
+        """Return all rules, from a cache if the file is unchanged.
+
+        An unreadable file has no rules.
+        """
         path = self._path()
         if path is None:
             return {}

@@ -35,7 +35,7 @@ class OwnTools(Protocol):
     ) -> OwnServer | None:
         """Return the server for a session that is being opened, or None.
 
-        `wanted` is option `tools`. End an earlier offer to the session.
+        `wanted` is the option `tools`. End an earlier offer to the session.
         """
         ...
 

@@ -77,7 +77,7 @@ class AgentTransport(Transport, Protocol):
         """Return the newest lines that the agent wrote outside the protocol, oldest first."""
 
     def configure(self, kill_s: float) -> None:
-        """Apply a new value of option `timeouts.kill_s`, in seconds."""
+        """Apply a new value of the option `timeouts.kill_s`, in seconds."""
 
 
 class OpenTransport(Protocol):

@@ -24,7 +24,7 @@ A proxy sends 404 while the server behind it starts.
 MAX_PAUSE_S: Final = 300.0
 """The longest pause that a server may request, in seconds."""
 BUSY_STATUSES: Final = (429, 502, 503, 504)
-"""Statuses of a server, or its proxy, that is busy for a moment."""
+"""Statuses of a server or proxy that is briefly busy."""
 REDIRECTS: Final = (301, 302, 307, 308)
 
 

@@ -37,7 +37,7 @@ CONNECT_S: Final = 10.0
 ORDER_S: Final = 1.0
 """Maximum time that a message waits for the response to the previous POST, in seconds."""
 MAX_PENDING: Final = 200
-"""Maximum number of POSTs without a response. A server with more of them counts as lost."""
+"""Maximum number of POSTs without a response. Beyond it, the connection counts as lost."""
 CLOSE_S: Final = 0.5
 """Time for each step of closing, in seconds. Neovim gives its host two seconds in total."""
 IDLE_S: Final = 2.0

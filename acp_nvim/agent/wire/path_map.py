@@ -100,7 +100,7 @@ class PathMap:
         return re.sub(beginning, lambda match: (match[1] or "") + pairs[match[2]], text)
 
     def folder_to_agent(self, path: str) -> str:
-        """Return the remote directory of a session; without pairs, the agent's own."""
+        """Return the remote directory of a session. Without pairs, return the agent's own."""
         return self.directory or self.to_agent(path)
 
     def uri_to_agent(self, uri: str) -> str:

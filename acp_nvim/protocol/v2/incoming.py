@@ -41,7 +41,7 @@ def update(wire: Any) -> updates.SessionUpdate:
 
 
 def _chunk(role: updates.Role) -> Callable[[Any], updates.SessionUpdate]:
-    """Return the translation of chunks.
+    """Return a function that translates chunks.
 
     A chunk without an id, which violates the protocol, becomes a chunk of version 1.
     """
@@ -56,7 +56,10 @@ def _chunk(role: updates.Role) -> Callable[[Any], updates.SessionUpdate]:
 
 
 def _message(role: updates.Role) -> Callable[[Any], updates.SessionUpdate]:
-    """Return the translation of whole messages. Absent content leaves the content unchanged."""
+    """Return a function that translates whole messages.
+
+    Absent content leaves the content unchanged.
+    """
 
     def translate(update: Any) -> updates.SessionUpdate:
         if update.content is UNSET:
@@ -399,7 +402,7 @@ def _subject(wire: Any) -> updates.Subject:
 
 
 def _can_cancel(capabilities: Any) -> bool | UnsetType:
-    """Return whether `cancel` is offered; UNSET if the capabilities are absent."""
+    """Return whether `cancel` is offered, or UNSET if the capabilities are absent."""
     if isinstance(capabilities, UnsetType):
         return UNSET
     return capabilities is not None and _is_given(capabilities.cancel)

@@ -75,7 +75,7 @@ class Query(msgspec.Struct, frozen=True):
 
     @property
     def expression(self) -> str:
-        """Return the pattern as a regular expression of Python."""
+        """Return the pattern as a Python regular expression."""
         return self.pattern if self.regex else re.escape(self.pattern)
 
 

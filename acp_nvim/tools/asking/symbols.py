@@ -45,7 +45,7 @@ class SymbolTools:
         self._files = files
 
     async def symbols(self, call: Call, args: SymbolsArguments) -> ToolResult:
-        """Return the outline of a file, or with a query the symbols of the workspace."""
+        """Return the outline of a file. With a query, return matching symbols of the workspace."""
         kinds = _kinds(args.kinds)
         if args.query is not None:
             return await self._workspace(call.session, args, kinds)

@@ -105,7 +105,7 @@ def _object(raw: msgspec.Raw | bytes | None) -> Json:
 
 
 def _unknown(schema: Json, value: Any, where: str) -> list[str]:
-    """Return an error line for each argument that the schema does not have."""
+    """Return an error line for each argument that the schema does not define."""
     if isinstance(value, list) and "items" in schema:
         indexed = enumerate(value)
         return [

@@ -62,8 +62,8 @@ class ToolCall(msgspec.Struct, frozen=True):
 class Subscription(msgspec.Struct, frozen=True):
     """Decoded `subscriptions/listen` request (MCP 2026-07-28, basic/patterns/subscriptions).
 
-    While `run` runs, the client receives changes. Clients of that era have no connection, so they
-    can receive changes in no other way.
+    While `run` runs, the client receives changes. Clients of that era have no connection, so only
+    this request can send them changes.
     """
 
     changes: ListChanges

@@ -49,7 +49,7 @@ class McpOverAcp:
         return id
 
     def refresh(self) -> None:
-        """Notify sessions, and agents that listen, of changed tools."""
+        """Notify sessions and listening agents that the tools have changed."""
         for _, tools in self._servers.values():
             tools.refresh()
 

@@ -66,6 +66,6 @@ class Tool(msgspec.Struct, Generic[A], frozen=True):
     run: Callable[[Call, A], Awaitable[ToolResult]]
     writes: bool = False
     schema: Mapping[str, Any] | None = None
-    """JSON schema to use instead of the schema of `arguments` (the user's tools)."""
+    """JSON schema of one of the user's tools, used instead of the schema of `arguments`."""
     timeout_s: float | None = 5
     """Time limit of a call, or None if the call may ask the user."""

@@ -103,7 +103,7 @@ class ToolSocket:
         return SocketAccess(address, grant.token)
 
     def refresh(self) -> None:
-        """Notify sessions, and clients that listen, of changed tools."""
+        """Notify sessions and listening clients that the tools have changed."""
         for grant in self._grants.values():
             grant.tools.refresh()
 
