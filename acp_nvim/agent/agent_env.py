@@ -42,7 +42,7 @@ class AgentVariables:
     def __init__(self) -> None:
         self._logins: dict[str, LoginValues] = {}
 
-    def give(self, agent: str, method: str, values: Mapping[str, str]) -> None:
+    def store(self, agent: str, method: str, values: Mapping[str, str]) -> None:
         """Store values for a login with that method.
 
         The agent's next process receives them and is logged in with the method.

@@ -52,7 +52,7 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
     except Exception:
         _revert_value(session, option_id, value, before)
         raise
-    # An empty answer confirms the value. Answers may come in another order than requests.
+    # An empty answer confirms the value. Answers may not arrive in the order of the requests.
     if new_options and number > session.options_answered:
         session.options_answered = number
         options.replace(session, new_options)

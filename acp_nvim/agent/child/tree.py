@@ -52,7 +52,7 @@ def process_stat(pid: int) -> ProcessStat | None:
         line = _read_stat(pid)
     except OSError:
         return None if PROC.exists() else next(_from_ps("-p", str(pid)), None)
-    # The command in parentheses may contain blanks and parentheses.
+    # The command in parentheses may contain spaces and parentheses.
     fields = line[line.rfind(b")") + 2 :].split()
     state, (parent, group, session) = fields[0], map(int, fields[1:4])
     return ProcessStat(pid, parent, group, session, int(fields[19]), state in (b"Z", b"X"))

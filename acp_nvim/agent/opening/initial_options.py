@@ -57,7 +57,7 @@ async def apply(agent: Agent, session: Session, initial: InitialOptions) -> dict
     if initial.mode is not None and initial.mode != _mode(session):
         request = choices.set_mode(session, agent, initial.mode)
         problems |= await _problems(request, f"mode {initial.mode}", initial.is_configured)
-    # The values of an option may depend on the model, and the models on the provider.
+    # The values of an option may depend on the model. The models may depend on the provider.
     is_late = not options.has_model_value(session, initial.model)
     if not is_late:
         problems |= await _set_model(agent, session, initial)

@@ -315,7 +315,7 @@ def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str])
 def _read_file(file: Path) -> bytes:
     """Return the bytes of a file, following links.
 
-    Raise OSError. This includes a FIFO, because reading it might block.
+    Raise OSError, even for a FIFO, because reading it might block.
     """
     try:
         data = nofollow.read(os.path.realpath(file), FILE_BYTES)

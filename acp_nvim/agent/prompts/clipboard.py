@@ -101,7 +101,7 @@ def _best_type(targets: bytes) -> str:
 
 
 def _image_only(data: bytes) -> bytes:
-    """Return the bytes if they begin like an image."""
+    """Return the bytes if they begin like an image, otherwise no bytes."""
     return data if (mime_of("", data) or "").startswith("image/") else b""
 
 

@@ -122,7 +122,7 @@ class Conversation:
         self._start_sending()
 
     def _return_reasons(self) -> None:
-        """Put the reasons that the agent has not received back into the composer.
+        """Put all reasons that the agent has not received into the composer.
 
         Each is inserted before the composer's text, so begin with the last one.
         """

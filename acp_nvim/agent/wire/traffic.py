@@ -1,8 +1,8 @@
 """Traffic log of a connection for `:Acp log`, with a maximum size in bytes.
 
 Writing is cheap: pieces of the streams are stored unparsed. Lines, messages and latencies are
-computed when the log is opened. When the host is idle, entries are compressed (`pack`), which
-shrinks JSON messages many times.
+computed when the log is opened. When the host is idle, entries are compressed (`pack`), which makes
+JSON messages many times smaller.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ async def _log_in_by_env(
             host.echo("info", words.NO_VALUE.format(variable=variable.name, agent=name))
             return
         values[variable.name] = value
-    host.agents.variables.give(name, auth.identity(method), values)
+    host.agents.variables.store(name, auth.identity(method), values)
     host.echo("info", words.VALUES_TAKEN.format(agent=title))
     await host.restarts.restart(name)
 

@@ -78,7 +78,7 @@ def _without_null(schema: Json) -> Json:
 def read(arguments: type[A], raw: msgspec.Raw | bytes | None) -> A:
     """Decode the arguments of a call. Absent and null arguments are an empty object.
 
-    An optional member may be null. Raise `ToolError`, which names the wrong member.
+    An optional member may be null. Raise a `ToolError` that names the wrong member.
     """
     given = _object(raw)
     if arguments is AnyArguments:

@@ -62,7 +62,7 @@ class ProgressParams(Message, frozen=True):
 
 
 class SubscriptionFilter(Message, frozen=True):
-    """Changes to which a client subscribes. This server has no other kinds."""
+    """Changes to which a client subscribes. This server offers no other kinds."""
 
     tools_list_changed: bool | UnsetType | None = UNSET
 
@@ -121,7 +121,7 @@ class CallToolResult(Message, frozen=True):
 
 
 class ListToolsResult(Message, frozen=True):
-    """Result of `tools/list`, all on one page."""
+    """Result of `tools/list`. All tools are on one page."""
 
     tools: list[ToolInfo]
 

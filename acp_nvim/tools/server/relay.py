@@ -71,7 +71,7 @@ def wait_until_ready(
         elif not direction.ended:
             wanted[direction.source] |= select.POLLIN
     for number, events in wanted.items():
-        if events or number == responses.sink:  # poll reports its hangup in any case
+        if events or number == responses.sink:  # poll always reports a hangup
             poll.register(number, events)
     timeout_ms = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
     ready = dict(poll.poll(timeout_ms))
