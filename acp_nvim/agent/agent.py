@@ -135,7 +135,7 @@ class Agent:
         await self._endpoint.request("providers/set", request)
 
     async def disable_provider(self, provider_id: str) -> None:
-        """Stop using a provider. A required one cannot be disabled."""
+        """Stop using a provider. A required provider cannot be disabled."""
         request = schema.DisableProviderRequest(provider_id)
         await self._endpoint.request("providers/disable", request)
 
@@ -398,9 +398,9 @@ class Agent:
         return tuple(result.config_options)
 
     async def set_model(self, session_id: str, model_id: str) -> None:
-        """Switch the model of a session (removed from the protocol on 2026-06-01).
+        """Switch the model of a session that has `models`.
 
-        The session must have `models`.
+        This request was removed from the protocol on 2026-06-01.
         """
         request = schema.SetSessionModelRequest(session_id=session_id, model_id=model_id)
         await self._endpoint.request("session/set_model", request)

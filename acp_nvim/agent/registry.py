@@ -215,7 +215,10 @@ def lookup(options: Settings, name: str, which: Which = shutil.which) -> AgentSe
 
 
 def merge_settings(base: AgentSettings, own: AgentSettings | None) -> AgentSettings:
-    """Merge `own` into `base`: each field that is set, and the environment by name."""
+    """Merge `own` into `base`.
+
+    Fields that are set in `own` replace those of `base`. Environments are merged by name.
+    """
     if own is None:
         return base
     values = {name: getattr(own, name) for name in own.__struct_fields__}

@@ -1,6 +1,6 @@
 """Immutable values that the loop passes to the writer thread.
 
-`n` is the number of a session, `place` the position of an entry in its transcript.
+`n` is the number of a session, and `place` is the position of an entry in its transcript.
 """
 
 from __future__ import annotations

@@ -431,7 +431,7 @@ def _error_response(asked: Id, method: str, error: Raw, raw: bytes) -> list[Even
 def _violation(
     kind: ViolationKind, detail: str, raw: bytes, reply: int | None = None, reply_to: Id = None
 ) -> Violation:
-    """Return a violation. `reply` is the code of the error to send back, `reply_to` its id."""
+    """Return a violation. `reply` is the code of the error to send back, and `reply_to` its id."""
     line = None
     if reply is not None:
         error = schema.Error(reply, detail)

@@ -250,7 +250,7 @@ TerminalId: TypeAlias = str
 
 
 class Terminal(Wire, frozen=True, tag_field="type", tag="terminal"):
-    """Live output of a terminal, known by its id (v1/terminals)."""
+    """Live output of the terminal with this id (v1/terminals)."""
 
     terminal_id: TerminalId
 
@@ -456,8 +456,9 @@ class MultiSelectPropertySchema(Wire, frozen=True, tag_field="type", tag="array"
 
 
 class UnknownPropertySchema(Unlisted, frozen=True):
-    """Form field of an unlisted type, unchanged and never shown as a known type
-    (v1/elicitation).
+    """Form field of an unlisted type, unchanged (v1/elicitation).
+
+    It is never shown as a field of a known type.
     """
 
 
@@ -1541,7 +1542,7 @@ class NoticeCapabilities(Plain, frozen=True):
 
 
 class SubagentCapabilities(Wire, frozen=True):
-    """Support for child sessions of the agent as restricted sessions (v1/subagents)."""
+    """Support for the agent's child sessions, with restrictions (v1/subagents)."""
 
 
 class PlanCapabilities(Wire, frozen=True):

@@ -39,7 +39,7 @@ _KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)
 
 
 def read(target: type[T], value: Any, where: str, notes: list[str]) -> T:
-    """Return `value`, JSON as builtins, as `target`. `where` names it in notes and errors.
+    """Return `value` (JSON as builtins) as `target`. `where` names the value in notes and errors.
 
     Raise DecodeError if a required part is missing or bad.
     """

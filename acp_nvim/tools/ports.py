@@ -62,7 +62,7 @@ class LanguageServers(Protocol):
     async def resolve(
         self, client: int, path: str, method: str, params: Any, session: Session | None = None
     ) -> Any:
-        """Send a request with exactly these params to one server, such as `codeAction/resolve`.
+        """Send a request, such as `codeAction/resolve`, to one server with exactly these params.
 
         With a session, load the file if necessary.
         """

@@ -21,7 +21,7 @@ KEYS: Final = {
     "follow": ":Acp follow",
     "help": "g?",
 }
-"""Default keys by the names that are in braces in the texts."""
+"""Default keys, by the names in braces in the texts."""
 
 
 def keys_from(meta: Any) -> dict[str, str]:

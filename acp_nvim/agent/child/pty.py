@@ -202,7 +202,7 @@ class _Device(asyncio.SubprocessProtocol):
 
     def __init__(self, feed: Callable[[bytes], None], piped: bytes | None = None) -> None:
         self.input: int | None = None
-        """Read end of the pipe for the stdin of the process, until the start."""
+        """Read end of the pipe for the process's stdin, or None after the start."""
         self.exit: Exit | None = None
         self.drained = anyio.Event()
         """Set when the output is complete."""

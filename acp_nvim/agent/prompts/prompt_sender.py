@@ -286,8 +286,8 @@ class PromptSender:
     def _should_send_again(self, sent: SentPrompt, error: Exception) -> bool:
         """Return whether the session is lost and its prompt should be sent again.
 
-        A prompt is not sent again if it was already sent twice, if the agent has inserted it by its
-        id, or if the agent has started a tool call.
+        A prompt is not sent again if it was already sent twice, if the agent has inserted it under
+        an id, or if the agent has started a tool call.
         """
         session = self.session
         is_fresh = session.prompt_message is not None and not sent.is_resent

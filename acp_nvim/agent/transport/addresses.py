@@ -76,7 +76,7 @@ def expand_headers(
 ) -> tuple[dict[str, str], set[str]]:
     """Return the headers with `$ENV{NAME}` expanded, and all values that must not be logged.
 
-    Raise TransportError, whose text has the header and the variable, never a value.
+    Raise a TransportError that names the header and the variable, but contains no value.
     """
     filled: dict[str, str] = {}
     hidden: set[str] = set()

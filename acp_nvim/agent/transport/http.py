@@ -89,7 +89,10 @@ class HttpTransport:
         self._agent_requests: dict[object, str] = {}
         """Session of each open request from the agent, by id. The answer needs its header."""
         self._opening: dict[object, str | None] = {}
-        """Pending requests that open a session, by id, with the session that they name or None."""
+        """Pending requests that open a session, by id.
+
+        Each has the session that it names, or None.
+        """
         self._pending_prompts: dict[object, PendingPrompt] = {}
         """Prompts, by id, that the server is not known to have accepted."""
         self._pending_count = 0

@@ -134,7 +134,7 @@ class PathMap:
 
 
 def _normal(path: str) -> str:
-    """Return an absolute path without `.`, `..`, doubled slashes and a slash at its end."""
+    """Return an absolute path without `.`, `..`, double slashes and a trailing slash."""
     return "/" + posixpath.normpath(path).lstrip("/")
 
 

@@ -36,7 +36,10 @@ class SearchArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class Match(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """Matching line of a resolved path. Line and column count from 1, the column in characters."""
+    """Matching line of a resolved path.
+
+    Lines and columns count from 1. Columns are in characters.
+    """
 
     path: str
     line: int

@@ -68,7 +68,7 @@ class Changes:
         """Ask the user to allow the changes and make them.
 
         `is_known` is true if the agent itself wrote the new texts. Raise ToolError if the user
-        refuses, Refusal if a file may not or cannot be changed.
+        refuses, and Refusal if a file may not or cannot be changed.
         """
         wanted = [
             change

@@ -54,7 +54,7 @@ class CancelledParams(Message, frozen=True):
 
 
 class ProgressParams(Message, frozen=True):
-    """Params of `notifications/progress`. `progress` counts up, and the message describes it."""
+    """Params of `notifications/progress`. `progress` counts up, and `message` describes it."""
 
     progress_token: int | str
     progress: int
