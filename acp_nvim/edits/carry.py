@@ -42,14 +42,14 @@ def carry_over(entry: Pending, now: Text | None, replaced: bool = False) -> Carr
     if isinstance(merged, Merged):
         remaining = msgspec.structs.replace(entry, base=merged.text, live=now)
         lost = entry.hunks_not_in(remaining)
-        return Carried(_unless_settled(remaining), _keep_only(entry, lost) if lost else None)
+        return Carried(_unless_settled(remaining), entry.with_only(lost) if lost else None)
     return _carry_entangled(entry, now, replaced)
 
 
 def replace_entry(entry: Pending, other: Pending) -> Carried:
     """Return the transfer of an entry that another one with the present text replaces."""
     lost = entry.hunks_not_in(other)
-    return Carried(_unless_settled(other), _keep_only(entry, lost) if lost else None)
+    return Carried(_unless_settled(other), entry.with_only(lost) if lost else None)
 
 
 def split_parked(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
@@ -59,11 +59,11 @@ def split_parked(parked: Pending, now: Text | None) -> tuple[Pending | None, Pen
     if parked.base is None or parked.live is None or now is None:
         return None, parked
     present = parked.hunks_in(now)
-    back = _rebase(_keep_only(parked, present), now) if present else None
+    back = _rebase(parked.with_only(present), now) if present else None
     if back is None:
         return None, parked
     rest = [hunk for hunk in parked.hunks if hunk not in present]
-    return back, _keep_only(parked, rest) if rest else None
+    return back, parked.with_only(rest) if rest else None
 
 
 def combine(entry: Pending, other: Pending) -> Pending:
@@ -90,11 +90,9 @@ def _carry_entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
     """Carry over the edits, except for lines that both sides changed."""
     present = entry.hunks_in(now)
     touched = [hunk for hunk in entry.hunks if hunk not in present]
-    remaining = _rebase(_keep_only(entry, present), now)
+    remaining = _rebase(entry.with_only(present), now)
     if replaced:
-        return Carried(
-            _unless_settled(remaining) if remaining else None, _keep_only(entry, touched)
-        )
+        return Carried(_unless_settled(remaining) if remaining else None, entry.with_only(touched))
     if remaining is None:
         remaining = msgspec.structs.replace(entry, base=now, live=now)
     theirs = _without_edits_of_others(entry, now, touched)
@@ -123,10 +121,6 @@ def _without_edits_of_others(entry: Pending, now: Text, touched: Collection[Hunk
 def _touches(edit: Hunk, hunk: Hunk) -> bool:
     """Return whether an edit of the live text touches a hunk's lines."""
     return edit.start <= hunk.new_end and hunk.new_start <= edit.end
-
-
-def _keep_only(entry: Pending, chosen: Collection[Hunk]) -> Pending:
-    return entry.accepted([hunk for hunk in entry.hunks if hunk not in chosen])
 
 
 def _unless_settled(entry: Pending) -> Pending | None:

@@ -195,6 +195,10 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
             self, base=from_keys(apply(keys(self.base), self._select(chosen)))
         )
 
+    def with_only(self, chosen: Collection[Hunk]) -> Pending:
+        """Return the entry with all other hunks accepted."""
+        return self.accepted([hunk for hunk in self.hunks if hunk not in chosen])
+
     def accepted_as(self, other: Pending, hunk: Hunk) -> Pending:
         """Return the entry with a hunk of another state of the file accepted.
 

@@ -362,6 +362,25 @@ async def test_hunks_that_another_neovim_rejects_are_not_accepted_by_a_write(
     assert path.read_text() == TEXT
 
 
+async def test_a_write_of_another_neovim_is_pending_although_its_file_was_read_before(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a turn here, a change on disk counts as the user's until the journal is read."""
+    monkeypatch.setattr(persistence, "DELAY_S", 60.0)
+    first = await write_two_lines(started)
+    path = first.work / "a.txt"
+    second = await started.neovim("second")
+    await first.write(path, TWO.replace("line 8\n", "eight\n"))
+    await second.write(path, path.read_text().replace("line 6\n", "six\n"))
+    await second.exchange()
+    await first.core.sync_all()
+    for neovim in (first, second, first):
+        await neovim.exchange()
+    wanted = [HUNKS[0], (("line 6",), ("six",)), (("line 8",), ("eight",)), HUNKS[1]]
+    assert pending_by_path(first) == pending_by_path(second)
+    assert pending_by_path(first) == {"a.txt": ("modified", False, wanted)}
+
+
 async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_both(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:

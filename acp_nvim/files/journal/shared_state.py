@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from acp_nvim.edits.carry import combine
 from acp_nvim.edits.merge import Merged, merge, overlay
 from acp_nvim.edits.pending import FileEdits, Pending, Reject
 from acp_nvim.files.buffers.tracked_file import FileState, Received, SavedIdle
@@ -367,7 +368,12 @@ def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pen
         return msgspec.structs.replace(mine, base=decided, writers=writers)
     merged = merge(before.base, mine.base, decided)
     base = merged.text if isinstance(merged, Merged) else overlay(before.base, mine.base, decided)
-    return msgspec.structs.replace(mine, base=base, writers=writers)
+    merged_entry = msgspec.structs.replace(mine, base=base, writers=writers)
+    if theirs is None or theirs.base is None or theirs.live is None:
+        return merged_entry
+    # This process may have found their latest writes in the file, and taken them for the user's.
+    carried = theirs.edited(mine.live)
+    return combine(carried.with_only(carried.hunks_not_in(before)), merged_entry)
 
 
 def _settled(entry: Pending) -> Pending:
