@@ -41,6 +41,7 @@ from acp_nvim.files.checkpoints.store import Change, GitContent, blob_mark
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession
 from acp_nvim.files.review.live_texts import LiveTexts
+from acp_nvim.files.writes.agent_write import wait_filled
 from acp_nvim.tasks import Tasks
 
 LATE_S: Final = 0.25
@@ -291,6 +292,10 @@ class DiskChanges:
             turns = self.turns.round
             rest: list[Change] = []
             changes = await self._snapshots.scan(roots, paths, rest)
+            if emptied := [change.path for change in changes if change.after == b""]:
+                for path in emptied:
+                    await wait_filled(path)
+                changes += await self._snapshots.scan(roots, emptied, rest)
             if rest:
                 await self._record_unreviewed(rest)
             detected = {change.path for change in changes}
