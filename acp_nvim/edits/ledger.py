@@ -231,8 +231,9 @@ class Ledger:
             self._split_move(path)
         writers = frozenset({session})
         self._add_write(path, before, after, writers, saved, on_disk)
-        if on_disk is not None:
-            self._undo_history.add(Pending(path, *on_disk, on_disk[1], writers=writers))
+        saved_entry = self.disk_entries.get(path) if on_disk is not None else None
+        if saved_entry is not None:  # the buffer may return to the file's text
+            self._undo_history.add(saved_entry)
 
     def set_named(self, path: str, named: bool) -> None:
         """Record whether the agent has named the file that it changed."""
@@ -245,10 +246,11 @@ class Ledger:
         """Return the entry of a file with pending hunks, or with hunks that an undo may restore."""
         return self._files.get(path) or self._undo_entries.get(path)
 
-    def record_user_edit(self, path: str, after: Text | None) -> None:
+    def record_user_edit(self, path: str, after: Text | None, *, is_undo: bool = False) -> None:
         """Record a change of the live text by the user (None: a deletion, which settles the edits).
 
-        An undo that restores the agent's lines makes them pending again.
+        An undo or redo (`is_undo`) restores the entry that its text had. No other change to an
+        earlier text settles hunks, because the user may have typed that text.
         """
         entry = self.tracked_entry(path)
         if after is None:
@@ -260,22 +262,22 @@ class Ledger:
             self._undo_entries.pop(path, None)
             return
         if after == entry.live:
-            return  # does not end the run of the user's changes either
+            return
         earlier = self._undo_history.entry_with_text(path, after)
-        edited = entry.edited(after, restorable=earlier.hunks if earlier else ())
+        if earlier is not None and is_undo:
+            edited = entry.returned_to(earlier)
+        else:
+            edited = entry.edited(after, restorable=earlier.hunks if earlier else ())
         if earlier is not None:
-            if self._undo_history.has_only_user_edits_since(entry, earlier):
-                edited = edited.with_nearer_base(earlier.base)
             edited = msgspec.structs.replace(edited, writers=edited.writers | earlier.writers)
         if edited.is_conflict and edited.theirs == after:
             edited = msgspec.structs.replace(
                 edited, is_conflict=False, theirs=None, is_overtaken=False
             )
-        self._undo_history.record_user_edit(entry, edited)
+        self._undo_history.record_user_edit(entry, edited, is_known=earlier is not None)
         self._put(edited)
         if edited.is_settled:
             self.disk_entries.undo_unsaved_writes(path)
-        self._undo_history.record_result(path, self.tracked_entry(path))
 
     def record_formatting(self, path: str, before: Text, after: Text) -> None:
         """Record a formatter's change of `before` to `after`.

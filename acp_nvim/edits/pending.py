@@ -176,18 +176,13 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         base = from_keys(apply(keys(self.base), outside))
         return msgspec.structs.replace(self, base=base, live=after)
 
-    def with_nearer_base(self, base: Text | None) -> Pending:
-        """Return the entry with this base if that leaves fewer lines pending.
+    def returned_to(self, earlier: Pending) -> Pending:
+        """Return the entry after an undo or redo to the text of an earlier one of the file.
 
-        The base is from a time when the live text was the same, so later additions to the base were
-        undone as well.
+        The hunks of that entry are pending again, except those accepted since.
         """
-        rebased = msgspec.structs.replace(self, base=base)
-        return (
-            rebased
-            if self.base is not None and rebased.pending_lines < self.pending_lines
-            else self
-        )
+        base = None if self.base is None else earlier.base
+        return msgspec.structs.replace(self, base=base, live=earlier.live)
 
     def accepted(self, chosen: Collection[Hunk]) -> Pending:
         """Return the entry with these hunks applied to the base."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from acp_nvim.edits.hunks import Hunk
     from acp_nvim.edits.pending import Pending
     from acp_nvim.edits.text import Text
 
@@ -28,10 +29,6 @@ class UndoHistory:
         """Entries, the latest step last."""
         self._recent: dict[str, list[Pending]] = {}
         """Entries of each file from before its latest changes, by agents and the user."""
-        self._user_edits: dict[str, list[Pending]] = {}
-        """Entries of each file from before its latest changes, if these are all the user's."""
-        self._after: dict[str, Pending] = {}
-        """Entry of each file after the changes of `_user_edits`."""
 
     def replace_file(self, path: str, entries: Sequence[Pending]) -> None:
         others = [entry for entry in self.entries if entry.path != path]
@@ -41,10 +38,11 @@ class UndoHistory:
     def record_write(self, entry: Pending, written: Pending) -> None:
         """Record a change by an agent from an entry to `written`."""
         self.add_if_reduced(entry, written.pending_lines)
-        if not entry.is_settled:
-            self._record_change(entry)
+        self._record_change(entry)
 
     def _record_change(self, entry: Pending) -> None:
+        if entry.base is None or entry.live is None:
+            return
         recent = [*self._recent.pop(entry.path, ()), entry]
         self._recent[entry.path] = recent[-MAX_TOGETHER - 1 :]
         for oldest in [*self._recent][:-MAX_RUNS]:
@@ -52,11 +50,7 @@ class UndoHistory:
 
     def add_if_reduced(self, entry: Pending, remaining_lines: int) -> None:
         """Remember a step that reduces the number of pending lines to `remaining_lines`."""
-        if (
-            entry.base is not None
-            and entry.live is not None
-            and remaining_lines < entry.pending_lines
-        ):
+        if remaining_lines < entry.pending_lines:
             self._add_recent(entry.path)
             self.add(entry)
 
@@ -67,38 +61,20 @@ class UndoHistory:
             if id(before) not in remembered:
                 self.add(before)
 
-    def record_user_edit(self, entry: Pending, edited: Pending) -> None:
-        """Remember a change by the user from an entry to `edited`."""
-        run = self._user_edits.pop(entry.path, []) if self._is_latest(entry) else []
-        self._user_edits[entry.path] = [*run, entry][-MAX_UNDONE:]
+    def record_user_edit(self, entry: Pending, edited: Pending, *, is_known: bool) -> None:
+        """Remember a change by the user from an entry to `edited`.
+
+        If the text `is_known`, the change is an undo or a redo, after which Neovim may return to
+        the entry.
+        """
         self._record_change(entry)
-        if (
-            entry.base is not None
-            and entry.live is not None
-            and edited.pending_lines < entry.pending_lines
-        ):
+        if is_known or edited.pending_lines < entry.pending_lines:
             self._add_recent(entry.path)
 
-    def record_result(self, path: str, after: Pending | None) -> None:
-        """Record the entry of a file after the change of `record_user_edit`."""
-        self._after.pop(path, None)
-        if after is not None:
-            self._after[path] = after
-        for oldest in [*self._user_edits][:-MAX_RUNS]:
-            del self._user_edits[oldest]
-            self._after.pop(oldest, None)
-
-    def has_only_user_edits_since(self, entry: Pending, before: Pending) -> bool:
-        """Return whether all changes between two entries of a file are the user's."""
-        run = self._user_edits.get(entry.path, ())
-        return self._is_latest(entry) and any(known is before for known in run)
-
-    def _is_latest(self, entry: Pending) -> bool:
-        return self._after.get(entry.path) is entry
-
     def add(self, entry: Pending) -> None:
-        """Remember an entry whose text may return."""
-        self.entries = [*self.entries, entry][-MAX_UNDONE:]
+        """Remember an entry whose text may return, unless the file was created or deleted."""
+        if entry.base is not None and entry.live is not None:
+            self.entries = [*self.entries, entry][-MAX_UNDONE:]
 
     def paths(self) -> set[str]:
         """Return the files that the history contains."""
@@ -106,7 +82,8 @@ class UndoHistory:
 
     def entry_with_text(self, path: str, after: Text) -> Pending | None:
         """Return the latest entry of a file with this live text; an undo has returned to it."""
-        for before in reversed(self.entries):
+        recent = self._recent.get(path, [])
+        for before in (*reversed(recent), *reversed(self.entries)):
             if before.path == path and before.live == after:
                 return before
         return None
@@ -116,15 +93,19 @@ class UndoHistory:
 
         An undo does not make them pending again.
         """
-        self._recent.pop(entry.path, None)
-        steps = [at for at, before in enumerate(self.entries) if before.path == entry.path]
-        if not steps:
-            return
-        accepted = _changes(entry) - (_changes(remaining) if remaining else set())
-        for at in steps:
-            before = self.entries[at]
-            hunks = [h for h in before.hunks if (before.removed_lines(h), h.lines) in accepted]
-            self.entries[at] = before.accepted(hunks)
+        self._record_change(entry)
+        changes = _changes(entry) - (_changes(remaining) if remaining else set())
+        recent = self._recent.get(entry.path, [])
+        steps = [*recent, *(step for step in self.entries if step.path == entry.path)]
+        accepted = {id(step): step.accepted(_select(step, changes)) for step in steps}
+        self.entries = [accepted.get(id(step), step) for step in self.entries]
+        if recent:
+            self._recent[entry.path] = [accepted[id(step)] for step in recent]
+
+
+def _select(entry: Pending, changes: set[Change]) -> list[Hunk]:
+    """Return the hunks of an entry that make one of these changes."""
+    return [hunk for hunk in entry.hunks if (entry.removed_lines(hunk), hunk.lines) in changes]
 
 
 def _changes(entry: Pending) -> set[Change]:

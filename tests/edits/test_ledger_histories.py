@@ -9,6 +9,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_nvim.edits.hunks import Hunk
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.text import Text, from_lines
 from tests.support.ledger_histories import Choices, World, fast
@@ -103,3 +104,101 @@ def test_decisions_in_any_order_equal_the_model(choices: bytes) -> None:
     expected = blocks.text(blocks.base)
     for step in reject_all(blocks.ledger):
         assert (step.before, step.after) == (blocks.text(blocks.live), expected)
+
+
+class UndoTree(Choices):
+    """A file whose user moves between its texts like Neovim's undo tree.
+
+    The text consists of blocks between unchanged lines. A block is the number of its content.
+    """
+
+    def __init__(self, choices: bytes) -> None:
+        super().__init__(choices)
+        self.ledger = Ledger()
+        self.contents: list[list[str]] = []
+        self.agents: set[int] = set()
+        """Contents by the agent that were never accepted."""
+        self.replaced: set[int] = set()
+        """Contents by the agent in whose place a later one was accepted: pending or accepted."""
+        self.texts = [[self.fresh("o") for _ in range(2 + self.pick(2))]]
+        self.now = 0
+        """Number of the present text."""
+
+    def fresh(self, author: str) -> int:
+        n = len(self.contents)
+        rows = self.pick(4) if author == "a" else 1 + self.pick(3)
+        self.contents.append([f"{author}{n}.{row}" for row in range(rows)])
+        self.agents |= {n} if author == "a" else set()
+        return n
+
+    @property
+    def blocks(self) -> list[int]:
+        return self.texts[self.now]
+
+    def text(self, blocks: list[int]) -> Text:
+        rows = [[f"---{at}", *self.contents[n], f"==={at}"] for at, n in enumerate(blocks)]
+        return from_lines(line for block in rows for line in block)
+
+    def rows(self, text: Text | None, at: int) -> list[str]:
+        """Return the rows of a block."""
+        assert text is not None
+        return list(text.lines[text.lines.index(f"---{at}") + 1 : text.lines.index(f"==={at}")])
+
+    def is_pending(self, at: int) -> bool:
+        entry = self.ledger.get("/f")
+        return entry is not None and self.rows(entry.base, at) != self.rows(entry.live, at)
+
+    def change(self, contents: dict[int, int]) -> tuple[Text, Text]:
+        """Change blocks, and return the text before and after."""
+        before = self.text(self.blocks)
+        self.texts.append([contents.get(at, content) for at, content in enumerate(self.blocks)])
+        self.now = len(self.texts) - 1
+        return before, self.text(self.blocks)
+
+    def step(self) -> None:
+        at, action, entry = self.pick(len(self.blocks)), self.pick(8), self.ledger.get("/f")
+        if action < 3:
+            self.ledger.record_agent_write("/f", *self.change({at: self.fresh("a")}))
+        elif action < 6:
+            self.now = max(0, len(self.texts) - 1 - self.pick(9))
+            self.ledger.record_user_edit("/f", self.text(self.blocks), is_undo=True)
+        elif action == 6 and entry is not None and not self.is_pending(at):
+            self.ledger.record_user_edit("/f", self.change({at: self.fresh("u")})[1])
+        elif action == 7 and entry is not None:
+            pending = [at for at in range(len(self.blocks)) if self.is_pending(at)]
+            hunk = entry.hunks[self.pick(len(entry.hunks))] if self.pick(2) else None
+            self.decide(pending, hunk)
+
+    def decide(self, pending: list[int], hunk: Hunk | None) -> None:
+        if self.pick(2):
+            self.ledger.accept("/f", hunk)
+            for at in pending:
+                if not self.is_pending(at):
+                    self.agents.discard(self.blocks[at])
+                    self.replaced |= {blocks[at] for blocks in self.texts} & self.agents
+            return
+        (step,) = self.ledger.reject("/f", hunk)
+        restored = {}
+        for at in pending:
+            rows = self.rows(step.after, at)
+            if rows != self.contents[self.blocks[at]]:
+                earlier = {blocks[at] for blocks in self.texts} - (self.agents - self.replaced)
+                restored[at] = max(n for n in earlier if self.contents[n] == rows)
+        assert self.change(restored) == (step.before, step.after)
+
+    def check(self) -> None:
+        for at, content in enumerate(self.blocks):
+            same = {b[at] for b in self.texts if self.contents[b[at]] == self.contents[content]}
+            if same <= self.agents - self.replaced:
+                assert self.is_pending(at), "a line of the agent counts as the user's"
+            elif not same & self.agents:
+                assert not self.is_pending(at), "a line of the user is pending"
+
+
+@fast
+@given(st.binary(min_size=30, max_size=60))
+def test_authors_stay_after_undo_and_redo(choices: bytes) -> None:
+    tree = UndoTree(choices)
+    while tree.more:
+        tree.step()
+        tree.check()

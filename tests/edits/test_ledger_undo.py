@@ -21,10 +21,10 @@ def pending(found: Ledger) -> list[tuple[int, int, str]]:
 def test_an_undone_diffget_is_pending_again() -> None:
     """`do` in diff mode restores the line of the base, `u` that of the agent."""
     found = ledger("abc", "aXc")
-    found.record_user_edit("/f", text("abc"))
+    found.record_user_edit("/f", text("abc"), is_undo=True)
     assert found.get("/f") is None
     assert found.tracked_entry("/f") is not None
-    found.record_user_edit("/f", text("aXc"))
+    found.record_user_edit("/f", text("aXc"), is_undo=True)
     assert pending(found) == [(1, 2, "X")]
     assert entry(found).writers == {0}
 
@@ -96,10 +96,46 @@ def test_writes_that_are_undone_at_once_are_redone_one_by_one(is_rejected: bool)
     assert found.get("/f") is None
 
 
+def test_a_write_after_an_undone_reject_is_redone() -> None:
+    found = ledger("abcde", "aXcde")
+    found.reject("/f")
+    found.record_agent_write("/f", text("abcde"), text("abcYe"))
+    for now in ("aXcde", "abcYe"):
+        found.record_user_edit("/f", text(now))
+    assert pending(found) == [(3, 4, "Y")]
+
+
+@pytest.mark.parametrize("is_accepted", [False, True])
+def test_nothing_is_pending_in_the_text_from_before_the_first_write(is_accepted: bool) -> None:
+    """A later write has replaced lines that the user wrote or accepted."""
+    found = ledger("abcde", "aXcde")
+    found.record_user_edit("/f", text("aXcdU"))
+    if is_accepted:
+        found.accept("/f")
+    found.record_agent_write("/f", text("aXcdU"), text("aYcdZ"))
+    found.record_user_edit("/f", text("abcde"), is_undo=True)
+    assert found.get("/f") is None
+    found.record_user_edit("/f", text("aYcdZ"), is_undo=True)
+    assert base(found) == ("aXcdU" if is_accepted else "abcdU")
+
+
+@pytest.mark.parametrize("is_undo", [False, True])
+def test_only_an_undo_settles_what_is_pending(is_undo: bool) -> None:
+    """A formatter may give the file a text that it had before."""
+    found = ledger("abcde", "aXcde")
+    found.accept("/f")
+    found.record_agent_write("/f", text("aXcde"), text("aXcdY"))
+    found.record_user_edit("/f", text("abcdY"))
+    found.record_agent_write("/f", text("abcdY"), text("aXcdY"))
+    assert pending(found) == [(1, 2, "X"), (4, 5, "Y")]
+    found.record_user_edit("/f", text("aXcde"), is_undo=is_undo)
+    assert pending(found) == ([] if is_undo else [(1, 2, "X")])
+
+
 def test_a_block_of_steps_with_a_later_removal_is_undone_at_once() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["aXnocYe", "anocYe", "aXcYe"]:
-        found.record_user_edit("/f", text(now))
+        found.record_user_edit("/f", text(now), is_undo=True)
     assert pending(found) == [(1, 2, "X"), (3, 4, "Y")]
     assert base(found) == "abcde"
 
@@ -107,7 +143,7 @@ def test_a_block_of_steps_with_a_later_removal_is_undone_at_once() -> None:
 def test_lines_beside_a_hunk_undone_with_a_removal_belong_to_the_user() -> None:
     found = ledger("abcdefg", "aXcdYfg")
     for now in ["aXnocdfg", "aXcdYfg"]:
-        found.record_user_edit("/f", text(now))
+        found.record_user_edit("/f", text(now), is_undo=True)
     assert pending(found) == [(1, 2, "X"), (4, 5, "Y")]
     assert base(found) == "abcdefg"
 
@@ -116,7 +152,7 @@ def test_changes_of_another_file_do_not_matter() -> None:
     found = ledger("abcdefg", "aXcdYfg")
     found.record_agent_write("/g", text("abc"), text("aXc"))
     for now in ["aXnocdfg", "aXcdYfg"]:
-        found.record_user_edit("/f", text(now))
+        found.record_user_edit("/f", text(now), is_undo=True)
         found.record_user_edit("/g", text(f"{len(now)}aXc"))
     assert pending(found) == [(1, 2, "X"), (4, 5, "Y")]
     assert base(found) == "abcdefg"
@@ -125,14 +161,14 @@ def test_changes_of_another_file_do_not_matter() -> None:
 def test_a_save_that_changes_nothing_does_not_matter() -> None:
     """The file still has the agent's line when the user discards unsaved text."""
     found = ledger("abcd", "abXd")
-    found.record_user_edit("/f", text("aUXd"))
+    found.record_user_edit("/f", text("aUXd"), is_undo=True)
     found.reject("/f")
     found.record_formatting("/f", text("aUcd"), text("aUcd"))
     found.unreject({"/f": text("aUcd")})
     found.record_formatting("/f", text("aUXd"), text("aUXd"))
-    found.record_user_edit("/f", text("aUXd"))
+    found.record_user_edit("/f", text("aUXd"), is_undo=True)
     for now in ["aUcd", "abXd"]:
-        found.record_user_edit("/f", text(now))
+        found.record_user_edit("/f", text(now), is_undo=True)
     assert pending(found) == [(2, 3, "X")]
     assert base(found) == "abcd"
 
@@ -339,9 +375,9 @@ def test_lines_that_the_user_deletes_together_with_added_ones_stay_deleted(
 ) -> None:
     """Nothing of the agent is left that a reject could take back."""
     found = ledger("abcd", written)
-    found.record_user_edit("/f", text(left))
+    found.record_user_edit("/f", text(left), is_undo=True)
     assert found.get("/f") is None
-    found.record_user_edit("/f", text(written))
+    found.record_user_edit("/f", text(written), is_undo=True)
     assert pending(found) == pending(ledger("abcd", written))
 
 

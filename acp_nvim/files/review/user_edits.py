@@ -78,9 +78,11 @@ class UserEdits:
         """Process a change of the buffer by the user."""
         self._bases.record_change(path, after, ChangeKind.UNDONE if is_undo else ChangeKind.TYPED)
         # A buffer that a typed change leaves clean was saved, perhaps by a formatter.
-        self._on_edited(path, after, may_be_discarded=is_undo)
+        self._on_edited(path, after, is_undo=is_undo, may_be_discarded=is_undo)
 
-    def _on_edited(self, path: str, after: Text, *, may_be_discarded: bool = True) -> None:
+    def _on_edited(
+        self, path: str, after: Text, *, is_undo: bool, may_be_discarded: bool = True
+    ) -> None:
         if self._tracked.state(path).is_author_unknown:
             return  # the change is entered once its author is known
         buffer = self._tracked.buffer(path).text
@@ -89,7 +91,7 @@ class UserEdits:
         elif buffer is not None:
             self._ledger.join_disk(path, after, may_be_discarded=may_be_discarded)
         if self._ledger.tracked_entry(path) is not None:
-            self._ledger.record_user_edit(path, after)
+            self._ledger.record_user_edit(path, after, is_undo=is_undo)
             self._view.refresh_later(path)
             self.news.set()
 
@@ -109,7 +111,7 @@ class UserEdits:
         ):
             self._read_soon(path)
         else:
-            self._on_edited(path, after)
+            self._on_edited(path, after, is_undo=is_undo)
 
     def unsettle(self, path: str) -> None:
         """Mark the author of a file's present text as unknown. `LiveTexts` determines it."""

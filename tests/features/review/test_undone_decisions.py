@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.pending_edits import LINES, two_changed_lines, wait_hunks
+from tests.support.pending_edits import LINES, lines, two_changed_lines, wait_hunks
 from tests.support.waiting import until
 
 
@@ -53,3 +53,67 @@ def test_unreject_restores_text_and_disk(changed: Editor) -> None:
     changed.cmd("Acp unreject")
     wait_hunks(changed, 2)
     until(lambda: path.read_text() == after)
+
+
+def go_to(editor: Editor, change: int, *hunks: int) -> None:
+    """Go to a change of the undo tree, and wait until so many hunks are pending."""
+    editor.cmd(f"undo {change}")
+    wait_hunks(editor, *hunks)
+
+
+def reject_all_to(editor: Editor, text: str) -> None:
+    """Reject everything, and wait until the file has this text."""
+    editor.cmd("Acp reject all")
+    wait_hunks(editor)
+    until(lambda: (editor.work / "a.txt").read_text() == text)
+
+
+def test_writes_of_two_branches_are_pending_again(changed: Editor) -> None:
+    go_to(changed, 0)
+    changed.cmd("silent write")
+    changed.turn(f"replace {changed.work / 'a.txt'} 'line 15' fifteen")
+    wait_hunks(changed, 1)
+    go_to(changed, 2, 2)
+    changed.cmd("silent write")
+    go_to(changed, 3, 1)
+    changed.cmd("silent write")
+    reject_all_to(changed, LINES)
+
+
+def test_nothing_is_pending_before_the_first_write(changed: Editor) -> None:
+    """A later write has replaced lines that the user accepted."""
+    path = changed.work / "a.txt"
+    changed.cmd("3")
+    changed.cmd("Acp accept")
+    wait_hunks(changed, 1)
+    changed.turn(f"replace {path} three 3")
+    wait_hunks(changed, 2)
+    go_to(changed, 0)
+    go_to(changed, 3, 2)
+    reject_all_to(changed, lines(l3="three"))
+
+
+def test_an_accepted_hunk_is_undone_and_redone(changed: Editor) -> None:
+    """The other hunks of the file remain the agent's."""
+    changed.turn(f"replace {changed.work / 'a.txt'} 'line 15' fifteen")
+    wait_hunks(changed, 3)
+    changed.cmd("3")
+    changed.cmd("Acp accept")
+    wait_hunks(changed, 2)
+    go_to(changed, 0)
+    go_to(changed, 2, 1)
+    go_to(changed, 3, 2)
+    reject_all_to(changed, lines(l3="three"))
+
+
+def test_a_line_typed_as_it_was_once_accepted_settles_nothing(changed: Editor) -> None:
+    """Only an undo or a redo returns to an earlier text."""
+    path = changed.work / "a.txt"
+    changed.cmd("3")
+    changed.cmd("Acp accept")
+    wait_hunks(changed, 1)
+    changed.lua("vim.api.nvim_buf_set_lines(0, 2, 3, true, { 'line 3' })")
+    changed.turn(f"replace {path} 'line 3' three\nreplace {path} 'line 15' fifteen")
+    wait_hunks(changed, 3)
+    changed.lua("vim.api.nvim_buf_set_lines(0, 14, 15, true, { 'line 15' })")
+    wait_hunks(changed, 2)
