@@ -260,13 +260,24 @@ class History(Decisions):
         self.as_user("types", path, code)
 
     def user_command(self) -> None:
-        """Save, undo, redo or reload."""
+        """Save, undo, redo, reload, or go elsewhere in the undo tree."""
         path = self.random_path(lambda p: self.disk(p) is not None)
         if path is None:
             return
-        commands = ["silent write", "silent undo", "silent redo", "silent edit!", "silent update"]
-        command = self.rng.choice([*commands, "silent write", "silent undo"])
-        self.as_user(command, path, f"pcall(vim.cmd, '{command}')")
+        jumps = [
+            "undo 0",
+            "earlier 3",
+            "later 9",
+            "norm! 3u",
+            "redo | redo",
+            "norm! g-",
+            "norm! g+",
+        ]
+        undos = ["undo", "undo", "redo", self.rng.choice(jumps)]
+        command = self.rng.choice(["write", "write", "edit!", "update", *undos])
+        self.undoes = command in undos
+        self.as_user(f"silent {command}", path, f"pcall(vim.cmd, {json.dumps(command)})")
+        self.undoes = False
 
     def user_looks(self) -> None:
         """Open, split and close windows, and unload buffers."""

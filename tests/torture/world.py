@@ -43,6 +43,8 @@ class Buffer(msgspec.Struct):
     eol: bool
     modified: bool
     bufnr: int
+    change: int
+    """Number of the text's change in the undo tree."""
     conflict: bool
 
     @property
@@ -67,6 +69,10 @@ class World:
         self.layouts: dict[str, Format] = {}
         self.write_times: dict[str, int] = {}
         """Times of the files' last writes at the end of the last step."""
+        self.newest: dict[str, int] = {}
+        """Numbers of the buffers' newest changes at the end of the last step."""
+        self.undoes = False
+        """Whether the user's step is an undo or a redo."""
         for n, path in enumerate(self.paths):
             self.make(n, path)
         repository(editor.work)
@@ -171,6 +177,10 @@ class World:
         except AssertionError as error:
             raise AssertionError(problem()) from error
         self.write_times = {path: self.written_at(path) for path in self.paths}
+        self.newest = {
+            path: max(buffer.change, self.newest.get(path, 0))
+            for path, buffer in self.buffers.items()
+        }
 
     @staticmethod
     def written_at(path: str) -> int:
@@ -195,9 +205,15 @@ class World:
                 continue
             if live is not None and entry.live is not None and live.lines != entry.live.lines:
                 # The save that ends the last line comes after the user's edit.
-                self.ledger.record_user_edit(path, from_lines(live.lines, entry.live.eol))
-            self.ledger.record_user_edit(path, live)
+                text = from_lines(live.lines, entry.live.eol)
+                self.ledger.record_user_edit(path, text, is_undo=self.has_undone(path))
+            self.ledger.record_user_edit(path, live, is_undo=self.has_undone(path))
         self.settle({}, {})
+
+    def has_undone(self, path: str) -> bool:
+        """Return whether the user's last command only moved within the buffer's undo tree."""
+        buffer = self.buffers.get(path)
+        return self.undoes and buffer is not None and buffer.change <= self.newest.get(path, 0)
 
     def split_or_join(self, path: str) -> None:
         """Enter in the model whether a buffer has unsaved edits, before its text is entered."""

@@ -7,6 +7,7 @@ for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
       eol = require('acp.buffers.text').ends_with_newline(bufnr),
       modified = vim.bo[bufnr].modified,
       bufnr = bufnr,
+      change = vim.api.nvim_buf_call(bufnr, vim.fn.changenr),
       conflict = require('acp.buffers.save').in_conflict(bufnr),
     }
   end
