@@ -24,7 +24,7 @@ from acp_nvim.session.calls.named_files import LONGEST, named_files
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
-from acp_nvim.session.questions.requests import is_without_content
+from acp_nvim.session.questions.requests import commands, is_without_content, paths
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import true_within
 from tests.support.judged_calls import edit, rules, run, verdict
@@ -172,6 +172,17 @@ def test_a_text_of_json_hides_no_command_and_no_file(home: Path, raw: Any) -> No
             )
             is None
         )
+
+
+@pytest.mark.parametrize("key", ["content", "new_string", "old_str_1", "lines"])
+def test_the_json_that_an_edit_writes_is_no_command_and_names_no_file(key: str) -> None:
+    text = '{"scripts": {"test": "rm -rf src"}, "command": "rm", "path": "/etc/hosts"}'
+    raw = {"file_path": "package.json", key: [text] if key == "lines" else text}
+    call = ToolCall("t", kind="edit", raw_input=raw)
+    assert commands(call) == ()
+    assert paths(call) == ["package.json"]
+    lying = ToolCall("t", kind="edit", raw_input={"file_path": "a", "arguments": COMMAND})
+    assert [command.line for command in commands(lying)] == ["rm -rf src"]
 
 
 def test_an_empty_path_names_no_file() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -258,19 +258,17 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
 
     Outer maps come before inner ones, which have the same context unless they change it.
     """
+    texts = TEXT_KEYS if call.kind in _CHANGING else frozenset[str]()
     stack: list[tuple[Any, str, _Context]] = [
         (raw, place, _Context()) for raw, place in reversed(_unknown_content(call))
     ]
     stack += [(call.meta, "_meta", _Context()), (call.raw_input, "rawInput", _Context())]
     while stack:
         value, place, context = stack.pop()
-        value = _decoded(value)
+        if isinstance(value, str):
+            value = _decoded(value)
         if isinstance(value, list):
-            inner = [
-                (item, f"{place}[{at}]")
-                for at, item in enumerate(value)
-                if isinstance(_decoded(item), list | dict)
-            ]
+            inner = [(item, f"{place}[{at}]") for at, item in enumerate(value)]
         elif isinstance(value, dict):
             items = [
                 _Item(normalize_key(key), f"{place}.{key}", item) for key, item in value.items()
@@ -288,25 +286,41 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
             inner = [
                 (item.value, item.found)
                 for item in items
-                if isinstance(_decoded(item.value), list | dict) and item.key not in skipped
+                if item.key not in skipped and not _is_text(item.key, item.value, texts)
             ]
         else:
             continue
-        stack += [(value, place, context) for value, place in reversed(inner)]
+        stack += [
+            (value, place, context)
+            for value, place in reversed(inner)
+            if isinstance(value, list | dict) or _may_be_json(value)
+        ]
 
 
-def _decoded(value: Any) -> Any:
+def _is_text(key: str, value: Any, keys: Collection[str]) -> bool:
+    """Return whether a value has only texts, and one of these keys, with or without a number."""
+    if unnumbered(key) not in keys:
+        return False
+    lines = value if isinstance(value, list) else [value]
+    return all(isinstance(line, str) for line in lines)
+
+
+def _may_be_json(value: Any) -> bool:
+    return isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
+
+
+def _decoded(text: str) -> Any:
     """Return the list or map in a string of JSON, in which some agents put arguments.
 
-    Return any other value unchanged.
+    Return any other string unchanged.
     """
-    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
-        return value
+    if not _may_be_json(text):
+        return text
     try:
-        decoded = msgspec.json.decode(value)
+        decoded = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        return value
-    return decoded if isinstance(decoded, list | dict) else value
+        return text
+    return decoded if isinstance(decoded, list | dict) else text
 
 
 def _unknown_content(call: ToolCall) -> list[tuple[Any, str]]:
@@ -435,7 +449,8 @@ def files_of_input(raw: Any, *, changes_files: bool = False) -> Iterator[str]:
     waiting: list[tuple[str, Any]] = [("", raw)]
     while waiting:
         key, value = waiting.pop()
-        value = _decoded(value)
+        if isinstance(value, str) and not (changes_files and unnumbered(key) in TEXT_KEYS):
+            value = _decoded(value)
         if isinstance(value, str):
             yield from _paths_in(key, value, changes_files=changes_files)
         elif isinstance(value, Mapping):
