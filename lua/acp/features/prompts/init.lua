@@ -4,7 +4,7 @@ return {
   subcommands = {
     prompt = { 'send a prompt, or write one', 'Talk', 1 },
     cancel = { 'cancel the turn', 'Talk', 2, applies = 'running' },
-    send = { 'send now, before all that waits', 'Talk', 3 },
+    send = { 'send now, before queued prompts', 'Talk', 3 },
     queue = { 'waiting prompts', 'Talk', 5, applies = 'waits' },
     attach = { 'files to send with the next prompt', 'Talk', 6 },
   },

@@ -14,7 +14,7 @@ end
 local M = {
   composer = {
     send = { 'send', composer('send') },
-    send_now = { 'send now, before all that waits', composer('send_now') },
+    send_now = { 'send now, before queued prompts', composer('send_now') },
     finish = { 'send and close', composer('finish') },
     complete = {
       'complete /command, @file',
