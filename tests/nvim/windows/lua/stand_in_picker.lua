@@ -9,7 +9,15 @@ local function open(items, opts, on_choice)
   local win = vim.api.nvim_open_win(
     buf,
     true,
-    { relative = 'editor', row = 1, col = 1, width = 40, height = 5, title = opts.prompt }
+    {
+      relative = 'editor',
+      row = 1,
+      col = 1,
+      width = 40,
+      height = 5,
+      border = 'single',
+      title = opts.prompt,
+    }
   )
   _G.opened = _G.opened + 1
   local function answer(item, index)
