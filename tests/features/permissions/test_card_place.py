@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.front_without_host import HOST, OPTIONS, RECORD_NOTIFY, Start
+from tests.support.front_without_host import HOST, OPTIONS, RECORD_NOTIFY, Start, session
 from tests.support.lua import lua_call
 from tests.support.waiting import until
 
@@ -173,3 +173,14 @@ def test_closing_the_float_closes_it_in_all_tab_pages(front: Editor) -> None:
     front.wait(f"{FLOAT} == nil")
     front.cmd("tabclose")
     assert front.lua(f"return {FLOAT}") is None
+
+
+def test_the_float_stays_above_a_chat_with_the_cursor(front: Editor) -> None:
+    front.setup({"chat": {"layout": "bottom"}})
+    session(front)
+    front.lua("require('acp.features.chat.view').open(1)")
+    front.keys("<C-w>b")
+    assert front.lua("return vim.fn.bufname()") == "acp://chat/1"
+    ask(front, 30)
+    row, _, _, height = place(front)
+    assert row + height <= front.lua("return vim.fn.win_screenpos(0)[1]")

@@ -146,9 +146,10 @@ local function room(where, width, clear, part)
       or not is_right and clear.left > part.left - 1 + width + BORDER
       or not is_right and clear.right < part.left
     )
-  if not clear or beside then return last - first + 1 - BORDER end
+  local all = last - first + 1
+  if not clear or beside then return all - BORDER end
   local free = where:sub(1, 1) == 'N' and clear.top - first or last - clear.bottom
-  return free - BORDER
+  return math.min(free, all) - BORDER -- the cells may be outside of the part
 end
 
 --- Return the maximum width of the float at its current place.
