@@ -280,6 +280,7 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     assert editor.lua(f"return {unnamed}") == before, "the racers' files are named"
     shown = "vim.fn.bufname():match('^acp://race/[%d.]+/a.txt · (.-)$')"
     assert "/a.txt · one" in editor.screen()[0], "the tabline shows a readable name"
+    assert " a.txt · one" in editor.screen()[-2].replace("│", " "), "and the statusline"
     editor.cmd("below new own | wincmd p")
     racers = []
     for _ in names:

@@ -80,15 +80,13 @@ local function names(others)
   return listed
 end
 
---- Return the name of a racer's buffer. Its end is readable because the tabline shows only the end.
----@param tab integer
----@param at integer number of the racer
+--- Return the title of a racer's window, which is also the end of the buffer's name, because the
+--- tabline shows only that.
 ---@param path string of the user's file
 ---@param agent string
 ---@return string
-local function buffer_name(tab, at, path, agent)
-  local tail = ('%s · %s'):format(vim.fs.basename(path), agent:gsub('/', ' '))
-  return ('acp://race/%d.%d/%s'):format(tab, at, tail)
+local function title_of(path, agent)
+  return ('%s · %s'):format(vim.fs.basename(path), (agent:gsub('/', ' ')))
 end
 
 --- Return the hints at keys, the most important first.
@@ -154,8 +152,10 @@ local function show(tab, shown)
   shown.count, shown.first = count, math.min(shown.first, total - count + 1)
   local wins_of, last = {}, shown.win ---@type table<integer, integer>, integer
   for i = shown.first, shown.first + count - 1 do
-    local bufnr = copy(file.others[i].path, buffer_name(tab, i, file.path, named[i]))
+    local title = title_of(file.path, named[i])
+    local bufnr = copy(file.others[i].path, ('acp://race/%d.%d/%s'):format(tab, i, title))
     last = api.nvim_open_win(bufnr, false, { split = 'right', win = last })
+    require('acp.ui.window.titles').set_title(last, title)
     wins_of[i], shown.wins[#shown.wins + 1] = last, last
     enable_diff(last)
   end
