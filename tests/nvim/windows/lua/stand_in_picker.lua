@@ -6,19 +6,15 @@ _G.way, _G.opened = {}, 0
 local function open(items, opts, on_choice)
   local way, buf = _G.way, vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.tbl_map(opts.format_item, items))
-  local win = vim.api.nvim_open_win(
-    buf,
-    true,
-    {
-      relative = 'editor',
-      row = 1,
-      col = 1,
-      width = 40,
-      height = 5,
-      border = 'single',
-      title = opts.prompt,
-    }
-  )
+  local win = vim.api.nvim_open_win(buf, true, {
+    relative = 'editor',
+    row = 1,
+    col = 1,
+    width = 40,
+    height = 5,
+    border = 'single',
+    title = opts.prompt,
+  })
   _G.opened = _G.opened + 1
   local function answer(item, index)
     vim.api.nvim_win_close(win, true)
