@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Final
+
+from msgspec import Struct, field
 
 from acp_nvim.edits.text import Text
 from acp_nvim.history.changes import (
@@ -61,8 +62,7 @@ MAX_REWRITE_DELAY_S: Final = 5.0
 """Longest pause in seconds before a growing entry is rewritten."""
 
 
-@dataclass(slots=True)
-class _Recording:
+class _Recording(Struct):
     """State of a recorded session."""
 
     record: int | None = None

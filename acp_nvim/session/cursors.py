@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from acp_nvim.protocol import schema
 from acp_nvim.session.lists import LISTED
@@ -24,8 +24,7 @@ Place = tuple[str, str]
 _MESSAGES: Final = {"user": "user_message", "agent": "agent_message", "thought": "agent_thought"}
 
 
-@dataclass(frozen=True)
-class _Cursor:
+class _Cursor(Struct, frozen=True):
     place: Place
     position: str
     can_fork: bool = False

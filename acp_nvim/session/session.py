@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from acp_nvim import wording
 from acp_nvim.protocol import schema
@@ -88,8 +87,7 @@ class NoObserver:
     def on_work_at(self, session: Session, path: str) -> None: ...
 
 
-@dataclass
-class ReportedSessions:
+class ReportedSessions(Struct):
     """Child sessions that the agent reported by id, and messages between sessions by id."""
 
     links: dict[str, Subagent] = field(default_factory=dict)
