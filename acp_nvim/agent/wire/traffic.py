@@ -209,7 +209,7 @@ class _Ring:
         self.limit = limit
         self.size = 0
         self.blocks: deque[_Block] = deque()
-        """The oldest entries."""
+        """The oldest entries, compressed."""
         self.entries: deque[Entry] = deque()
         self.torn: frozenset[Direction] = frozenset()
         """Directions whose first line has lost its beginning."""
