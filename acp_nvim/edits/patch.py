@@ -383,13 +383,13 @@ def _envelope_hunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
     hunks: list[PatchHunk] = []
     anchors: list[str] = []
     rows: list[str] = []
-    at_end = False
+    is_at_end = False
 
     def finish() -> None:
-        nonlocal rows, anchors, at_end
+        nonlocal rows, anchors, is_at_end
         if rows:
-            hunks.append(PatchHunk(tuple(rows), anchors=tuple(anchors), is_at_end=at_end))
-            rows, anchors, at_end = [], [], False
+            hunks.append(PatchHunk(tuple(rows), anchors=tuple(anchors), is_at_end=is_at_end))
+            rows, anchors, is_at_end = [], [], False
 
     for line in body:
         if line.startswith("@@"):
@@ -397,7 +397,7 @@ def _envelope_hunks(body: Sequence[str]) -> tuple[PatchHunk, ...]:
             if anchor := line[2:].removesuffix("@@").strip():
                 anchors.append(anchor)
         elif line.strip() == "*** End of File":
-            at_end = True
+            is_at_end = True
             finish()
         elif line[:1] in ("", " ", "+", "-"):
             rows.append(line or " ")

@@ -59,7 +59,7 @@ S = TypeVar("S", bound=AgentSession)
 class Workspace(Generic[S]):
     """Pending edits, edits on disk, decisions and checkpoints of all sessions."""
 
-    _pruned = False
+    _has_pruned = False
     _is_scan_starting = False
     """Whether a scan of files that the user has saved is about to begin."""
 
@@ -345,8 +345,8 @@ class Workspace(Generic[S]):
     async def _run_later_work(self, roots: Sequence[str]) -> None:
         """Do work that no prompt waits for."""
         await self.commits.check(roots)
-        if not self._pruned:
-            self._pruned = True
+        if not self._has_pruned:
+            self._has_pruned = True
             await to_thread.run_sync(prune, self.files.home.all())
 
     async def _warn_if_slow(self, turn: Turn) -> None:

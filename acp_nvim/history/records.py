@@ -379,7 +379,7 @@ _TO_RECORD: Final[dict[type, Callable[[Any], Record]]] = {
     entries.Heading: lambda entry: Heading(entry.name),
     entries.ToolEntry: _call_record,
     entries.TerminalEntry: lambda entry: StandaloneTerminal(
-        _terminal_record(entry.terminal), entry.embedded
+        _terminal_record(entry.terminal), entry.is_embedded
     ),
     entries.Question: lambda entry: Question(_decision_record(entry.decision)),
     entries.PlanEntry: lambda entry: Plan(list(entry.entries), entry.left),
@@ -389,7 +389,7 @@ _TO_RECORD: Final[dict[type, Callable[[Any], Record]]] = {
     ),
     entries.Subagent: _subagent_record,
     entries.SessionMessage: _session_message,
-    entries.PlanDocument: lambda entry: Document(entry.id, entry.text, entry.uri, entry.removed),
+    entries.PlanDocument: lambda entry: Document(entry.id, entry.text, entry.uri, entry.is_removed),
     entries.Past: lambda entry: Past(list(entry.lines), entry.folds),
     entries.Unknown: lambda entry: Unknown(entry.tag, entry.raw),
 }

@@ -33,7 +33,7 @@ class Bridge:
         """Wrap a session whose loop is running or will be."""
         self._session = session
         self.loop: asyncio.AbstractEventLoop = session.loop._loop
-        self.closed = False
+        self.is_closed = False
         self._unanswered: set[asyncio.Future[Any]] = set()
 
     @classmethod
@@ -55,7 +55,7 @@ class Bridge:
         The future is cancelled when Neovim has exited.
         """
         future: asyncio.Future[Any] = self.loop.create_future()
-        if self.closed:
+        if self.is_closed:
             future.cancel()
             return future
         self._unanswered.add(future)
@@ -86,7 +86,7 @@ class Bridge:
 
     def notify(self, method: str, *args: Any) -> None:
         """Send an API request without waiting for its outcome."""
-        if not self.closed:
+        if not self.is_closed:
             self._session.notify(method, args)
 
     def run(self, main: Coroutine[Any, Any, None], on_verb: Verb) -> None:
@@ -105,7 +105,7 @@ class Bridge:
             # Neovim also sends SIGTERM to its jobs. If that arrives first, pynvim raises this.
             if type(error) is not Exception:
                 raise
-        self.closed = True
+        self.is_closed = True
         self._finish(root)
 
     def _finish(self, root: asyncio.Task[None]) -> None:

@@ -29,7 +29,7 @@ class Flow:
         self._settings = settings
         self._report = report
         self._drained = asyncio.Event()
-        self._reported = False
+        self._has_reported = False
 
     async def room(self) -> float:
         """Wait while more than `limits.pending_bytes` of text are not yet drawn.
@@ -43,8 +43,8 @@ class Flow:
             while self._screen.undrawn > limit:
                 self._pace.wake()
                 await self._drained.wait()
-        elif self._reported and not self._screen.turn_runs:
-            self._reported = False
+        elif self._has_reported and not self._screen.turn_runs:
+            self._has_reported = False
         return lull
 
     def on_frame(self) -> None:
@@ -53,8 +53,8 @@ class Flow:
         self._drained = asyncio.Event()
 
     def _report_limit(self, limit: int) -> None:
-        if not self._reported:
-            self._reported = True
+        if not self._has_reported:
+            self._has_reported = True
             text = wording.PENDING_LIMIT.format(limit=format_size(limit))
             # Without a session, because a line in a chat would split the text that is streamed
             # there.

@@ -56,12 +56,12 @@ class Pace:
         """`clock` is the time of the loop, in seconds."""
         self._clock = clock
         self._wake = asyncio.Event()
-        self._woken = False
+        self._is_woken = False
         """Whether `_wake` is set. A plain attribute, because every chunk of text reads it."""
         self._due = asyncio.Event()
         self.is_urgent = False
         """Whether an urgent change is already waiting. Another `wake` has no effect then."""
-        self._flooded = False
+        self._is_flooded = False
         self._quick = QUICK_FRAMES
         self._free = asyncio.Event()
         self._free.set()
@@ -72,8 +72,8 @@ class Pace:
 
     def wake(self, urgent: bool = False) -> None:
         """Request a frame. An `urgent` one ends the pause after the last frame."""
-        if not self._woken:
-            self._woken = True
+        if not self._is_woken:
+            self._is_woken = True
             self._wake.set()
         if urgent:
             self.is_urgent = True
@@ -85,11 +85,11 @@ class Pace:
         Return the seconds until the screen needs more text. `waiting` is the number of characters
         that are not yet drawn.
         """
-        self._flooded = waiting >= FLOOD
+        self._is_flooded = waiting >= FLOOD
         left = self._earliest - self._clock()
-        if self._woken and (self._flooded or left <= 0):
+        if self._is_woken and (self._is_flooded or left <= 0):
             self._due.set()
-        if self._flooded:
+        if self._is_flooded:
             return 0.0
         return REST_S + (left if left > 0 else GAP_S)
 
@@ -116,7 +116,7 @@ class Pace:
     async def next_frame(self) -> None:
         """Wait for a change. Later calls of `wake` request the frame after this one."""
         began = self._clock()
-        if not self._woken:
+        if not self._is_woken:
             memory.collect_garbage()
         await self._wake.wait()
         if self._clock() - began > GAP_S:
@@ -124,7 +124,7 @@ class Pace:
             await asyncio.sleep(0)  # changes of the same moment go into one frame
             await self._free.wait()
         self._wake.clear()
-        self._woken = self.is_urgent = self._flooded = False
+        self._is_woken = self.is_urgent = self._is_flooded = False
 
     async def pause_within(self, started: float, took: float) -> None:
         """Wait after a frame that did not contain all changes.
@@ -143,7 +143,7 @@ class Pace:
         with an urgent change.
         """
         until = started + self._gap(took)
-        if self.is_urgent or (self._woken and (self._flooded or self._clock() >= until)):
+        if self.is_urgent or (self._is_woken and (self._is_flooded or self._clock() >= until)):
             return
         self._due.clear()
         self._earliest = until

@@ -41,13 +41,13 @@ ENTRY_COST = 400
 class Static(Struct, eq=False):
     """Block of an entry that is drawn again when it changes."""
 
-    separated: bool
+    is_separated: bool
     """Whether a blank row precedes the block."""
     drawn: list[Row] = field(default_factory=list)
     """Rows on the screen above `under`."""
     under: list[str] = field(default_factory=list)
     """Rows of plain text below `drawn`."""
-    folded: bool = False
+    is_folded: bool = False
 
     @property
     def visible_rows(self) -> list[Row]:
@@ -68,7 +68,7 @@ class Static(Struct, eq=False):
 
         The row inside a fold is not visible. The row below a question is removed with it.
         """
-        if not self.rows or self.folded:
+        if not self.rows or self.is_folded:
             return False
         text, _, target = self.visible_rows[-1]
         return not text and target is None
@@ -78,7 +78,7 @@ class Static(Struct, eq=False):
         old, self.drawn = self.visible_rows, rows
         if not old:
             return batch.replace(start, start + at_top, rows) if rows else 0
-        if self.folded and old[-1] != rows[-1] and old[-1][0] == rows[-1][0]:
+        if self.is_folded and old[-1] != rows[-1] and old[-1][0] == rows[-1][0]:
             # The last row of a fold is not replaced together with rows above it, because the fold
             # would lose its end.
             used = self._change(start, at_top, old[:-1], rows[:-1], batch)
@@ -92,14 +92,14 @@ class Static(Struct, eq=False):
         if len(old) == len(rows) == 1:
             if old[0] == rows[0]:
                 return 0
-            return batch.replace(start, start + 1 + at_top, rows, is_joinable=not self.folded)
+            return batch.replace(start, start + 1 + at_top, rows, is_joinable=not self.is_folded)
         top = _common_prefix_length(old, rows)
         bottom = _common_prefix_length(old[top:][::-1], rows[top:][::-1])
         if top == len(old) == len(rows):
             return 0
         fresh = rows[top : len(rows) - bottom]
         last = start + len(old) - bottom + at_top
-        return batch.replace(start + top, last, fresh, is_joinable=not self.folded)
+        return batch.replace(start + top, last, fresh, is_joinable=not self.is_folded)
 
 
 class Document:
@@ -204,11 +204,11 @@ class Document:
             batch.fold(self._fold_id(at), first, start + block.rows - 1, False)
         return used, done
 
-    def _new_stream(self, message: Message, separated: bool) -> Stream:
+    def _new_stream(self, message: Message, is_separated: bool) -> Stream:
         is_thought = message.role == "thought"
         return Stream(
             message,
-            [BLANK] * separated + _message_heading(message),
+            [BLANK] * is_separated + _message_heading(message),
             foot=is_thought and self._thoughts == "fold",
             dim="AcpThought" if is_thought else None,
             cwd=self._style.cwd,
@@ -245,16 +245,16 @@ class Document:
         assert block.__class__ is Static
         if self._gathered and entry in self._gathered:
             self._ungather(entry, batch)
-        if _is_shown_by_another(entry) and not block.folded:
-            rows = [BLANK] if block.separated else []
+        if _is_shown_by_another(entry) and not block.is_folded:
+            rows = [BLANK] if block.is_separated else []
             start, before = self._start_row(at), block.rows
             used = block.update(start, not self._height, rows, batch)
             self._move_starts(at, before, len(rows))
             return ENTRY_COST + used
         tool = entry if entry.__class__ is ToolEntry else None
         rows = self._rows(entry)
-        folds = block.folded or (_is_foldable(entry) and len(rows) > 1)
-        if block.separated and rows:
+        folds = block.is_folded or (_is_foldable(entry) and len(rows) > 1)
+        if block.is_separated and rows:
             rows.insert(0, BLANK)
         if folds:
             rows.append(_last_row_of_fold(tool))
@@ -267,24 +267,24 @@ class Document:
 
     def _append(self, entry: Entry, batch: Batch) -> int:
         """Draw a new entry below all others. Return its cost."""
-        separated = self._needs_blank_above(entry)
+        is_separated = self._needs_blank_above(entry)
         if _is_shown_by_another(entry):
             above = self._last_block
-            self._add_block(entry, Static(separated=False))
+            self._add_block(entry, Static(is_separated=False))
             self._last_block = above
             return ENTRY_COST
         if entry.__class__ is ToolEntry and (drawn := self._short_call(entry)) is not None:
-            return self._append_short_call(entry, drawn, separated, batch)
+            return self._append_short_call(entry, drawn, is_separated, batch)
         rows = self._rows(entry)
         if rows and entry.__class__ is not ToolEntry:
             self._end_run(batch)
-        block = Static(separated, rows)
+        block = Static(is_separated, rows)
         at = self._add_block(entry, block)
         if not rows:
             return ENTRY_COST
         is_foldable = len(rows) > 1 and _is_foldable(entry)
         tool = entry if entry.__class__ is ToolEntry else None
-        if separated:
+        if is_separated:
             rows.insert(0, BLANK)
         if is_foldable:
             rows.append(_last_row_of_fold(tool))
@@ -296,17 +296,17 @@ class Document:
         return ENTRY_COST + used
 
     def _append_short_call(
-        self, entry: ToolEntry, drawn: tuple[Row, list[str]], separated: bool, batch: Batch
+        self, entry: ToolEntry, drawn: tuple[Row, list[str]], is_separated: bool, batch: Batch
     ) -> int:
         """Draw a new tool call that has one line and folded text below it. Return the cost."""
         line, under = drawn
-        rows = [BLANK, line] if separated else [line]
+        rows = [BLANK, line] if is_separated else [line]
         if under:
             under.append("")  # the end of the fold
         top = self._height
-        first = top + separated
+        first = top + is_separated
         last = first + len(under)
-        at = self._add_block(entry, Static(separated, rows, under, bool(under)))
+        at = self._add_block(entry, Static(is_separated, rows, under, bool(under)))
         self._height = last + 1
         used = batch.replace(top, top or 1, rows, under)
         if under:
@@ -344,10 +344,10 @@ class Document:
         has_question = (
             entry is not None and bool(entry.decisions) and entry.open_question is not None
         )
-        if not block.folded:
-            block.folded = True
+        if not block.is_folded:
+            block.is_folded = True
             batch.fold(
-                self._fold_id(at), start + block.separated, start + block.rows - 1, has_question
+                self._fold_id(at), start + block.is_separated, start + block.rows - 1, has_question
             )
         elif entry is not None and entry.decisions:
             batch.add(["fold_open", self.n, self._fold_id(at), has_question])
@@ -376,7 +376,7 @@ class Document:
     def _gather(self, calls: list[ToolEntry], batch: Batch) -> None:
         top, bottom = self._positions[calls[0]], self._positions[calls[-1]]
         block = self._blocks[top]
-        first = self._start_row(top) + (isinstance(block, Static) and block.separated)
+        first = self._start_row(top) + (isinstance(block, Static) and block.is_separated)
         last = self._start_row(bottom) + self._blocks[bottom].rows - 1
         name = f"g{self._generation}{top}"
         self._gathered.update(dict.fromkeys(calls, name))

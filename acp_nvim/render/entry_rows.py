@@ -65,7 +65,7 @@ def draw_entry(entry: Entry, lines: int | None = None, cwd: str = "") -> list[Ro
         case Compaction():
             return _compaction_rows(entry)
         case TerminalEntry():
-            return [] if entry.embedded else terminal_rows(entry.terminal, lines, cwd)
+            return [] if entry.is_embedded else terminal_rows(entry.terminal, lines, cwd)
         case Subagent() | SessionMessage() | PlanDocument():
             return subagents.draw(entry)
         case Past():

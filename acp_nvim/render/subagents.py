@@ -98,7 +98,7 @@ def _part_rows(message: SessionMessage) -> list[Row]:
 
 
 def _plan_rows(plan: PlanDocument) -> list[Row]:
-    if plan.removed:
+    if plan.is_removed:
         return [row("— " + wording.PLAN_WITHDRAWN, "AcpMuted")]
     head = row("Plan", "AcpPlanHead")
     if plan.uri is not None:

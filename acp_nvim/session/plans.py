@@ -54,7 +54,7 @@ def _set_document(session: Session, plan: Any) -> None:
         session.transcript.add(document)
     document.text = plan.content if isinstance(plan, schema.PlanMarkdown) else None
     document.uri = plan.uri if isinstance(plan, schema.PlanFile) else None
-    document.removed = False
+    document.is_removed = False
     session.transcript.touch(document)
     session.event("AcpPlan")
 

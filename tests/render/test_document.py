@@ -121,7 +121,7 @@ def test_a_terminal_that_moves_into_a_tool_call_leaves_no_gap(seen: bool) -> Non
     if seen:
         chat.finish()
         assert any("make" in line for line in chat.picture.lines)
-    terminal.embedded = True
+    terminal.is_embedded = True
     chat.session.transcript.touch(terminal)
     chat.call(1, "completed", "two")
     chat.finish()

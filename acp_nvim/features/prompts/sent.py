@@ -24,8 +24,8 @@ class SentPrompts:
         self.path: Path | None = None
         """Path of the file, or None before `on_setup`."""
         self._problem = problem
-        self._failed = False
-        self._closed = False
+        self._has_failed = False
+        self._is_closed = False
 
     def on_setup(self, args: Mapping[str, Any]) -> None:
         """Use the file named in Neovim's record of the previous host."""
@@ -39,12 +39,12 @@ class SentPrompts:
 
     def on_returned(self, prompt: Prompt) -> None:
         """Record that a prompt is in the queue or in the composer again."""
-        if not self._closed:
+        if not self._is_closed:
             self._record("-", prompt)
 
     def close(self) -> None:
         """Stop recording returned prompts, because Neovim has exited."""
-        self._closed = True
+        self._is_closed = True
 
     def tidy(self) -> None:
         """Delete the file if there are no drafts."""
@@ -62,9 +62,9 @@ class SentPrompts:
         try:
             self._append(self.path, f"{sign}{prompt.delivery}\n".encode())
         except OSError as error:
-            if not self._failed:
+            if not self._has_failed:
                 self._problem(f"{self.path}: {error.strerror}")
-            self._failed = True
+            self._has_failed = True
 
     def _append(self, path: Path, line: bytes) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC

@@ -31,8 +31,8 @@ TAIL: Final = 16 << 10
 class _View(Struct):
     terminal: Terminal
     sent: int = 0
-    shown: bool = True
-    ended: bool = False
+    is_shown: bool = True
+    has_ended: bool = False
     resets: int = 0
 
 
@@ -54,14 +54,14 @@ class TerminalViews:
         view = self._views.get((n, id))
         if fresh or view is None:
             view = self._views[n, id] = _View(terminal)
-        view.shown = True
+        view.is_shown = True
         return True
 
     def hide(self, n: int, id: str) -> None:
         """Stop sending output, because no window shows the terminal's buffer."""
         view = self._views.get((n, id))
         if view is not None:
-            view.shown = False
+            view.is_shown = False
 
     def forget(self, n: int, id: str) -> None:
         """Remove a terminal whose buffer was deleted."""
@@ -76,7 +76,7 @@ class TerminalViews:
         has_more = False
         limit = min(max(budget // SLOWNESS, MIN_BYTES), MAX_BYTES)
         for (n, id), view in self._views.items():
-            if not view.shown:
+            if not view.is_shown:
                 continue
             text = _next_output(view, limit)
             if text:
@@ -89,10 +89,10 @@ def _next_output(view: _View, limit: int) -> str:
     """Return the next output for a view, with notes on omitted output and on the end."""
     terminal, replay = view.terminal, view.terminal.replay
     text = ""
-    if view.ended and terminal.running:
-        view.ended = False
+    if view.has_ended and terminal.running:
+        view.has_ended = False
     if view.resets != terminal.resets:
-        view.resets, view.ended = terminal.resets, False
+        view.resets, view.has_ended = terminal.resets, False
         text += CLEARED if view.sent else ""
         view.sent = max(view.sent, replay.start)
     if replay.end - view.sent > MAX_LAG and view.sent > 0:
@@ -102,8 +102,8 @@ def _next_output(view: _View, limit: int) -> str:
     if view.sent < replay.end:
         part, view.sent = replay.since(view.sent, limit)
         text += part
-    if not terminal.running and not view.ended and view.sent == replay.end:
-        view.ended = True
+    if not terminal.running and not view.has_ended and view.sent == replay.end:
+        view.has_ended = True
         text += _note(terminal.ended or ENDED)
     return text
 

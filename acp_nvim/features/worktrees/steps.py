@@ -190,9 +190,7 @@ def _present(path: str) -> File | None:
 
 
 def _is_same(present: File | None, file: File | None) -> bool:
-    """Return whether a present file has the kind and content of `file`, whatever its
-    permissions.
-    """
+    """Return whether a present file has the kind and content of `file`, whatever the mode."""
     if present is None or file is None:
         return present is file
     return (present.mode == LINK) == (file.mode == LINK) and present.data == file.data

@@ -126,7 +126,7 @@ class Terminals:
             return
         for own in entries:
             if isinstance(own, TerminalEntry):
-                own.embedded = True
+                own.is_embedded = True
                 self._transcript.touch(own)
         entries.append(entry)
         terminal = self._all.get(id)
@@ -177,7 +177,7 @@ class Terminals:
         for entry in self._shown.get(terminal.id, ()):
             if isinstance(entry, ToolEntry):
                 entry.terminals[terminal.id] = terminal
-            elif entry.embedded:
+            elif entry.is_embedded:
                 continue
             self._transcript.touch(entry)
         self._on_output()

@@ -101,7 +101,7 @@ class _Reader:
         self._text: list[str] = []
         self._writes: list[str] = []
         self._follows_blank = True
-        self._target = False
+        self._expects_target = False
 
     def add_token(self, token: re.Match[str]) -> bool:
         """Handle a token. Return False if it is not allowed in a plain line."""
@@ -114,14 +114,14 @@ class _Reader:
             case "join":
                 self._joins.append(token[0])
                 return self._end_command()
-        is_allowed = self._follows_blank and bool(self._words) and not self._target
-        self._follows_blank, self._target = False, token.lastgroup == "write"
+        is_allowed = self._follows_blank and bool(self._words) and not self._expects_target
+        self._follows_blank, self._expects_target = False, token.lastgroup == "write"
         return is_allowed
 
     def _add_word(self, text: str) -> bool:
         value = "".join(quoted or double or bare for quoted, double, bare in _PIECE.findall(text))
-        if self._target:
-            self._target = self._follows_blank = False
+        if self._expects_target:
+            self._expects_target = self._follows_blank = False
             return self._add_write(value)
         is_allowed = (
             self._follows_blank
@@ -139,7 +139,7 @@ class _Reader:
         return bool(path) and (path == _NOWHERE or not posixpath.normpath(path).startswith("/dev"))
 
     def _end_command(self) -> bool:
-        is_allowed = bool(self._words) and not self._target
+        is_allowed = bool(self._words) and not self._expects_target
         self._commands.append(Simple(tuple(self._words), " ".join(self._text), tuple(self._writes)))
         self._begin_command()
         return is_allowed

@@ -115,10 +115,10 @@ class ToolEntry(Struct, eq=False):
 
 
 class TerminalEntry(Struct, eq=False):
-    """Terminal that no tool call shows. It has no rows once a call embeds it (`embedded`)."""
+    """Terminal that no tool call shows. It has no rows once a call embeds it (`is_embedded`)."""
 
     terminal: Terminal
-    embedded: bool = False
+    is_embedded: bool = False
 
 
 class Question(Struct, eq=False):
@@ -194,15 +194,18 @@ class SessionMessage(Struct, eq=False):
 
 
 class PlanDocument(Struct, eq=False):
-    """Plan as a text or a file (rfds/plan-operations). `removed`: the agent has withdrawn it."""
+    """Plan as a text or a file (rfds/plan-operations).
+
+    `is_removed` means that the agent has withdrawn it.
+    """
 
     id: str
     text: str | None = None
     uri: str | None = None
-    removed: bool = False
+    is_removed: bool = False
 
     def withdraw(self) -> None:
-        self.removed = True
+        self.is_removed = True
 
 
 class Past(Struct, eq=False):
