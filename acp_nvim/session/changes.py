@@ -32,7 +32,7 @@ class Changes:
     """Changes between two frames."""
 
     def __init__(self) -> None:
-        """Start with all state of a new session."""
+        """Begin with all state of a new session marked as changed."""
         self.names = dict.fromkeys(FROM_THE_START, 0)
         """Value of `Transcript.written` when each name first changed, as in `Event.mark`."""
         self.calls: dict[int, int] = {}

@@ -236,7 +236,7 @@ class Session:
 
     @property
     def key(self) -> str:
-        """Return a key that is unique across agents, whose ids may be the same."""
+        """Return a key that is unique across agents, since two agents may use the same id."""
         return str(self.n)
 
     @property

@@ -42,7 +42,7 @@ class FileState(msgspec.Struct, frozen=True):
     """Known state of a file on disk."""
 
     disk: Text | UnsetType | None = UNSET
-    """Text at the last scan, user's save or write by the editor, or None if there was no file."""
+    """Text at the last scan, user's save or editor's write, or None if there was no file."""
     disk_format: Format | None = None
     """Format of that text on disk."""
     compared: str | UnsetType | None = UNSET

@@ -15,7 +15,7 @@ import msgspec
 from acp_nvim.patterns import late
 
 MOVES: Final = 64 << 10
-"""Bytes read from the end of a log of HEAD."""
+"""Number of bytes that are read from the end of a log of HEAD."""
 SECOND_NS: Final = 1_000_000_000
 _LINE: Final = late(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) .*> (\d+) [-+]\d+(?:\t(.*))?$")
 SHORT: Final = 10

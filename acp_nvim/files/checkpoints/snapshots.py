@@ -235,7 +235,7 @@ class Snapshots:
         return self._unusual_rights.get(path)
 
     def trees(self, roots: Sequence[str]) -> dict[str, str]:
-        """Return the trees of the last scan by real path, of directories with a store."""
+        """Return the trees of the last scan by the real path of their directories."""
         by_root = {root: self._trees.get(root) for root in self.within(roots)}
         return {root: tree for root, tree in by_root.items() if tree}
 

@@ -1,6 +1,6 @@
 """Names of sessions for all Neovims of a workspace.
 
-Sessions of other Neovims have a number here, too.
+Sessions of other Neovims have a number in this process, too.
 """
 
 from __future__ import annotations

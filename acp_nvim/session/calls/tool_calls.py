@@ -111,7 +111,7 @@ class ToolCall(Struct, eq=False):
             self.meta = {key: value for key, value in meta.items() if value is not None}
 
     def copy(self) -> ToolCall:
-        """Return a copy of the call, unaffected by later updates."""
+        """Return a copy of the call that later updates do not change."""
         return msgspec.structs.replace(self, content=tuple(self.content))
 
     def set_cancellable(self, offered: bool | UnsetType) -> None:

@@ -144,7 +144,7 @@ class Decision(Struct, eq=False):
 
     @property
     def strictest_kind(self) -> str | None:
-        """Return its kind, or the kind of a command that it may allow."""
+        """Return the kind of the question, or that of a command that the question may allow."""
         executes = any(call.kind == "execute" for call in self.covers)
         return "execute" if executes else self.kind
 
