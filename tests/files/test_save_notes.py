@@ -11,6 +11,7 @@ import pytest
 from acp_nvim.edits.text import Text
 from acp_nvim.files.bytes.disk import signature_of
 from acp_nvim.files.changes import save_notes
+from acp_nvim.files.journal import persistence
 from tests.support.fake_workspace import FakeWorkspace
 from tests.support.neovims import Neovims, pending_by_path
 from tests.support.waiting import eventually
@@ -227,3 +228,34 @@ async def test_an_agents_change_after_a_save_of_unknown_contents_is_pending(
     await here.end()
     hunks = [(("line 6",), ("mine",)), (("line 8",), ("agents",))]
     assert pending_by_path(here) == {"a.txt": ("modified", False, hunks)}
+
+
+async def test_an_agents_change_within_a_save_of_another_neovim_stays_pending(
+    here: FakeWorkspace,
+) -> None:
+    """The note has the contents from before the change."""
+    path = here.work / "a.txt"
+    before = path.read_bytes()
+    path.write_text(TEXT.replace("line 2\n", "agents\n"))
+    await here.core.disk.scan([str(here.work)])
+    path.write_text(path.read_text().replace("line 7\n", "mine\n"))
+    note(here, path, before)
+    await here.end()
+    hunks = [(("line 2",), ("agents",))]
+    assert pending_by_path(here) == {"a.txt": ("modified", False, hunks)}
+
+
+async def test_a_decision_in_another_neovim_is_not_the_agents(
+    here: FakeWorkspace, started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user has saved a line that the other Neovim's agent wrote into an unsaved buffer."""
+    monkeypatch.setattr(persistence, "DELAY_S", 60.0)
+    path = here.work / "a.txt"
+    other = await started.neovim("other")
+    await other.write(path, TEXT.replace("line 2\n", "two\n"))
+    note(here, path, TEXT.encode())
+    await here.core.disk.scan([str(here.work)])
+    await other.decide("reject")
+    await here.core.disk.scan([str(here.work)])
+    assert path.read_text() == TEXT
+    assert pending_by_path(here) == pending_by_path(other) == {}

@@ -163,7 +163,9 @@ def steps_of(decoded: DecodedChange, signature: str | None, saves: Sequence[Save
 
     `signature` is the file's present one. If the content after a save is not known, the whole rest
     of the change counts as saved, unless the file has changed since: then the save is ignored. If
-    the content before it is not known, everything before it counts as saved. Raise BinaryError.
+    the content before it is not known, everything before it counts as saved. A save with another
+    content before it is merged, since an agent may have changed the file in between, and the save
+    has that change too. Raise BinaryError.
     """
     steps, text = list[Step](), decoded.before
     for save in saves:
@@ -176,13 +178,25 @@ def steps_of(decoded: DecodedChange, signature: str | None, saves: Sequence[Save
             before = text_of(save.before, decoded.file_format)
         if after == decoded.before:
             steps = []  # processed
+        elif (merged := _merge_save(before, text, after)) is not None:
+            steps.append(Step(True, text, merged))
+            after = merged
         else:
-            steps += [] if before == text else [Step(False, text, before)]
-            steps.append(Step(True, before, after))
+            steps += [Step(False, text, before), Step(True, before, after)]
         text = after
     if steps and text != decoded.after:
         steps.append(Step(False, text, decoded.after))
     return steps
+
+
+def _merge_save(before: Text | None, text: Text | None, after: Text | None) -> Text | None:
+    """Merge a save from `before` to `after` into another text; None if that is not possible."""
+    if before == text:
+        return after
+    if before is None or text is None or after is None:
+        return None
+    result = merge(before, text, after)
+    return None if isinstance(result, Conflict) else result.text
 
 
 def _record_user_format(

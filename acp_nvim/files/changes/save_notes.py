@@ -1,11 +1,11 @@
-"""Notes on saves by the user in other Neovims.
+"""Notes on saves and decisions by the user in other Neovims.
 
 From its first turn on, a process has an inbox in `stdpath('data')/acp/saves`. The other Neovims
 append a note to all inboxes before each write, and one after it with the contents of the file
 before and after the write (`lua/acp/buffers/save_notes.lua`). So a scan can separate the save from
-changes by an agent right before and after it. A write that fails has a note, too. The inbox is
-locked while the process lives. The next process removes the inboxes of dead ones. Only the user may
-read the folder.
+changes by an agent right before and after it. A write that fails has a note, too. Hosts note the
+writes of decisions in the same way. The inbox is locked while the process lives. The next process
+removes the inboxes of dead ones. Only the user may read the folder.
 """
 
 from __future__ import annotations
@@ -14,28 +14,36 @@ import os
 import re
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import anyio
 import msgspec
+from anyio import to_thread
 from msgspec import UNSET, UnsetType
 
-from acp_nvim.edits.records import from_bytes
-from acp_nvim.files.bytes import private_files
+from acp_nvim.edits.records import from_bytes, to_bytes
+from acp_nvim.files.bytes import nofollow, private_files
+from acp_nvim.files.bytes.disk import signature_of
 
 MAX_WRITE_NS: Final = 1_000_000_000
 """Time for which a scan waits for the note after a write, from the change on, in nanoseconds."""
 MAX_LATE_NS: Final = 10_000_000_000
 """Time after which a change is an agent's although a Neovim may be writing the file."""
 PAUSE_S: Final = 0.01
+MAX_INBOX: Final = 8 << 20
+"""Size of an inbox from which on it gets no notes of decisions, in bytes."""
 MAX_READ: Final = 1 << 20
 """Size of an inbox from which on the next turn gets a new one, in bytes."""
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 _HEAD: Final = re.compile(rb"(begin|end|failed) (\d+) (\d+) (\d+) (-?\d+) (-?\d+)\n")
 _NO_FILE: Final = -1
+_UNKNOWN: Final = -2
+_APPEND: Final = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+_MAX_FILE: Final = 256 * 1024
+"""Size of a file from which on its contents are not noted, in bytes."""
 
 Content = bytes | UnsetType | None
 """Bytes of a file, None if there is no file, UNSET if they are not known."""
@@ -116,6 +124,31 @@ class SaveNotes:
             for earlier in self._inboxes[:-1]:
                 earlier.path.unlink(missing_ok=True)
 
+    @asynccontextmanager
+    async def note_write(self, path: str) -> AsyncIterator[None]:
+        """Note a write for a decision by the user, as `save_notes.lua` notes a save."""
+        inboxes = await to_thread.run_sync(self._other_inboxes)
+        if not inboxes:
+            yield
+            return
+        before, signature = await to_thread.run_sync(_content_of, path)
+        await to_thread.run_sync(_append, inboxes, "begin", path, signature, (UNSET, UNSET))
+        try:
+            yield
+        finally:
+            after, signature = await to_thread.run_sync(_content_of, path)
+            await to_thread.run_sync(_append, inboxes, "end", path, signature, (before, after))
+
+    def _other_inboxes(self) -> list[Path]:
+        """Return the inboxes of other Neovims."""
+        if self._path is None:
+            return []
+        instance = self._path.name.rpartition(".")[0]
+        with suppress(OSError):
+            found = self._path.parent.iterdir()
+            return [path for path in found if not path.name.startswith(f"{instance}.")]
+        return []
+
     def close(self) -> None:
         """Remove the inbox at the end of this process."""
         for inbox in self._inboxes:
@@ -192,6 +225,42 @@ class SaveNotes:
                 note.save.before is UNSET or note.save.before != note.save.after
             ):
                 self._saves.setdefault(note.path, []).append(note.save)
+
+
+def _content_of(path: str) -> tuple[Content, str | None]:
+    """Return the bytes of a file, UNSET for a large or special one, and its signature."""
+    signature = signature_of(path)
+    try:
+        return nofollow.read(path, _MAX_FILE), signature
+    except OSError:
+        return UNSET, signature
+
+
+def _append(
+    inboxes: Sequence[Path],
+    kind: str,
+    path: str,
+    signature: str | None,
+    contents: tuple[Content, Content],
+) -> None:
+    """Append a note to the inboxes that still exist and are not large."""
+    parts = [to_bytes(path), (signature or "").encode()]
+    sizes = [*map(len, parts), *map(_size_of, contents)]
+    head = f"{kind} {os.getpid()} {' '.join(map(str, sizes))}\n".encode()
+    data = b"".join([head, *parts, *(part for part in contents if isinstance(part, bytes))])
+    for inbox in inboxes:
+        with suppress(OSError):
+            handle = os.open(inbox, _APPEND)
+            if os.fstat(handle).st_size < MAX_INBOX:
+                os.write(handle, data)
+            os.close(handle)
+
+
+def _size_of(content: Content) -> int:
+    """Return the size in a note."""
+    if isinstance(content, UnsetType):
+        return _UNKNOWN
+    return _NO_FILE if content is None else len(content)
 
 
 def _first_note(data: bytes) -> tuple[_Note, int] | None:

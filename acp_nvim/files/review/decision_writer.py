@@ -148,6 +148,12 @@ class DecisionWriter:
         is_deleted = (entry is not None and entry.live is None) or _replaces_link(step, now)
         if await self._live.text(step.path, is_deleted=is_deleted) != step.before:
             raise Refused(wording.WHY_CHANGED)
+        async with self._files.save_notes.note_write(step.path):
+            await self._change_file(step, entry, now, is_deleted=is_deleted)
+
+    async def _change_file(
+        self, step: Restoration, entry: Pending | None, now: Pending | None, *, is_deleted: bool
+    ) -> None:
         live = self._files.buffers.get(step.path)
         if step.after is None:
             await self._writer.remove(step.path)

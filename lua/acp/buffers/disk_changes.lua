@@ -103,6 +103,7 @@ local function merge_before_save(bufnr, match)
   awaited = bufnr
   local is_checked = vim.wait(MAX_WAIT_MS, function() return not checking[path] end, 5)
   awaited = nil
+  require('acp.buffers.save_notes').on_merged(bufnr)
   if save.in_conflict(bufnr) and not known then
     watch.unaware(bufnr)
     require('acp.base.notify').show('warn', 'changed_on_disk', vim.fs.basename(name))

@@ -115,7 +115,7 @@ function M.on_write(args)
     callback = function()
       if begun[args.buf] ~= write then return end
       begun[args.buf] = nil
-      M.note(path, before)
+      M.note(path, write.before)
     end,
   })
   vim.api.nvim_create_autocmd('SafeState', {
@@ -126,6 +126,13 @@ function M.on_write(args)
       append(other_inboxes(), 'failed', path, before.stamp, UNREAD, UNREAD)
     end,
   })
+end
+
+--- Read the file again when changes on disk were merged into a buffer before its write.
+---@param bufnr integer
+function M.on_merged(bufnr)
+  local write = begun[bufnr]
+  if write then write.before = read(write.path) end
 end
 
 --- Handle the end of a write whose start was not noted.
