@@ -9,9 +9,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http.cookiejar import CookieJar
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import anyio
+import anyio.lowlevel
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.client import ClientProtocol
@@ -243,23 +244,44 @@ async def test_a_server_that_stays_connected_without_serving_is_left(
             frozen.set()
 
 
-async def test_pings_of_a_server_that_reads_no_answers_end_the_connection() -> None:
-    """Otherwise the answers would fill the memory."""
+def connected(written: bytearray) -> tuple[websocket.SplittingConnection, Mock]:
+    """Return a connection after the handshake, with a transport that writes to `written`."""
     protocol = ClientProtocol(parse_uri("ws://host/"))
     connection, transport = websocket.SplittingConnection(protocol), Mock()
-    written: list[bytes] = []
-    transport.write.side_effect = written.append
-    transport.get_write_buffer_size.side_effect = lambda: sum(map(len, written))
+    transport.write.side_effect = written.extend
     connection.connection_made(transport)
     head = "HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     protocol.send_request(protocol.connect())
     key = f"Sec-WebSocket-Accept: {accept_key(protocol.key)}\r\n\r\n"
+    transport.get_write_buffer_size.side_effect = lambda: 0
     connection.data_received((head + key).encode())
+    return connection, transport
+
+
+async def test_pings_of_a_server_that_reads_no_answers_end_the_connection() -> None:
+    """Otherwise the answers would fill the memory."""
+    written = bytearray()
+    connection, transport = connected(written)
+    transport.get_write_buffer_size.side_effect = lambda: len(written)
     pings = (b"\x89\x7d" + b"a" * 125) * 1000
     while not transport.abort.called:
         connection.data_received(pings)
-        assert sum(map(len, written)) < 2 * websocket.MAX_UNREAD_PONGS
-    assert sum(map(len, written)) > websocket.MAX_UNREAD_PONGS
+        await anyio.lowlevel.checkpoint()
+        assert len(written) < 2 * websocket.MAX_UNREAD_PONGS
+    assert len(written) > websocket.MAX_UNREAD_PONGS
+
+
+async def test_other_tasks_run_during_a_flood_of_small_frames() -> None:
+    written = bytearray()
+    connection, transport = connected(written)
+    connection.data_received(b"\x89\0" * 20_000)
+    turns = 0
+    while written.count(b"\x8a\x80") < 20_000:
+        assert transport.method_calls[-1] == call.pause_reading()
+        await anyio.lowlevel.checkpoint()
+        turns += 1
+    assert transport.method_calls[-1] == call.resume_reading()
+    assert turns > 5
 
 
 async def test_messages_right_before_the_end_arrive() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 import zlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from typing import Final, NamedTuple, cast
+from typing import Final, NamedTuple, Protocol, cast
 
+import anyio.lowlevel
 import httpx
 
 from acp_nvim import wording
@@ -16,8 +18,21 @@ from acp_nvim.agent.transport.sse import HEAD
 
 PIECE: Final = 64 << 10
 """Maximum number of bytes that are decompressed at once."""
+TURN_S: Final = 0.01
+"""Maximum time between two turns of other tasks, in seconds."""
 CODINGS: Final = ("gzip", "x-gzip", "deflate")
 """Content codings that are decoded. Some proxies compress although `identity` is requested."""
+
+
+class Inflater(Protocol):
+    """Decompressor of module `zlib`, whose type has no public name."""
+
+    @property
+    def unconsumed_tail(self) -> bytes:
+        """Return the data that was not read."""
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        """Return at most `max_length` bytes."""
 
 
 class Body(NamedTuple):
@@ -42,28 +57,37 @@ async def read(response: httpx.Response, limit: int) -> Body:
 
 
 async def pieces(response: httpx.Response) -> AsyncGenerator[bytes]:
-    """Yield a decompressed body in pieces. Raise TransportError or httpx.HTTPError."""
+    """Yield a decompressed body in pieces. Raise TransportError or httpx.HTTPError.
+
+    Other tasks run every `TURN_S`, even if the server sends many small pieces at once.
+    """
     coding = response.headers.get("Content-Encoding", "identity").strip().lower()
     if coding not in (*CODINGS, "identity", ""):
         raise _unreadable(response, wording.WHY_COMPRESSED.format(coding=coding))
+    # 32: detect the header of gzip or zlib
+    inflater = zlib.decompressobj(zlib.MAX_WBITS | 32) if coding in CODINGS else None
+    began = time.monotonic()
     # httpx declares an iterator, but this is a generator, which has to be closed.
     raw = cast("AsyncGenerator[bytes]", response.aiter_raw())
     async with aclosing(raw):
-        if coding not in CODINGS:
-            async for data in raw:
-                yield data
-            return
-        inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: detect the header of gzip or zlib
         async for data in raw:
-            rest, piece = data, b""
-            while rest or len(piece) == PIECE:
-                try:
-                    piece = inflater.decompress(rest, PIECE)
-                except zlib.error as error:
-                    raise _unreadable(response, str(error)) from error
-                rest = inflater.unconsumed_tail
-                if piece:
-                    yield piece
+            for piece in [data] if inflater is None else _inflate(response, inflater, data):
+                if time.monotonic() - began >= TURN_S:
+                    await anyio.lowlevel.checkpoint()
+                    began = time.monotonic()
+                yield piece
+
+
+def _inflate(response: httpx.Response, inflater: Inflater, data: bytes) -> Iterator[bytes]:
+    rest, piece = data, b""
+    while rest or len(piece) == PIECE:
+        try:
+            piece = inflater.decompress(rest, PIECE)
+        except zlib.error as error:
+            raise _unreadable(response, str(error)) from error
+        rest = inflater.unconsumed_tail
+        if piece:
+            yield piece
 
 
 def _unreadable(response: httpx.Response, reason: str) -> TransportError:

@@ -34,6 +34,11 @@ class FrameSplitter:
         self._in_piece = self._in_frame = 0
         """Bytes still missing from the fragment, and from the frame after it."""
 
+    @property
+    def missing(self) -> int:
+        """Return the number of bytes still missing from the current fragment."""
+        return self._in_piece
+
     def feed(self, data: bytes) -> bytes:
         """Return the received data in frames of at most `PIECE` bytes."""
         if self._is_upgraded is None:

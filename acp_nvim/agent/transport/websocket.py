@@ -46,6 +46,10 @@ CLOSE_S: Final = 0.5
 """Time for each step of closing, in seconds. Neovim gives its host two seconds in total."""
 MAX_UNREAD_PONGS: Final = 4 << 20
 """Maximum number of bytes of answers to pings that a server has not read."""
+SLICE_S: Final = 0.005
+"""Time after which other tasks run while received data is read, in seconds."""
+PART: Final = 1024
+"""Maximum number of bytes between two looks at the clock, except within a large fragment."""
 
 _SILENT: Final = logging.getLogger("acp_nvim.websocket")
 """Disabled logger for the library, which would log headers."""
@@ -211,6 +215,7 @@ USER_AGENT: Final = f"acp.nvim/{__version__}"
 class SplittingConnection(ClientConnection):
     """Connection that limits the memory for one frame, and for the answers to pings.
 
+    It reads received data in slices, so that a flood of small frames does not delay other tasks.
     It ends `CLOSE_S` after a close frame or a broken frame, even if the server stays connected.
     """
 
@@ -220,10 +225,30 @@ class SplittingConnection(ClientConnection):
         self._unread_pongs = 0
         """Number of bytes that the library has written since the write buffer was last empty."""
         self._is_closing = False
+        self._unread = bytearray()
+        """Received data after the current slice. Meanwhile, receiving is paused."""
 
     def data_received(self, data: bytes) -> None:
+        is_reading = bool(self._unread)
+        self._unread += data
+        if not is_reading:
+            self._read_slice()
+
+    def _read_slice(self) -> None:
+        end = time.monotonic() + SLICE_S
+        while self._unread and time.monotonic() < end:
+            self._read_part(max(PART, self._splitter.missing))
+        if self._unread:
+            self.transport.pause_reading()
+            self.loop.call_soon(self._read_slice)
+        elif not self.recv_messages.paused:
+            self.transport.resume_reading()
+
+    def _read_part(self, size: int) -> None:
+        part = bytes(self._unread[:size])
+        del self._unread[:size]
         before = self.transport.get_write_buffer_size()
-        super().data_received(self._splitter.feed(data))
+        super().data_received(self._splitter.feed(part))
         after = self.transport.get_write_buffer_size()
         self._unread_pongs = self._unread_pongs + max(after - before, 0) if after else 0
         if self._unread_pongs > MAX_UNREAD_PONGS:
@@ -231,6 +256,14 @@ class SplittingConnection(ClientConnection):
         if self.protocol.state is State.CLOSING and not self._is_closing:
             self._is_closing = True
             self.loop.call_later(CLOSE_S, self.transport.abort)
+
+    def eof_received(self) -> None:
+        self._read_part(len(self._unread))
+        super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._unread.clear()
+        super().connection_lost(exc)
 
 
 class _Connect(connect):
