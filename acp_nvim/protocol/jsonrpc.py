@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 MESSAGE_BYTES: Final = 64 << 20
 
+EXACT: Final = frozenset({"fs/write_text_file", "terminal/create"})
+"""Methods whose text is not repaired, because it would be another file or command."""
+HALVED: Final = "a text contains half of a character (a lone surrogate)"
+
 Id: TypeAlias = int | str | Number | None
 
 ViolationKind: TypeAlias = Literal[
@@ -256,7 +260,10 @@ class Peer:
             return self._unreadable("json", detail, line)
         text = repair_escapes(line) if b"\\u" in line else line
         try:
-            return self._message(_envelope.decode(text), _Rows(line), 0)
+            envelope = _envelope.decode(text)
+            if text != line and envelope.method in EXACT and envelope.id is not UNSET:
+                return [_violation("utf8", HALVED, line, errors.INVALID_PARAMS, envelope.id)]
+            return self._message(envelope, _Rows(line), 0)
         except msgspec.ValidationError as e:
             return self._report_misfit(line, text, str(e))
         except (msgspec.DecodeError, RecursionError) as e:

@@ -418,6 +418,20 @@ def test_half_of_an_emoji_is_shown_as_a_replacement_character() -> None:
     assert json.loads(raw) == {"a": "x\ufffd", "b": "😀", "c": r"\ud83d", "d": "\ufffd"}
 
 
+@pytest.mark.parametrize("method", ["fs/write_text_file", "terminal/create"])
+def test_a_file_or_a_command_with_a_lone_surrogate_is_refused(method: str) -> None:
+    peer = Peer()
+    line = b'{"id":7,"method":"%s","params":{"content":"\\ud83d"}}\n' % method.encode()
+    (violation,) = peer.receive(line)
+    assert isinstance(violation, Violation)
+    assert violation.reply is not None
+    answer = json.loads(violation.reply)
+    assert (answer["id"], answer["error"]["code"]) == (7, -32602)
+    assert not peer.incoming
+    whole = line.replace(b"\\ud83d", b"\\ud83d\\ude00 \\\\ud83d")
+    assert isinstance(peer.receive(whole)[0], Request)
+
+
 def test_lone_surrogates_are_removed_from_sent_text() -> None:
     peer = Peer()
     block = schema.TextContent("\ud83d and \ud83d\ude00")
