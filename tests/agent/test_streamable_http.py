@@ -128,6 +128,30 @@ async def test_an_ended_stream_resumes_after_the_last_event() -> None:
         assert [g.headers.get("last-event-id") for g in server.of("GET")] == [None, "7"]
 
 
+async def test_a_session_id_may_have_any_letters() -> None:
+    agent = StreamingAgent()
+    async with HttpServer(agent) as server, reached(server.url) as client:
+        await shake_hands(client)
+        prompt(client, 2, "s-é-会")
+        await eventually(lambda: len(agent.posted) == 2)
+        sent = server.of("POST")[-1].headers["acp-session-id"]
+        assert sent.encode("latin-1").decode() == "s-é-会"
+        assert client.transport.lost is None
+
+
+async def test_an_event_id_that_no_header_can_have_is_ignored() -> None:
+    agent = StreamingAgent()
+    async with HttpServer(agent) as server, reached(server.url) as client:
+        await shake_hands(client)
+        for id in ("é1", "\x01", "i" * 100_000):
+            agent.say('{"method":"_a"}', id=id)
+            assert (await client.message())["method"] == "_a"
+        agent.end(None)
+        await eventually(lambda: len(server.of("GET")) == 2)
+        assert server.of("GET")[1].headers["last-event-id"].encode("latin-1").decode() == "é1"
+        assert client.transport.lost is None
+
+
 async def test_a_stream_that_ends_after_each_event_resumes_while_events_come() -> None:
     agent = StreamingAgent()
 

@@ -117,7 +117,10 @@ class EventStream:
         if self._last_id is not None:
             headers["Last-Event-ID"] = self._last_id
         request = self._client.build_request(
-            "GET", self._url(), headers=headers, timeout=httpx.Timeout(None, connect=10)
+            "GET",
+            self._url(),
+            headers=httpx.Headers(headers, encoding="utf-8"),
+            timeout=httpx.Timeout(None, connect=10),
         )
         try:
             response = await self._client.send(request, stream=True)

@@ -149,7 +149,9 @@ class HttpTransport:
             and str(self._inbox.error) != wording.WHY_CONNECTION_UNKNOWN
         ):
             with contextlib.suppress(httpx.HTTPError), anyio.move_on_after(CLOSE_S):
-                await self._client.delete(self._url, headers=self._headers())
+                await self._client.delete(
+                    self._url, headers=httpx.Headers(self._headers(), encoding="utf-8")
+                )
         with anyio.move_on_after(CLOSE_S):
             await self._client.aclose()
 
@@ -265,7 +267,7 @@ class HttpTransport:
         assert self._client is not None
         content = line.rstrip(b"\n")
         async with self._client.stream(
-            "POST", self._url, content=content, headers=headers
+            "POST", self._url, content=content, headers=httpx.Headers(headers, encoding="utf-8")
         ) as response:
             # The status of a refusal is enough, but a refused `initialize` may carry an answer.
             needed = response.is_success or self._connection is None

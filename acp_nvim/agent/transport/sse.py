@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from acp_nvim.patterns import late
+
 HEAD: Final = 2 << 10
 """Number of bytes kept of data longer than the limit."""
 _LONGEST_FIELD: Final = 16
 """Maximum length of a field's name with the colon, in bytes."""
+
+_ID: Final = late(rb"[^\x00-\x1f\x7f]{0,4096}")
+"""Event id that can be sent in a header. Servers refuse longer headers."""
 
 
 class Event(NamedTuple):
@@ -81,7 +86,7 @@ class EventReader:
             del line[:1]
         if name == b"data":
             self._add_data(line, is_cut=is_cut)
-        elif name == b"id" and b"\0" not in line and not is_cut:
+        elif name == b"id" and not is_cut and _ID.fullmatch(line):
             self._id = line.decode("utf-8", "replace")
 
     def _add_data(self, value: bytearray, *, is_cut: bool) -> None:
