@@ -9,9 +9,11 @@ from typing import Final
 
 import anyio
 
+from acp_nvim.agent.child.guard import CHILD
 from acp_nvim.agent.child.launch import AgentStartError
 from acp_nvim.agent.child.pty import PtyProcess
 from acp_nvim.agent.child.reaper import Reaper
+from acp_nvim.agent.child.tree import end_marked
 from acp_nvim.agent.serving.consent import Project, QuestionTexts
 from acp_nvim.features.worktrees import words
 from acp_nvim.session import ids
@@ -79,13 +81,14 @@ class Setup:
 
     async def _run(self, command: str | Sequence[str]) -> None:
         session, line = self._session, line_of(command)
+        mark = self._reaper.mark()
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
         terminal = session.terminals.new(ids.new("term-"), Launch(line), OUTPUT, is_hosted=True)
         try:
             self._process = await PtyProcess.start(
                 argv,
                 cwd=session.cwd,
-                env=self._env,
+                env={**self._env, CHILD: mark},
                 reaper=self._reaper,
                 feed=terminal.feed,
                 on_end=lambda end: terminal.end(end.code, end.signal),
@@ -99,6 +102,7 @@ class Setup:
             self._process.begin_stop()
         end = await self._process.wait()
         if self._is_stopped:
+            await end_marked(mark, self._kill_s())  # its daemons
             session.notice("warning", words.SETUP_STOPPED)
         elif end.code == 0:
             session.notice("info", words.SET_UP)

@@ -13,6 +13,7 @@ from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker, pick
 from tests.support.git import git, repository
 from tests.support.killed_host import kill_both
+from tests.support.portable import IS_PORTABLE
 from tests.support.review_frames import MARKS
 from tests.support.rpc import EditorError
 from tests.support.waiting import until
@@ -109,18 +110,22 @@ def test_the_setup_runs_after_consent_and_the_first_prompt_waits(editor: Editor)
     editor.wait_event("AcpTurnEnd", 2)
     (_, prompt) = editor.traffic[0].received("session/prompt")
     assert (second / "b.txt").as_uri() in json.dumps(prompt)
-    editor.setup({"worktrees": {"setup": "sleep 999"}})
+    daemon = editor.home / "daemon"
+    editor.setup({"worktrees": {"setup": f"setsid sleep 998 & echo $! >{daemon}; sleep 999"}})
     editor.cmd("Acp new!")
     worktree(editor, 3)
     editor.answer("Acp allow")
     running = "(require('acp').state().sessions[...].terminals[1] or {}).running"
     editor.wait(running, 3)
+    until(lambda: daemon.exists() and daemon.read_text().strip(), what="the daemon")
     editor.prompt("later")
     editor.cmd("AcpCancel")
     editor.wait_message("1 prompt on hold")
     editor.wait(f"not {running}", 3)
     stopped = "The setup of the worktree was stopped"
     until(lambda: any(stopped in line for line in editor.chat()))
+    if not IS_PORTABLE:  # only /proc has the marks of daemons
+        until(lambda: not Path("/proc", daemon.read_text().strip()).exists(), what="its end")
     editor.cmd("Acp queue run")
     editor.wait_event("AcpTurnEnd", 3)
     editor.cmd("Acp new!")
