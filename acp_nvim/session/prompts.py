@@ -65,7 +65,7 @@ class Excerpt(Struct, frozen=True):
 
     @property
     def has_no_file(self) -> bool:
-        """Return whether its buffer has no file, so no link can point to it."""
+        """Return whether the buffer has no file, so that no link can point to it."""
         return self.path.startswith(BUFFER_URI)
 
     @property

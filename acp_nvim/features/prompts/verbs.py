@@ -86,7 +86,7 @@ async def _ask_about_waiting(
     """Ask about untyped attachments of the first `count` waiting prompts, then call `then`.
 
     Prompts that the user does not want to send go back into the composer after the last question.
-    Each is put in front of its text, so the last one is first.
+    Each is put in front of the composer's text, so the last one is first.
     """
     from acp_nvim.features.prompts import untyped_mentions
 

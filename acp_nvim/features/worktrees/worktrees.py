@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 SLOW_S: Final = 1.0
 """Seconds after which the creation of a worktree is announced."""
 NAMED: Final = 5
-"""Number of files named in a line."""
+"""Maximum number of files named in a line."""
 
 
 class NewWorktree(msgspec.Struct, frozen=True):

@@ -85,7 +85,10 @@ def _resolve_root(root: str) -> str:
 
 
 def _below_by_identity(real: Path, stems: Sequence[str]) -> str | None:
-    """Compare by inode. A root that a symlink has replaced contains nothing."""
+    """Return a path relative to a root, compared by inode, or None.
+
+    A root that a symlink has replaced contains nothing.
+    """
     kept = (stem for stem in stems if _resolve_root(stem) == stem)
     wanted = {identity for stem in kept if (identity := _identity(Path(stem))) is not None}
     for parent in [real, *real.parents] if wanted else []:

@@ -114,7 +114,9 @@ class LiveTexts:
     # ---- the ledger
 
     async def sync_typed(self, path: str) -> None:
-        """Enter the user's changes so far into the ledger. Do not read a loaded buffer again."""
+        """Enter the user's changes so far into the ledger, without reading a loaded buffer
+        again.
+        """
         buffer = await self._buffers.peek(path)
         if isinstance(buffer, NotLoaded):
             await self.sync(path)

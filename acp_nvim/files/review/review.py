@@ -104,7 +104,7 @@ class Review:
             return await self._decide(verdict, path, row, seen)
 
     async def _decide_synced(self, verdict: Verdict, path: str, row: int) -> list[str]:
-        """Enter the latest edits into the ledger, then decide a hunk."""
+        """Enter the latest edits into the ledger, then decide a hunk. Return lines for the user."""
         seen = await self._sync_typed([path], [path])
         entry = seen[path].entry
         if verdict == "reject" and entry is not None and pending_inside(self._ledger, [entry]):

@@ -131,15 +131,15 @@ class Decision(Struct, eq=False):
         self._judge()
 
     def set_covered(self, covered: Callable[[], Sequence[Any]]) -> None:
-        """Set the function that returns the open tool calls that it may allow."""
+        """Set the function that returns the open tool calls that the question may allow."""
         self._covered = covered
 
     def covered_now(self) -> Sequence[Any]:
-        """Return the open tool calls that it may allow now."""
+        """Return the open tool calls that the question may allow now."""
         return self._covered()
 
     def update_covered(self) -> None:
-        """Update the open tool calls that it may allow."""
+        """Update the open tool calls that the question may allow."""
         self.covers = self._covered()
 
     @property
@@ -208,7 +208,7 @@ class Decision(Struct, eq=False):
 
     @property
     def listed(self) -> Listed:
-        """Return the list of the snapshot that contains it while it is pending."""
+        """Return the list of the snapshot in which the pending decision is."""
         if self.subject == "elicitation":
             return "elicitations"
         return "questions" if self.subject == "consent" else "permissions"
