@@ -175,6 +175,7 @@ def test_completion_of_commands_with_invisible_characters(front: Editor) -> None
 
 
 def test_completion_shows_the_value_of_a_variable(front: Editor) -> None:
+    front.rpc.request("nvim_ui_try_resize", 200, 40)  # the menu has room for descriptions
     front.cmd("AcpPrompt")
     front.keys("@{<C-x><C-o>")
     front.wait("#vim.fn.complete_info({ 'items' }).items > 5")
