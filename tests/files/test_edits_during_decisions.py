@@ -218,3 +218,24 @@ async def test_a_prompt_waits_for_decisions_made_before_it(tmp_path: Path) -> No
             await workspace.decide("reject")
     assert workspace.core.disk.turns.get(session) is not None
     assert turn.texts == {}, "read again after the decision"
+
+
+async def test_a_change_by_the_agent_during_a_reject_is_pending(tmp_path: Path) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        path = workspace.work / "a"
+        path.write_text(OLD)
+        await workspace.begin()
+        workspace.neovim.open(str(path))
+        await workspace.write(path, AGENTS)
+
+        def change() -> None:
+            path.write_text(AGENTS.replace("line 6\n", "six\n"))
+            workspace.neovim.refresh(str(path))
+
+        before_call(workspace, "live_write", change)
+        await workspace.decide("reject")
+        (entry,) = workspace.core.files.ledger.files()
+        assert entry.base == parse(OLD)
+        await workspace.end()
+        (entry,) = workspace.core.files.ledger.files()
+        assert [hunk.lines for hunk in entry.hunks] == [("three",), ("six",)]

@@ -60,8 +60,7 @@ class DecisionWriter:
             notes += step_notes
             if not done:
                 unchanged |= self._other_end(step, entries)
-                present = await self._present_text(step)
-                self._ledger.reinstate(step.path, present, before.get(step.path))
+                await self._reinstate(step, before.get(step.path))
         if kind is ChangeKind.DECIDED:
             notes += await self._notes_on_unsaved(entries)
         self._files.pending_view.refresh(*before, *(step.path for step in steps))
@@ -127,6 +126,19 @@ class DecisionWriter:
             return rejected
         self._ledger.restore(step.path, None, None)
         return {restored.origin}
+
+    async def _reinstate(self, step: Restoration, entry: Pending | None) -> None:
+        """Make the edits pending again that a failed step has decided.
+
+        A running agent may have changed the file. A scan enters such a change, which would count as
+        the user's here.
+        """
+        present = await self._present_text(step)
+        if entry is None:
+            self._ledger.reinstate(step.path, present, entry)
+            return
+        self._ledger.reinstate(step.path, entry.live, entry)
+        await self._live.enter(step.path, present)
 
     async def _present_text(self, step: Restoration) -> Text | None:
         """Return the present text of a file whose step has failed."""
