@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 LISTED: Final = 1000
-"""Maximum number of entries of a plan, of commands, modes, options and their values."""
+"""Maximum number of entries in a plan or in a list of commands, modes, options or values."""
 ITEMS: Final = 200
 """Maximum number of drawn parts of one tool call: content blocks, locations."""
 OPTIONS: Final = 50

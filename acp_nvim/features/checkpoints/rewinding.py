@@ -88,7 +88,7 @@ async def open_latest(host: Host) -> Conversation | None:
 
 
 def latest_with_checkpoint(host: Host) -> Conversation | None:
-    """Return the session with the latest checkpoint of all Neovims."""
+    """Return the session, of any Neovim, that has the latest checkpoint."""
     made = host.files.checkpoints.lists()[0]
     times = {
         n: checkpoints[-1].time

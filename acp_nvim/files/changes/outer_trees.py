@@ -1,8 +1,8 @@
 """Work trees that are larger than the directories of their sessions.
 
-The part outside of a session's directories is scanned in the background. A prompt waits only
-briefly for the first scan of a tree, and for no other one. A tree that has not changed since the
-last scan is not scanned again.
+The part outside of a session's directories is scanned in the background. A prompt waits only for
+the first scan of a tree, and only briefly. A tree that has not changed since the last scan is not
+scanned again.
 """
 
 from __future__ import annotations

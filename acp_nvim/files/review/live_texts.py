@@ -114,9 +114,7 @@ class LiveTexts:
     # ---- the ledger
 
     async def sync_typed(self, path: str) -> None:
-        """Enter the user's changes so far into the ledger, without reading a loaded buffer
-        again.
-        """
+        """Enter the changes that the user has made into the ledger. Do not read a loaded buffer."""
         buffer = await self._buffers.peek(path)
         if isinstance(buffer, NotLoaded):
             await self.sync(path)

@@ -96,7 +96,7 @@ class Patch(Struct, frozen=True):
     path: str | None = None
     """File of a patch that names no file, or names it without the leading slash."""
     moved: str | None = None
-    """Target path if that file is moved."""
+    """New path of the patched file, if the patch moves it."""
 
     @property
     def files(self) -> tuple[FilePatch, ...] | None:
