@@ -249,8 +249,8 @@ class Ledger:
     def record_user_edit(self, path: str, after: Text | None, *, is_undo: bool = False) -> None:
         """Record a change of the live text by the user (None: a deletion, which settles the edits).
 
-        An undo or redo (`is_undo`) restores the entry that its text had. No other change to an
-        earlier text settles hunks, because the user may have typed that text.
+        An undo or redo (`is_undo`) restores the entry that its text had. Any other change counts by
+        its lines, because the user may have typed an earlier text again.
         """
         entry = self.tracked_entry(path)
         if after is None:
@@ -264,11 +264,12 @@ class Ledger:
         if after == entry.live:
             return
         earlier = self._undo_history.entry_with_text(path, after)
-        if earlier is not None and is_undo:
-            edited = entry.returned_to(earlier)
+        if is_undo:
+            edited = self._undo_history.entry_after_undo(entry, after)
+        elif earlier is None:
+            edited = entry.edited(after)
         else:
-            edited = entry.edited(after, restorable=earlier.hunks if earlier else ())
-        if earlier is not None:
+            edited = entry.edited(after, restorable=earlier.hunks)
             edited = msgspec.structs.replace(edited, writers=edited.writers | earlier.writers)
         if edited.is_conflict and edited.theirs == after:
             edited = msgspec.structs.replace(

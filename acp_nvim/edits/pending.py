@@ -172,9 +172,32 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         edits = [
             edit for edit in edits if not any(_may_have_restored(edit, hunk) for hunk in restorable)
         ]
+        return self._with_edits(after, edits, formatter)
+
+    def _with_edits(self, after: Text, edits: Sequence[Hunk], formatter: bool = False) -> Pending:
+        """Return the entry with another live text, and those edits outside hunks in the base."""
         outside = _edits_outside(keys(self.base), self._marked_hunks, edits, touching=formatter)
         base = from_keys(apply(keys(self.base), outside))
         return msgspec.structs.replace(self, base=base, live=after)
+
+    def undone(self, after: Text, earlier: Collection[Pending]) -> Pending:
+        """Return the entry after an undo or redo to a text that none of the `earlier` entries has.
+
+        A change is pending if it adds or removes lines that a hunk of these adds or removes.
+        """
+        if self.base is None or self.live is None:
+            return msgspec.structs.replace(self, live=after)
+        live = keys(self.live)
+        hunks = [(entry, hunk) for entry in earlier for hunk in entry.hunks]
+        added = {line for _, hunk in hunks for line in hunk.lines}
+        removed = {line for entry, hunk in hunks for line in entry.removed_lines(hunk)}
+        edits = [
+            edit
+            for edit in diff(live, keys(after))
+            if added.isdisjoint(edit.lines) and removed.isdisjoint(live[edit.start : edit.end])
+        ]
+        writers = self.writers.union(*(entry.writers for entry in earlier))
+        return msgspec.structs.replace(self._with_edits(after, edits), writers=writers)
 
     def returned_to(self, earlier: Pending) -> Pending:
         """Return the entry after an undo or redo to the text of an earlier one of the file.
@@ -182,7 +205,8 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         The hunks of that entry are pending again, except those accepted since.
         """
         base = None if self.base is None else earlier.base
-        return msgspec.structs.replace(self, base=base, live=earlier.live)
+        writers = self.writers | earlier.writers
+        return msgspec.structs.replace(self, base=base, live=earlier.live, writers=writers)
 
     def accepted(self, chosen: Collection[Hunk]) -> Pending:
         """Return the entry with these hunks applied to the base."""

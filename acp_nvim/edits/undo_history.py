@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from acp_nvim.edits.hunks import diff
+from acp_nvim.edits.text import keys
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,8 +16,10 @@ if TYPE_CHECKING:
 
 MAX_UNDONE = 50
 """Maximum number of remembered steps."""
-MAX_TOGETHER = 8
-"""Maximum number of changes that Neovim may undo together with the step that follows them."""
+MAX_TOGETHER = 9
+"""Maximum number of latest entries of a file that are remembered with a step."""
+MAX_RECENT = 50
+"""Maximum number of latest entries of a file that only this process remembers."""
 MAX_RUNS = 16
 """Maximum number of files whose latest changes are remembered."""
 
@@ -44,7 +49,7 @@ class UndoHistory:
         if entry.base is None or entry.live is None:
             return
         recent = [*self._recent.pop(entry.path, ()), entry]
-        self._recent[entry.path] = recent[-MAX_TOGETHER - 1 :]
+        self._recent[entry.path] = recent[-MAX_RECENT:]
         for oldest in [*self._recent][:-MAX_RUNS]:
             del self._recent[oldest]
 
@@ -57,7 +62,7 @@ class UndoHistory:
     def _add_recent(self, path: str) -> None:
         """Remember the entries from before the latest changes, which Neovim may redo one by one."""
         remembered = set(map(id, self.entries))
-        for before in self._recent.get(path, ()):
+        for before in self._recent.get(path, [])[-MAX_TOGETHER:]:
             if id(before) not in remembered:
                 self.add(before)
 
@@ -80,13 +85,27 @@ class UndoHistory:
         """Return the files that the history contains."""
         return {before.path for before in self.entries}
 
+    def entries_of(self, path: str) -> list[Pending]:
+        """Return all known entries of a file, the most recent ones last."""
+        return [*(step for step in self.entries if step.path == path), *self._recent.get(path, ())]
+
     def entry_with_text(self, path: str, after: Text) -> Pending | None:
-        """Return the latest entry of a file with this live text; an undo has returned to it."""
-        recent = self._recent.get(path, [])
-        for before in (*reversed(recent), *reversed(self.entries)):
-            if before.path == path and before.live == after:
-                return before
-        return None
+        """Return the latest entry of a file with this live text."""
+        same = (entry for entry in reversed(self.entries_of(path)) if entry.live == after)
+        return next(same, None)
+
+    def entry_after_undo(self, entry: Pending, after: Text) -> Pending:
+        """Return the entry of a file after an undo or redo to a text.
+
+        If the text has no entry, the user made it from another one, and Neovim reported only later
+        changes. The nearest entry is assumed.
+        """
+        earlier = self.entry_with_text(entry.path, after)
+        if earlier is not None:
+            return entry.returned_to(earlier)
+        entries = [entry, *reversed(self.entries_of(entry.path))]
+        nearest = min(entries, key=lambda known: _count_changed_lines(known.live, after))
+        return entry.returned_to(nearest).undone(after, entries)
 
     def forget_accepted(self, entry: Pending, remaining: Pending | None) -> None:
         """Forget accepted hunks: hunks in `entry` that are not in `remaining`.
@@ -95,17 +114,23 @@ class UndoHistory:
         """
         self._record_change(entry)
         changes = _changes(entry) - (_changes(remaining) if remaining else set())
-        recent = self._recent.get(entry.path, [])
-        steps = [*recent, *(step for step in self.entries if step.path == entry.path)]
-        accepted = {id(step): step.accepted(_select(step, changes)) for step in steps}
+        accepted = {
+            id(step): step.accepted(hunks)
+            for step in self.entries_of(entry.path)
+            if (hunks := _select(step, changes))
+        }
         self.entries = [accepted.get(id(step), step) for step in self.entries]
-        if recent:
-            self._recent[entry.path] = [accepted[id(step)] for step in recent]
+        if recent := self._recent.get(entry.path):
+            self._recent[entry.path] = [accepted.get(id(step), step) for step in recent]
 
 
 def _select(entry: Pending, changes: set[Change]) -> list[Hunk]:
     """Return the hunks of an entry that make one of these changes."""
     return [hunk for hunk in entry.hunks if (entry.removed_lines(hunk), hunk.lines) in changes]
+
+
+def _count_changed_lines(before: Text | None, after: Text) -> int:
+    return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in diff(keys(before), keys(after)))
 
 
 def _changes(entry: Pending) -> set[Change]:

@@ -160,7 +160,7 @@ class UndoTree(Choices):
         if action < 3:
             self.ledger.record_agent_write("/f", *self.change({at: self.fresh("a")}))
         elif action < 6:
-            self.now = max(0, len(self.texts) - 1 - self.pick(9))
+            self.now = max(0, len(self.texts) - 1 - self.pick(30))
             self.ledger.record_user_edit("/f", self.text(self.blocks), is_undo=True)
         elif action == 6 and entry is not None and not self.is_pending(at):
             self.ledger.record_user_edit("/f", self.change({at: self.fresh("u")})[1])
@@ -196,7 +196,7 @@ class UndoTree(Choices):
 
 
 @fast
-@given(st.binary(min_size=30, max_size=60))
+@given(st.binary(min_size=30, max_size=120))
 def test_authors_stay_after_undo_and_redo(choices: bytes) -> None:
     tree = UndoTree(choices)
     while tree.more:

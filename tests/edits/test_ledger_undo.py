@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,6 +96,45 @@ def test_writes_that_are_undone_at_once_are_redone_one_by_one(is_rejected: bool)
     found.record_user_edit("/f", text("abcdefg"))
     found.record_user_edit("/f", text("abcdefZ"))
     assert found.get("/f") is None
+
+
+def test_many_writes_that_are_undone_at_once_are_redone_one_by_one() -> None:
+    texts = ["abcdefghijklmnop"[:n].upper() + "abcdefghijklmnop"[n:] for n in range(17)]
+    found = ledger(*texts[:2])
+    for before, after in pairwise(texts[1:]):
+        found.record_agent_write("/f", text(before), text(after))
+    found.record_user_edit("/f", text(texts[0]), is_undo=True)
+    assert found.get("/f") is None
+    for now in texts[1:]:
+        found.record_user_edit("/f", text(now), is_undo=True)
+        assert base(found) == texts[0]
+
+
+@pytest.mark.parametrize(
+    ("now", "left"), [("abXdef", [(2, 2, "X")]), ("abdefg", []), ("abXdefg", [(2, 2, "X")])]
+)
+def test_a_part_of_a_change_is_undone(now: str, left: list[tuple[int, int, str]]) -> None:
+    """Neovim reports all changes of a macro at once and undoes them one by one."""
+    found = ledger("abdefg", "abXdefg")
+    found.record_user_edit("/f", text("abdef"))
+    assert found.get("/f") is None
+    found.record_user_edit("/f", text(now), is_undo=True)
+    assert pending(found) == left
+
+
+def test_a_part_of_a_change_on_another_branch_is_undone() -> None:
+    """The agent's removal is pending there."""
+    found = ledger("abcdef", "acdef")
+    for now, is_undo in [("acdUW", False), ("abcdef", True), ("VabcdeY", False), ("acdUf", True)]:
+        found.record_user_edit("/f", text(now), is_undo=is_undo)
+    assert (pending(found), base(found)) == ([(1, 2, "")], "abcdUf")
+
+
+def test_a_removal_of_the_agent_is_redone_in_an_unknown_text() -> None:
+    found = ledger("abcdef", "acdef")
+    found.record_user_edit("/f", text("abcd"), is_undo=True)
+    found.record_user_edit("/f", text("acde"), is_undo=True)
+    assert (pending(found), entry(found).writers) == ([(1, 2, "")], frozenset({0}))
 
 
 def test_a_write_after_an_undone_reject_is_redone() -> None:
