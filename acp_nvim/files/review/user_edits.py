@@ -98,13 +98,15 @@ class UserEdits:
     def _on_reread(self, path: str, after: Text, is_undo: bool) -> None:
         """Process a new read of the file by Neovim.
 
-        Either an agent changed the file, or the user discarded unsaved changes.
+        Either an agent changed the file, or the user discarded unsaved changes. An undo or redo
+        that restored such a text is the user's.
         """
         self._bases.record_change(
             path, after, ChangeKind.UNDONE if is_undo else ChangeKind.REPLACED
         )
         self._ledger.join_disk(path, after)
-        if self._turns.any_may_change(path) and self._tracked.state(path).disk != after:
+        may_be_agents = not is_undo and self._turns.any_may_change(path)
+        if may_be_agents and self._tracked.state(path).disk != after:
             self.unsettle(path)
         elif path in self._ledger.parked or (
             self._ledger.get(path) and self._trees.change(path).has_moved

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.editor import Editor
 from tests.support.pending_edits import LINES, lines, two_changed_lines, wait_hunks
+from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
 
@@ -104,6 +105,22 @@ def test_an_accepted_hunk_is_undone_and_redone(changed: Editor) -> None:
     go_to(changed, 2, 1)
     go_to(changed, 3, 2)
     reject_all_to(changed, lines(l3="three"))
+
+
+def test_a_reload_is_undone_during_a_turn(editor: Editor) -> None:
+    path = editor.write("a.txt", LINES)
+    editor.agent("script")
+    editor.open("a.txt")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 14, 15, true, { 'mine' })")
+    agent = StepwiseAgent(editor)
+    agent.begin()
+    agent.ask("read", str(path))
+    editor.cmd("edit!")
+    agent.ask("replace", str(path), "line 3\n", "three\n")
+    wait_hunks(editor, 1)
+    go_to(editor, 1)
+    go_to(editor, 3, 1)
+    agent.end()
 
 
 def test_a_line_typed_as_it_was_once_accepted_settles_nothing(changed: Editor) -> None:
