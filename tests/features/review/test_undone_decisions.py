@@ -116,6 +116,7 @@ def test_a_reload_is_undone_during_a_turn(editor: Editor) -> None:
     agent.begin()
     agent.ask("read", str(path))
     editor.cmd("edit!")
+    editor.lua("vim.api.nvim_buf_set_lines(0, 17, 18, true, { 'mine too' })")
     agent.ask("replace", str(path), "line 3\n", "three\n")
     wait_hunks(editor, 1)
     go_to(editor, 1)
