@@ -20,6 +20,8 @@ MAX_TOGETHER = 9
 """Maximum number of latest entries of a file that are remembered with a step."""
 MAX_RECENT = 50
 """Maximum number of latest entries of a file that only this process remembers."""
+MAX_LINES = 200_000
+"""Maximum number of lines of these entries together, if there are more than `MAX_TOGETHER`."""
 MAX_RUNS = 16
 """Maximum number of files whose latest changes are remembered."""
 
@@ -49,7 +51,7 @@ class UndoHistory:
         if entry.base is None or entry.live is None:
             return
         recent = [*self._recent.pop(entry.path, ()), entry]
-        self._recent[entry.path] = recent[-MAX_RECENT:]
+        self._recent[entry.path] = recent[-_max_entries(entry.live) :]
         for oldest in [*self._recent][:-MAX_RUNS]:
             del self._recent[oldest]
 
@@ -98,12 +100,12 @@ class UndoHistory:
         """Return the entry of a file after an undo or redo to a text.
 
         If the text has no entry, the user made it from another one, and Neovim reported only later
-        changes. The nearest entry is assumed.
+        changes. The nearest of the latest entries is assumed.
         """
         earlier = self.entry_with_text(entry.path, after)
         if earlier is not None:
             return entry.returned_to(earlier)
-        entries = [entry, *reversed(self.entries_of(entry.path))]
+        entries = [entry, *reversed(self.entries_of(entry.path))][: _max_entries(after)]
         nearest = min(entries, key=lambda known: _count_changed_lines(known.live, after))
         return entry.returned_to(nearest).undone(after, entries)
 
@@ -122,6 +124,11 @@ class UndoHistory:
         self.entries = [accepted.get(id(step), step) for step in self.entries]
         if recent := self._recent.get(entry.path):
             self._recent[entry.path] = [accepted.get(id(step), step) for step in recent]
+
+
+def _max_entries(text: Text) -> int:
+    """Return the number of entries to remember, and to compare, of a file with this text."""
+    return max(MAX_TOGETHER, min(MAX_RECENT, MAX_LINES // max(1, len(text.lines))))
 
 
 def _select(entry: Pending, changes: set[Change]) -> list[Hunk]:

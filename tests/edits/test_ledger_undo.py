@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acp_nvim.edits import undo_history
 from acp_nvim.edits.hunks import Hunk, apply, invert
 from acp_nvim.edits.ledger import Ledger
 from acp_nvim.edits.pending import Pending
@@ -443,3 +444,13 @@ def test_text_of_the_agent_that_the_user_changes_with_a_line_beside_it_is_pendin
     found.record_agent_write("/f", before, live)
     found.record_user_edit("/f", changed)
     assert entry(found).base == before
+
+
+def test_fewer_texts_of_a_large_file_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(undo_history, "MAX_LINES", 100)
+    for lines, count in ((2, 50), (5, 20), (1000, undo_history.MAX_TOGETHER)):
+        history = undo_history.UndoHistory()
+        for n in range(60):
+            live = from_lines([f"{n}", *["same"] * (lines - 1)])
+            history.record_write(Pending("/f", live, live, live), Pending("/f", live, live, live))
+        assert len(history.entries_of("/f")) == count

@@ -251,9 +251,11 @@ def _append(
     for inbox in inboxes:
         with suppress(OSError):
             handle = os.open(inbox, _APPEND)
-            if os.fstat(handle).st_size < MAX_INBOX:
-                os.write(handle, data)
-            os.close(handle)
+            try:
+                if os.fstat(handle).st_size < MAX_INBOX:
+                    os.write(handle, data)
+            finally:
+                os.close(handle)
 
 
 def _size_of(content: Content) -> int:
