@@ -63,7 +63,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     is `theirs`, on disk and not in `live`. If `is_overtaken` is set, it is in neither, since
     the user has changed the same lines in between.
 
-    `format_change` describes what the agent changed besides the text (`line ends: unix → dos`),
+    `format_change` describes the change besides the text (`line endings: unix → dos`),
     which is decided with the file.
     """
 

@@ -1,4 +1,4 @@
-"""Texts in Neovim's form: lines without line ends, and a flag for the final newline.
+"""Texts in Neovim's form: lines without line endings, and a flag for the final newline.
 
 Only newlines end a line: form feed, NEL and U+2028 are part of it. A text has at least one line.
 The empty file is `Text(('',), eol=False)`, a file of one empty line `Text(('',))`. A missing
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Text(msgspec.Struct, frozen=True, dict=True):
-    """Lines without line ends. `eol` is true if the last line ends in a newline."""
+    """Lines without line endings. `eol` is true if the last line ends in a newline."""
 
     lines: tuple[str, ...]
     eol: bool = True

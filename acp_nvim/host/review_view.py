@@ -110,7 +110,7 @@ def rows(entry: Pending, titles: Sequence[str] = ()) -> list[Table]:
 def note(entry: Pending) -> str:
     """Describe the changes that no line shows.
 
-    These are line ends, a BOM, the final newline, or a directory or device in place of the file.
+    These are line endings, a BOM, the final newline, or a directory or device in place of the file.
     """
     notes = [] if entry.is_named else [wording.PART_UNNAMED]
     notes += [entry.format_change] if entry.format_change else []

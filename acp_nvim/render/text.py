@@ -63,7 +63,7 @@ def _is_safe(text: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """Return `text` with LF line ends and unsafe characters escaped, except tabs and newlines."""
+    """Return `text` with LF line endings. Escape unsafe characters except tabs and newlines."""
     if _is_safe(text):
         return text
     return _UNSAFE.sub(_visible, text.replace("\r\n", "\n"))

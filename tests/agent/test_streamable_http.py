@@ -444,7 +444,7 @@ async def test_a_server_without_a_connection_or_a_stream_is_not_an_agent() -> No
     agent.initialized = Reply(200, b"<html>", {"Content-Type": "text/html"})
     async with HttpServer(agent) as server, reached(server.url) as client:
         client.send(id=1, method="initialize", params={})
-        assert "there is no Acp-Connection-Id" in await client.end()
+        assert "has no Acp-Connection-Id" in await client.end()
     agent = StreamingAgent()
     agent.gets = lambda request: Reply(200, b"<html>", {"Content-Type": "text/html"})
     async with HttpServer(agent) as server, reached(server.url) as client:

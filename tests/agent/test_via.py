@@ -107,7 +107,7 @@ async def test_the_failed_step_of_ssh_is_named(tmp_path: Path, launch: AgentLaun
         ("Error response from daemon: No such container: dev", "the container is not running"),
         ("Error response from daemon: container 12ab is not running", "the container is not"),
         ('OCI runtime exec failed: chdir to cwd ("/w") failed', "the directory does not exist"),
-        ("Cannot connect to the Docker daemon at unix:///x", "the service of the containers"),
+        ("Cannot connect to the Docker daemon at unix:///x", "the container service"),
         ("something else", "something else"),
     ],
 )

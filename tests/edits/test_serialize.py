@@ -112,7 +112,7 @@ def test_stored_names_of_fields_never_change() -> None:
     """A journal may be read by an older or a newer version of the plugin."""
     others = {
         "conflict": True,
-        "relaid": "line ends: unix → dos",
+        "relaid": "line endings: unix → dos",
         "overtaken": True,
         "named": False,
     }
@@ -125,7 +125,7 @@ def test_stored_names_of_fields_never_change() -> None:
         None,
         writers=frozenset({3}),
         is_conflict=True,
-        format_change="line ends: unix → dos",
+        format_change="line endings: unix → dos",
         is_overtaken=True,
         is_named=False,
     )

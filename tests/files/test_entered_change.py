@@ -22,7 +22,7 @@ DOS = Format(dos=True)
 async def test_a_temporary_line_end_in_a_buffer_is_not_a_conflict(
     tmp_path: Path, eol: bool
 ) -> None:
-    """An agent gave a file CR LF line ends, and Neovim read it in the old format.
+    """An agent gave a file CR LF line endings, and Neovim read it in the old format.
 
     By now the buffer has the new one, the user has typed in it, and the agent writes another line.
     """

@@ -152,7 +152,7 @@ async def test_changes_of_the_same_lines_by_both_are_a_conflict(
     second = await started.neovim("second", agents=0)
     assert pending_by_path(second) == {"a.txt": ("modified", True, HUNKS[:1])}
     assert second.notices == [
-        "a.txt: you and the agent changed the same lines: :Acp review shows both"
+        "a.txt: you and the agent changed the same lines. :Acp review shows both"
     ]
     if verdict == "accept":
         await second.decide("accept")
@@ -221,7 +221,9 @@ async def test_stashed_edits_are_parked_and_return(started: Neovims, lives: bool
     assert pending_by_path(neovim) == {}
     ((parked,),) = neovim.core.files.ledger.parked.all().values()
     assert parked.branch == "main"
-    assert neovim.notices == ["The edits of a.txt are parked with branch main: :Acp edits parked"]
+    assert neovim.notices == [
+        "The edits of a.txt are parked with branch main. :Acp edits parked lists them"
+    ]
     await neovim.exchange()
     neovim = await next_neovim(started, neovim)
     git(neovim.work, "stash", "pop")

@@ -1,4 +1,4 @@
-"""Like `basic`, with files of all encodings and line ends, which agents change.
+"""Like `basic`, with files of all encodings and line endings, which agents change.
 
 `python -m tests.torture.wide SEED STEPS COUNT`
 """
@@ -29,7 +29,7 @@ KINDS = (
 
 
 class Wide(History):
-    """A history of files with all line ends and encodings."""
+    """A history of files with all line endings and encodings."""
 
     def __init__(self, editor: Editor, seed: int) -> None:
         self.original_formats: dict[str, Format] = {}
@@ -54,7 +54,7 @@ class Wide(History):
         self.note(path, kind, "" if not ends else "no final newline")
 
     def agents_steps(self) -> list[Callable[[], None]]:
-        """Return the agent's possible steps. It also changes line ends and BOMs."""
+        """Return the agent's possible steps. It also changes line endings and BOMs."""
         return [*super().agents_steps(), *[self.agent_changes_format] * 2]
 
     def agent_changes_format(self) -> None:

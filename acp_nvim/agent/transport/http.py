@@ -384,7 +384,7 @@ class HttpTransport:
                 del self._pending_prompts[id]
 
     def _put(self, data: bytes) -> None:
-        # In JSON, line ends can only be white space.
+        # In JSON, line endings can only be white space.
         line = data.replace(b"\r", b" ").replace(b"\n", b" ").strip()
         if line:
             self._inbox.put(line)

@@ -53,7 +53,7 @@ class EventReader:
         return events
 
     def _normalize(self, chunk: bytes) -> bytes:
-        """Return the chunk with all line ends as newlines."""
+        """Return the chunk with all line endings as newlines."""
         if self._after_cr and chunk:
             self._after_cr = False
             chunk = chunk.removeprefix(b"\n")

@@ -144,7 +144,7 @@ class WebSocketTransport:
             is_text = isinstance(piece, str)
             size += len(piece)
             if isinstance(piece, str):
-                # In JSON, line ends can only be white space.
+                # In JSON, line endings can only be white space.
                 self._inbox.put(piece.replace("\r", " ").replace("\n", " ").encode())
             await self._inbox.wait_for_room()
             self._waits_since = time.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-LAST_CHAT: Final = "No session yet. Open the last one of this directory?"
+LAST_CHAT: Final = "No session yet. Open the last one from this directory?"
 HISTORY_UNREADABLE: Final = "The history cannot be read: {reason}"
 HISTORY_NOT_FOUND: Final = "No match in the history: {words}"
 HISTORY_DELETED: Final = "Deleted from the history: {session}"

@@ -200,7 +200,7 @@ class Landing:
     async def _apply(self, session: Session, step: Step, allowed: bool) -> str:
         """Change one file of the user's tree. Return the reason for a failure, or an empty text.
 
-        Unless `allowed`, guarded files do not land, and no file gets a new mode or new line ends.
+        Unless `allowed`, guarded files do not land, and no file gets new modes or line endings.
         """
         if step.is_guarded and not allowed:
             return ""

@@ -83,7 +83,7 @@ class FileState(msgspec.Struct, frozen=True):
     def byte_forms(self) -> Sequence[bytes]:
         """Return the possible bytes of a file with the text `disk`.
 
-        A BOM or the CRs of line ends may be characters of the text. Then one form does not add
+        A BOM or the CRs of line endings may be characters of the text. Then one form does not add
         them.
         """
         data = self.disk_bytes()

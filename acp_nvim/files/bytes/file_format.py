@@ -2,7 +2,7 @@
 
 It follows 'fileencodings', 'fileformats' and 'bomb' as `:edit` does (`:help 'fileencodings'`,
 `:help file-formats`), so a file reads the same whether or not it is open. `FormatChange` describes
-a change of line ends or BOM by an agent.
+a change of line endings or BOM by an agent.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Format(msgspec.Struct, frozen=True):
         return "dos" if self.dos else "mac" if self.mac else "unix"
 
     def with_crs(self) -> Format:
-        """Return the same format with CR LF line ends."""
+        """Return the same format with CR LF line endings."""
         return msgspec.structs.replace(self, dos=True, mac=False)
 
 
@@ -158,7 +158,7 @@ def encodable(text: Text, file_format: Format) -> bytes | None:
 
 
 def shows_cr(text: Text) -> bool:
-    """Return whether carriage returns of line ends are part of the lines."""
+    """Return whether carriage returns of line endings are part of the lines."""
     whole = "\n".join(text.lines)
     return "\r\n" in whole or whole.endswith("\r")
 
@@ -263,7 +263,7 @@ class FormatChange(msgspec.Struct, frozen=True):
     def applied_to(self, buffer: Format | None) -> tuple[Format | None, Format | None]:
         """Return the formats with which to decode the old and the new bytes.
 
-        If there is a buffer, they are its format with the line ends and the BOM that the agent
+        If there is a buffer, they are its format with the line endings and the BOM that the agent
         changed.
         """
         if not self.is_change:
@@ -277,7 +277,7 @@ def format_change(
     """Compare the formats of both contents. Return None for a deleted file.
 
     `known` is the format before the change, used when `before` does not determine it. A new file
-    has the same format before and after. A file with mixed line ends, or an empty one, keeps the
+    has the same format before and after. A file with mixed line endings, or an empty one, keeps the
     format it had.
     """
     if after is None:
@@ -309,7 +309,7 @@ def describe_change(old: Format, new: Format) -> str:
     """Describe the difference for the user. Return an empty text if there is none."""
     changes: list[str] = []
     if old.fileformat != new.fileformat:
-        changes.append(f"line ends: {old.fileformat} → {new.fileformat}")
+        changes.append(f"line endings: {old.fileformat} → {new.fileformat}")
     if old.bomb != new.bomb:
         changes.append("BOM added" if new.bomb else "BOM removed")
     return ", ".join(changes)
@@ -340,5 +340,5 @@ def _are_dos(data: bytes) -> bool | None:
 
 
 def with_ends(file_format: Format, ends: Format) -> Format:
-    """Return the format with the line ends and the BOM of another."""
+    """Return the format with the line endings and the BOM of another."""
     return msgspec.structs.replace(file_format, dos=ends.dos, mac=ends.mac, bomb=ends.bomb)

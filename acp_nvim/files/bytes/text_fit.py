@@ -1,4 +1,4 @@
-"""Conversions between agents' texts and buffers: excerpts, line ends, bytes that are not text."""
+"""Conversions of agents' texts and buffers: excerpts, line endings, bytes that are not text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def excerpt(text: Text, line: int | None, limit: int | None) -> str:
 
 
 def fit_text(agents_text: Text, base: Text, dos: bool, bomb: bool) -> Text:
-    """Convert an agent's text to the form of the buffer: without BOM and without CRs of line ends.
+    """Convert an agent's text to the form of the buffer: without BOM and CRs of line endings.
 
     If some lines of the file contain a CR as text, CRs in the agent's text are text too, unless all
     of its lines end in one.

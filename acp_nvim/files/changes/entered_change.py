@@ -68,7 +68,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
     """Signature of the file when the bytes were read."""
 
     format_change: FormatChange | None
-    """Change of line ends and BOM, if known."""
+    """Change of line endings and BOM, if known."""
 
     is_read: bool
     """Whether Neovim reloaded the buffer with the change, before the unsaved edits."""
@@ -97,7 +97,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
 
     @property
     def changes_format(self) -> bool:
-        """Return whether line ends or BOM differ."""
+        """Return whether line endings or BOM differ."""
         return self.format_change is not None and self.format_change.is_change
 
     def is_still_empty(self) -> bool:
@@ -216,7 +216,7 @@ def _record_user_format(
 
 
 def _with_ends_as(live: Text, before: Text) -> Text:
-    """Return a text of a file with CR LF line ends as its buffer shows it.
+    """Return a text of a file with CR LF line endings as its buffer shows it.
 
     If Neovim read the file in its former format, the lines had CRs until the buffer got the new
     format.

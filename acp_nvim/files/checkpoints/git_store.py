@@ -51,7 +51,7 @@ ATTEMPTS: Final = 5
 _FILTERED_FILES: Final = ":(exclude,attr:!filter !working-tree-encoding)"
 """Pathspec of files that a filter or an encoding may convert."""
 _LINE_END_FILES: Final = ":(exclude,attr:!text !crlf !eol !ident)"
-"""Pathspec of files in which git may convert line ends or `$Id$`, which changes their length."""
+"""Pathspec of files in which git may convert line endings or `$Id$`, which changes their length."""
 _IGNORE_FILE: Final = ".gitignore"
 IGNORED: Final = Blob("", 0, "ignored by git")
 _UNREAD: Final = late(rb"^warning: could not open directory '(.*?)(?:': .*)?$", re.MULTILINE)

@@ -53,7 +53,7 @@ _CONVERSION_OPTIONS: Final = {
     "core.autocrlf": _FLAGS | {"input"},
     "core.eol": frozenset({"lf", "crlf", "native"}),
 }
-"""Options that determine the line ends that git writes."""
+"""Options that determine the line endings that git writes."""
 _SHARING_OPTION: Final = {
     "core.sharedrepository": frozenset(
         (*("umask", "group", "true", "1", "all", "world", "everybody", "2"), "0640", "0644")
@@ -113,7 +113,7 @@ class Repository(msgspec.Struct, frozen=True):
         return "-c", f"core.sharedRepository={shared}"
 
     def can_convert(self) -> bool:
-        """Return whether files without attributes may have other line ends than their blobs."""
+        """Return whether files without attributes may have other line endings than their blobs."""
         return self.options.get("core.autocrlf", "false") not in ("false", "no", "off", "0")
 
 
@@ -276,8 +276,8 @@ def _alternates(repository: Repository, home: Path) -> str:
 class PrivateGit:
     """Two private git directories for a work tree.
 
-    In one, blobs are the bytes of files. In the other, git converts line ends, `$Id$` and encodings
-    as in the user's repository. Neither has filters.
+    In one, blobs are the bytes of files. In the other, git converts line endings, `$Id$` and
+    encodings as in the user's repository. Neither has filters.
     """
 
     def __init__(

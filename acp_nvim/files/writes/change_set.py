@@ -133,7 +133,7 @@ class ChangeSets(Generic[S]):
         return written
 
     async def set_ends(self, path: str, ends: Format) -> None:
-        """Save a file (real path) with other line ends and BOM. Raise Refusal or Refused."""
+        """Save a file (real path) with other line endings and BOM. Raise Refusal or Refused."""
         async with self._live.hold(path):
             text = await self._live.sync(path)
             live = self._files.buffers.get(path)

@@ -129,7 +129,7 @@ def _hunks_only(path: str, patches: Iterable[FilePatch], problem: str) -> Propos
 
 
 def _patch_without_cr(patch: FilePatch, text: Text | None) -> FilePatch:
-    """Return the patch without the `\\r` of line ends if the text has none."""
+    """Return the patch without the `\\r` of line endings if the text has none."""
     rows = [row for hunk in patch.hunks for row in hunk.lines]
     if not any(row.endswith("\r") for row in rows):
         return patch
@@ -188,7 +188,7 @@ def _apply_change(text: Text | None, change: Change, known: Sequence[Text]) -> T
 
 
 def _without_cr(piece: str, text: Text | None) -> str:
-    """Return the piece without the `\\r` of line ends if the text has none."""
+    """Return the piece without the `\\r` of line endings if the text has none."""
     if "\r\n" in piece and text is not None and not any("\r" in line for line in text.lines):
         return piece.replace("\r\n", "\n")
     return piece

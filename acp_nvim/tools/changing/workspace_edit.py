@@ -289,7 +289,7 @@ def _replace_spans(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
 
 
 def _without_cr(new: str, text: Text) -> str:
-    """Return new text without CR at line ends, unless the file has such line ends.
+    """Return new text without CR at line endings, unless the file has such line endings.
 
     An editor does not show them.
     """

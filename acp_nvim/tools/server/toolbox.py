@@ -191,7 +191,7 @@ def _presentable(result: ToolResult) -> ToolResult:
 
 
 def printable(text: str) -> str:
-    """Return the text without control characters except line ends and tabs, cut if too long."""
+    """Return the text without control characters except line endings and tabs, cut if too long."""
     text = clean_text(text)
     if not text.isprintable():
         text = text.translate(_CONTROL)

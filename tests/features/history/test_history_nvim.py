@@ -148,7 +148,7 @@ def test_one_key_opens_the_last_session_from_neovims_own_list(edit: Any, tmp_pat
     second.lua("package.loaded['vim.ui'] = nil vim.ui.select = require('vim.ui').select")
     for key in ("n", "<Esc>", "y"):
         second.keys(":Acp chat<CR>")
-        second.wait_screen("No session yet. Open the last one of this directory?")
+        second.wait_screen("No session yet. Open the last one from this directory?")
         second.wait_screen("say the okapi")
         second.keys(key)
     wait_chat(second, 1)
@@ -299,7 +299,7 @@ def test_the_next_neovim_offers_the_last_session_of_its_directory(days: Days) ->
 
     second = days.start()
     [question] = pick(second, "Acp chat", "say the okapi")
-    assert question["prompt"] == "No session yet. Open the last one of this directory?"
+    assert question["prompt"] == "No session yet. Open the last one from this directory?"
     assert [item.partition("  ")[0] for item in question["items"]] == ["say the okapi"]
     wait_chat(second, 1)
     assert "the okapi" in second.chat(1)

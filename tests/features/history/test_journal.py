@@ -152,7 +152,7 @@ def test_discarded_unsaved_text_is_set_aside_and_listed(edit: Edit, tmp_path: Pa
     first.quit()
     second = edit(env=env, work=first.work)
     second.open("a.txt")
-    second.wait_message("The edits of a.txt are parked: :Acp edits parked")
+    second.wait_message("The edits of a.txt are parked. :Acp edits parked lists them")
     second.cmd("Acp edits parked")
     second.wait("#vim.fn.getqflist() == 2")
     assert "parked: +1 -1 TWO" in second.lua("return vim.fn.getqflist()[1].text")

@@ -288,7 +288,7 @@ def test_prompts_that_waited_come_back_and_wait(shared: SharedWorkspace, how: st
     end(busy(shared), how)
     second = shared.start()
     second.cmd("AcpPrompt")
-    second.wait_message("acp: Your draft is back in the composer; 2 unsent prompts: :Acp queue")
+    second.wait_message("acp: Your draft is back in the composer; 2 unsent prompts, see :Acp queue")
     assert second.lines("acp://composer/1") == ["a draft"]
     shared.wait("a draft", queue=["say one", "say two"])
     second.cmd("Acp queue")
@@ -407,7 +407,7 @@ def test_a_prompt_that_waits_for_its_agent_comes_back(shared: SharedWorkspace) -
     first.kill()
     second = shared.start()
     run(second, "AcpPrompt")
-    second.wait_message("1 unsent prompt: :Acp queue")
+    second.wait_message("1 unsent prompt, see :Acp queue")
     shared.wait(queue=["say hi"])
 
 

@@ -150,7 +150,7 @@ def test_a_prompt_of_the_project_is_sent_after_it_was_seen(editor: Editor) -> No
     editor.answer("Acp deny")
     editor.wait("#require('acp').state().sessions[2].questions == 0")
     editor.keys(":Acp ask deploy<CR>")
-    editor.wait_screen("Not sent: the prompt deploy of the project")
+    editor.wait_screen("Not sent: the project's prompt deploy")
     assert len(agent.received("session/prompt")) == 2
 
 

@@ -263,7 +263,7 @@ def test_the_format_of_a_file_saved_before_the_prompt_is_known(gate: Gate) -> No
     gate.open()
     slow.wait("#(require('acp').state().sessions[1].edits or {}) == 1")
     (slow.home / "1").touch()
-    slow.wait("require('acp').state().sessions[1].edits[1].note == 'line ends: dos → unix'")
+    slow.wait("require('acp').state().sessions[1].edits[1].note == 'line endings: dos → unix'")
     reject_all(slow)
     slow.wait("#require('acp').state().sessions[1].edits == 0")
     until(lambda: path.read_bytes() == b"mine\r\ntwo\r\n")

@@ -122,7 +122,7 @@ def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
     assert file.read_text().startswith("read twice\n# Report about acp.nvim\n")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     editor.keys("ggdd:w<CR>")
-    editor.wait_message("The report is not written: file already exists")
+    editor.wait_message("The report was not written: file already exists")
     editor.keys(":Acp report<CR>")
     assert editor.lines(NAME)[0] == "# Report about acp.nvim"
     assert editor.lua("return vim.bo.modified"), "the changed report is still there"
@@ -133,7 +133,7 @@ def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
     editor.wait("vim.fn.bufexists(...) == 0", NAME)
     report(editor, "bug.md/below")
     editor.keys(":w<CR>")
-    editor.wait_message("The report is not written: not a directory")
+    editor.wait_message("The report was not written: not a directory")
     editor.keys("q")
     editor.wait("vim.fn.bufexists(...) == 0", NAME)
 

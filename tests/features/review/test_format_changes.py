@@ -17,11 +17,11 @@ BOM = b"\xef\xbb\xbf"
 UNIX = b"one\ntwo\nthree\n"
 DOS = UNIX.replace(b"\n", b"\r\n")
 CHANGES = {
-    "line ends: unix → dos": (UNIX, DOS),
-    "line ends: dos → unix": (DOS, UNIX),
+    "line endings: unix → dos": (UNIX, DOS),
+    "line endings: dos → unix": (DOS, UNIX),
     "BOM added": (UNIX, BOM + UNIX),
     "BOM removed": (BOM + DOS, DOS),
-    "line ends: dos → unix, BOM added": (DOS, BOM + UNIX),
+    "line endings: dos → unix, BOM added": (DOS, BOM + UNIX),
     "final newline removed": (DOS, DOS[:-2]),
     "final newline added": (UNIX[:-1], UNIX),
 }
@@ -170,13 +170,13 @@ def test_lines_and_line_ends_change_at_once(editor: Editor, opened: bool) -> Non
     changed = ChangedFile(editor, UNIX, DOS.replace(b"two", b"TWO"), opened)
     changed.end_turn()
     found = changed.pending()
-    assert (found["hunks"], found["note"]) == (1, "line ends: unix → dos")
+    assert (found["hunks"], found["note"]) == (1, "line endings: unix → dos")
     editor.open("a.txt")
     editor.cmd("2")
     editor.cmd("Acp reject")
     until(lambda: changed.path.read_bytes() == DOS)
     editor.wait("require('acp').state().sessions[1].edits[1].hunks == 0")
-    assert changed.pending()["note"] == "line ends: unix → dos"
+    assert changed.pending()["note"] == "line endings: unix → dos"
     changed.decide("reject file", UNIX)
 
 
@@ -185,7 +185,7 @@ def test_unsaved_text_is_saved_in_the_new_format(editor: Editor) -> None:
     changed = ChangedFile(editor, UNIX, UNIX, opened=True)
     editor.cmd("call setline(3, 'mine')")
     changed.put(DOS)
-    assert changed.pending()["note"] == "line ends: unix → dos"
+    assert changed.pending()["note"] == "line endings: unix → dos"
     changed.end_turn()
     editor.cmd("silent write")
     assert changed.path.read_bytes() == DOS.replace(b"three", b"mine")
@@ -194,7 +194,7 @@ def test_unsaved_text_is_saved_in_the_new_format(editor: Editor) -> None:
     editor.wait_message("a.txt: rejected in the buffer, not saved yet")
     editor.wait("vim.bo.fileformat == 'unix'")
     editor.cmd("silent edit!")
-    assert changed.pending()["note"] == "line ends: unix → dos"
+    assert changed.pending()["note"] == "line endings: unix → dos"
     changed.decide("reject all", UNIX.replace(b"three", b"mine"))
 
 
@@ -236,7 +236,7 @@ def test_a_change_that_neovim_reads_first_is_the_agents(editor: Editor) -> None:
     changed.agent.ask("silently", f"cat {editor.home}/new > a.txt")
     editor.cmd("checktime")
     changed.end_turn()
-    assert changed.pending()["note"] == "line ends: unix → dos"
+    assert changed.pending()["note"] == "line endings: unix → dos"
     changed.decide("reject all", UNIX)
 
 
@@ -255,7 +255,7 @@ def test_a_format_that_changes_again_after_an_accept_is_pending(editor: Editor) 
 def test_a_restore_restores_the_format(editor: Editor, opened: bool) -> None:
     changed = ChangedFile(editor, UNIX, DOS, opened)
     changed.end_turn()
-    assert changed.pending()["note"] == "line ends: unix → dos"
+    assert changed.pending()["note"] == "line endings: unix → dos"
     changed.decide("restore 2", UNIX)
     if opened:
         assert editor.lua(LAID) == ["unix", False, False]
@@ -263,7 +263,7 @@ def test_a_restore_restores_the_format(editor: Editor, opened: bool) -> None:
         assert changed.path.read_bytes() == UNIX
     editor.cmd("Acp restore")
     until(lambda: changed.path.read_bytes() == DOS)
-    assert changed.pending()["note"] == "line ends: unix → dos"
+    assert changed.pending()["note"] == "line endings: unix → dos"
     if opened:
         editor.wait("vim.bo.fileformat == 'dos'")
     changed.decide("reject all", UNIX)
@@ -282,11 +282,11 @@ def test_a_restore_knows_the_format_at_its_checkpoint(editor: Editor, opened: bo
     changed.end_turn()
     editor.cmd("Acp restore 3")
     until(lambda: changed.path.read_bytes() == DOS)
-    until(lambda: changed.pending()["note"] == "line ends: unix → dos")
+    until(lambda: changed.pending()["note"] == "line endings: unix → dos")
     changed.decide("reject all", UNIX)
     editor.cmd("Acp unreject")
     until(lambda: changed.path.read_bytes() == DOS)
-    assert changed.pending()["note"] == "line ends: unix → dos"
+    assert changed.pending()["note"] == "line endings: unix → dos"
 
 
 def test_a_format_change_after_a_settled_conflict_is_pending(editor: Editor) -> None:
@@ -323,7 +323,7 @@ def test_a_format_change_of_an_accepted_new_file_is_pending(editor: Editor) -> N
     wait_edits(editor)
     changed.agent.ask("runs", "printf 'new\\r\\n' > n.txt")
     wait_edits(editor, n="modified")
-    assert edits_by_name(editor)["n.txt"]["note"] == "line ends: unix → dos"
+    assert edits_by_name(editor)["n.txt"]["note"] == "line endings: unix → dos"
     changed.end_turn()
     reject_all(editor)
     wait_edits(editor)
@@ -376,7 +376,7 @@ def test_rejected_changes_that_are_made_again_are_pending(editor: Editor, opened
     changed.decide("reject all", changed.before)
 
 
-@pytest.mark.parametrize("note", ["line ends: unix → dos", "BOM added"])
+@pytest.mark.parametrize("note", ["line endings: unix → dos", "BOM added"])
 def test_a_format_change_just_after_a_commit_is_pending(editor: Editor, note: str) -> None:
     """The commit has the text, but not the format."""
     before, after = CHANGES[note]

@@ -1,4 +1,4 @@
-"""Rejects restore the user's bytes: line ends, encoding, BOM, mode."""
+"""Rejects restore the user's bytes: line endings, encoding, BOM, mode."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_a_login_from_the_composer_loses_no_prompt(picker: Editor) -> None:
     picker.keys(":AcpPrompt<CR>say")
     wait_login(picker)
     picker.wait_screen("Log in with :Acp login")
-    picker.wait_message("needs you to log in: :Acp login")
+    picker.wait_message("needs you to log in with :Acp login")
     picker.keys(" done<C-s><Esc>:Acp login<CR>")
     picker.wait_event("AcpTurnEnd")
     assert traffic.prompts() == ["say done"]
@@ -77,7 +77,7 @@ def test_an_open_session_that_needs_a_login_loses_no_prompt(picker: Editor) -> N
     wait_login(picker)
     picker.wait_screen("waits for :Acp login")
     lines = [line for line in picker.chat(1) if "log in" in line]
-    assert lines == ["⚠ Scripted needs you to log in: :Acp login (1 waiting)"]
+    assert lines == ["⚠ Scripted needs you to log in with :Acp login (1 waiting)"]
     assert "✗" not in "\n".join(picker.screen())
     picker.prompt("say second")
     picker.wait("#require('acp').state().sessions[1].queue == 2")

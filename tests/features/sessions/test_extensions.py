@@ -169,7 +169,7 @@ def test_a_request_of_the_user_is_answered_when_the_host_dies(editor: Editor) ->
     editor.wait("#_G.answers == 1")
     assert editor.lua("return _G.answers[1].err") == {
         "code": -32603,
-        "message": "the Python host does not run",
+        "message": "the Python host is not running",
     }
 
 

@@ -49,8 +49,8 @@ def test_a_text_is_merged_and_everything_else_is_asked_about(tmp_path: Path) -> 
         (old, file(b"\0"), "not a text file"),
         (file(b"\0"), None, "deleted"),
         (None, file(b"\xff\n"), "not a text file"),
-        (None, file(b"a\r\n"), "line ends or encoding"),
-        (old, file(b"a\r\n"), "line ends or encoding"),
+        (None, file(b"a\r\n"), "line endings or encoding"),
+        (old, file(b"a\r\n"), "line endings or encoding"),
         (None, file(b"/etc", LINK), "a symbolic link to /etc"),
         (old, file(b"/etc", LINK), "a symbolic link to /etc"),
     ):
@@ -60,7 +60,7 @@ def test_a_text_is_merged_and_everything_else_is_asked_about(tmp_path: Path) -> 
     assert (mode.is_guarded, mode.questions) == (False, ["becomes executable"])
     assert mode.text is not None
     ends = step(tmp_path, file(b"a\r\n"), new)
-    assert (ends.is_guarded, ends.questions) == (False, ["line ends: dos → unix"])
+    assert (ends.is_guarded, ends.questions) == (False, ["line endings: dos → unix"])
     assert ends.text == plain.text
     assert step(tmp_path, file(b"a\r\n"), file(b"b\r\n")).ends is None
     assert step(tmp_path, file(b"a\r\n"), file(b"a\r\nb\n")).ends is None, "mixed line ends"

@@ -163,9 +163,9 @@ def test_a_killed_neovim_loses_no_worktree(edit: Edit, tmp_path: Path) -> None:
     card = "\n".join(second.screen())
     assert "x.bin: not a text file" in card
     assert "link: a symbolic link to b.txt" in card
-    assert "dos.txt: line ends: dos → unix" in card
+    assert "dos.txt: line endings: dos → unix" in card
     second.cmd("Acp land")
-    second.wait_message("is being landed or removed already")
+    second.wait_message("is already being landed or removed")
     second.cmd("Acp allow")
     second.wait("#require('acp').state().sessions[1].edits == 4")
     assert (second.work / "sub").read_text() == "file\n"
@@ -203,7 +203,7 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     editor.cmd("stopinsert | Acp queue clear")
     (path / "b.txt").write_text("B\n")
     editor.cmd("Acp land")
-    editor.wait_message("Session 1 is working. :Acp land when its turn has ended")
+    editor.wait_message("Session 1 is working. Run :Acp land when its turn has ended")
     editor.cmd("Acp land!")
     editor.wait_message("Session 1 is working. :Acp overview can cancel it")
     editor.cmd("AcpCancel")

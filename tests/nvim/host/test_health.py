@@ -285,7 +285,7 @@ def test_install_rebuilds_a_broken_environment_and_keeps_a_working_one(
     os.mkfifo(editor.home / "end")
     program(editor.home / "uv", f"cat {editor.home}/end; exit 2")
     editor.cmd("Acp install")
-    assert "The .venv is broken. Wait for the end of :Acp install" in failure(editor)
+    assert "The .venv is broken. Wait for :Acp install to finish" in failure(editor)
     (editor.home / "end").write_text("")
     editor.wait_message("Install failed: ")
 

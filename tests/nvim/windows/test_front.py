@@ -313,7 +313,7 @@ def test_install_repairs_an_existing_environment(front: Editor, tmp_path: Path) 
 
 
 def test_the_last_message_of_an_install_fits_on_a_small_screen(front: Editor) -> None:
-    for option, end in (("nil", "The next command uses it"), ("'sh'", "names another one")):
+    for option, end in (("nil", "The next command uses it"), ("'sh'", "names another interpreter")):
         front.lua(
             "local env = require('acp.features.install.environment') env.steps = function()"
             " return { { name = 'one', argv = { 'true' } } } end"
