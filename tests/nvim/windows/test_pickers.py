@@ -128,15 +128,16 @@ def test_choices_work_with_mini_pick(with_modes: Editor) -> None:
     editor.cmd("AcpPrompt! say two")
     editor.wait_event("AcpTurnEnd", 2)
     add_plugins(editor, "mini.pick")
-    editor.lua("require('mini.pick').setup() vim.ui.select = MiniPick.ui_select")
-    for command, keys, state in (
+    editor.lua(lua_chunk(__file__, "mini_picker"))
+    steps = (
         ("Acp mode", "<Esc>", "sessions[2].modes.current == 'ask'"),
         ("Acp mode", "<C-n><CR>", "sessions[2].modes.current == 'code'"),
         ("Acp sessions", "one<CR>", "current == 2"),
         ("", "<CR>", "current == 1"),  # open
-    ):
+    )
+    for n, (command, keys, state) in enumerate(steps, 1):
         editor.keys(f":{command}<CR>" if command else "")
-        editor.wait("MiniPick.is_picker_active()")
+        editor.wait(f"_G.opened == {n} and MiniPick.is_picker_active()")
         editor.keys(keys)
         editor.wait(f"require('acp').state().{state}")
     editor.wait("not MiniPick.is_picker_active()")
