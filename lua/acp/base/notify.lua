@@ -1,4 +1,5 @@
 --- Messages to the user: one line each, never wider than the screen, never with a hit-enter prompt.
+--- |:messages| has the whole text of a message that is cut on the screen.
 local M = {}
 
 local text_width = require('acp.base.text.width')
@@ -6,8 +7,16 @@ local text_width = require('acp.base.text.width')
 --- to |:messages|.
 local NARROW = 10
 
+--- Number of lines that one message may add to |:messages|. Each line needs a redraw.
+local MOST_LINES = 12
+
 --- Options for a notifier: snacks would render the text as Markdown, in which `_` and `*` vanish.
 local PLAIN = { ft = 'text' }
+
+local HIGHLIGHTS = {
+  [vim.log.levels.WARN] = 'WarningMsg',
+  [vim.log.levels.ERROR] = 'ErrorMsg',
+}
 
 local waiting = {} ---@type { level: integer, message: string }[]
 
@@ -151,15 +160,44 @@ local function pass_to_notify(level, message)
   if not ok then error(why, 0) end
 end
 
+--- Wrap a message to lines of at most `width` cells. Lines after the first are indented.
+---@return string[]
+local function wrap(message, width)
+  local lines, rest = {}, message
+  while text_width(rest) > width and #lines < MOST_LINES - 1 do
+    local line = M.cut(rest, width):sub(1, -#'…' - 1)
+    lines[#lines + 1] = line
+    rest = '  ' .. vim.trim(rest:sub(#line + 1))
+  end
+  lines[#lines + 1] = M.cut(rest, width)
+  return lines
+end
+
+--- Show a message with the built-in |vim.notify()|. If it is too long for the screen, its lines go
+--- to |:messages|, and its cut text is shown.
+local function show_builtin(level, message)
+  local lines = wrap(message, message_cells())
+  local highlight = HIGHLIGHTS[level]
+  for _, line in ipairs(lines) do
+    if would_prompt(level) then
+      vim.api.nvim_echo({ { line, highlight } }, true, {})
+    else
+      vim.notify(line, level)
+    end
+    if #lines > 1 then vim.cmd.redraw() end -- the next line overwrites this one
+  end
+  if #lines > 1 then
+    vim.api.nvim_echo({ { M.cut(message, message_cells()), highlight } }, false, {})
+  end
+end
+
 local function show_now(level, message)
   -- After a redraw, the next message overwrites the last one instead of causing a prompt.
   vim.cmd.redraw()
   if not is_builtin() or message_cells() < NARROW then
     pass_to_notify(level, message)
-  elseif would_prompt(level) then
-    vim.api.nvim_echo({ { M.cut(message, message_cells()), 'ErrorMsg' } }, true, {})
   else
-    vim.notify(M.cut(message, message_cells()), level)
+    show_builtin(level, message)
   end
 end
 
