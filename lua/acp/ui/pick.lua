@@ -5,6 +5,7 @@ local M = {}
 ---@class acp.Question
 ---@field put fun(done: fun()) function that opens the dialog and calls `done` after the answer
 ---@field drop fun() function that answers as if the user had cancelled
+---@field is_closed boolean|nil whether the window of its picker was closed
 
 local queue = {} ---@type acp.Question[]
 local active ---@type acp.Question|nil
@@ -51,8 +52,32 @@ local function wait()
   })
 end
 
+--- Watch the window of a question's picker, to drop the question once the window has closed.
+---@return boolean|nil is_found whether the current window is the picker's, or no longer needed
+local function watch_window(question)
+  if active ~= question then return true end
+  if vim.w.acp or not require('acp.ui.win').is_float(0) then return end
+  vim.api.nvim_create_autocmd('WinClosed', {
+    pattern = tostring(vim.api.nvim_get_current_win()),
+    once = true,
+    callback = vim.schedule_wrap(function()
+      question.is_closed = true
+      advance()
+    end),
+  })
+  return true
+end
+
+--- Watch a question's picker from when it opens, now or later.
+local function watch_picker(question)
+  if watch_window(question) then return end
+  vim.api.nvim_create_autocmd('WinEnter', {
+    callback = function() return watch_window(question) end,
+  })
+end
+
 advance = function()
-  if #queue == 0 then return end
+  if #queue == 0 and not (active and active.is_closed) then return end
   if active then abandon_closed() end
   if active or not may_open() then return wait() end
   local question = table.remove(queue, 1)
@@ -63,7 +88,9 @@ advance = function()
   end
   -- An uncaught error would end in a hit-enter prompt, which blocks Neovim.
   local ok, why = pcall(question.put, done)
-  if not ok then
+  if ok then
+    watch_picker(question)
+  else
     require('acp.base.notify').show('error', 'dialog_failed', why)
     question.drop()
     done()

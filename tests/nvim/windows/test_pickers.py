@@ -163,3 +163,21 @@ def test_a_question_follows_one_whose_picker_was_closed_without_an_answer(
     with_modes.wait(f"_G.opened == 2 and {IN_PICKER}")
     with_modes.keys("j<CR>")
     with_modes.wait(IN_MODE, "code")
+
+
+@pytest.mark.parametrize("opens_later", [False, True])
+def test_the_host_learns_at_once_that_a_picker_was_closed_without_an_answer(
+    with_modes: Editor, opens_later: bool
+) -> None:
+    way = {"is_silent": True, "opens_later": opens_later}
+    with_modes.lua(STAND_IN + "_G.way = ...", way)
+    with_modes.lua("require('acp.ui.pick').select('none', 'Which', 'session', { 'a', 'b' })")
+    with_modes.lua(
+        "local host = require('acp.base.host') _G.answers = {}"
+        " host.notify = function(verb, answer)"
+        " if verb == 'picked' then table.insert(_G.answers, answer) end end"
+    )
+    with_modes.wait(IN_PICKER)
+    with_modes.keys("jq")
+    with_modes.wait("#_G.answers == 1")
+    assert with_modes.lua("return _G.answers[1]") == {"id": "none"}
