@@ -18,7 +18,7 @@ from acp_nvim.files.bytes.file_format import clean
 from acp_nvim.protocol import schema
 from acp_nvim.session.prompts import Excerpt, Prompt
 
-HEAD = "Remarks on your edits:"
+HEAD = "Comments on your edits:"
 
 
 class Comment(msgspec.Struct, frozen=True):

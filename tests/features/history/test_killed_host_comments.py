@@ -65,7 +65,7 @@ def test_comments_are_sent_with_the_next_prompt(project: Editor) -> None:
     kill_host_once_written(project)
     project.wait_screen("» why?")
     words, *rest = prompt_blocks(project)
-    assert words["text"] == "say ok\n\nRemarks on your edits:\n- a.txt:3-4: why?\n- a.txt:7: odd\n"
+    assert words["text"] == "say ok\n\nComments on your edits:\n- a.txt:3-4: why?\n- a.txt:7: odd\n"
     assert [block["resource"]["text"] for block in rest] == ["three\nfour", "line 7"]
     assert not is_marked(project, "why?")
     assert len(prompt_blocks(project)) == 1
@@ -127,7 +127,7 @@ def test_comments_of_a_prompt_that_was_cut_return_with_it(project: Editor, promp
     project.wait("require('acp').state().sessions[1].status == 'running'")
     kill_host(project)
     back = project.lines("acp://composer/1")
-    assert back == ["wait_for_cancel", "", "Remarks on your edits:", "- a.txt:7: odd"]
+    assert back == ["wait_for_cancel", "", "Comments on your edits:", "- a.txt:7: odd"]
     assert [block["text"] for block in prompt_blocks(project)] == ["say ok"]
 
 

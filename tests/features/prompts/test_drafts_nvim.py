@@ -217,7 +217,7 @@ def test_comments_come_back_and_go_with_the_next_prompt(
     second.wait_screen("» why two?")
     second.turn("say ok")
     sent = second.traffic[0].received("session/prompt")[-1]["params"]["prompt"]
-    assert sent[0]["text"] == "say ok\n\nRemarks on your edits:\n- a.txt:2: why two?\n"
+    assert sent[0]["text"] == "say ok\n\nComments on your edits:\n- a.txt:2: why two?\n"
     assert sent[1]["resource"]["text"] == "two"
     until(lambda: shared.entries() == [])
     second.kill()
