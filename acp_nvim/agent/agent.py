@@ -201,7 +201,7 @@ class Agent:
         cursor_id: str | UnsetType = UNSET,
         meta: Mapping[str, Any] | None = None,
     ) -> schema.ForkSessionResponse:
-        """Start a session with the context of another one, up to a cursor if there is one.
+        """Start a session with the context of another session, up to a cursor if one is given.
 
         Requires `sessionCapabilities.fork` (rfds/session-fork). `meta` is added to the session's
         `_meta`.

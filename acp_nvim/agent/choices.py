@@ -59,7 +59,7 @@ async def set_option(session: Session, agent: Agent, option_id: str, value: Valu
 
 
 def _revert_value(session: Session, option_id: str, value: Value, before: Value) -> None:
-    """Show the previous value again, unless another one has been set in the meantime."""
+    """Show the previous value again, unless another value has been set in the meantime."""
     current = next((o for o in options.available(session) if o.id == option_id), None)
     if current is not None and current.current_value == value:
         options.set_value(session, option_id, before)

@@ -293,7 +293,7 @@ class Connection:
             self._ended.set()
 
     async def _launch(self) -> None:
-        """Serve the agent in the configured version, and again in another one if necessary."""
+        """Serve the agent in the configured version, and again in another version if necessary."""
         version: int | None = 2 if self.spec.protocol == 2 else 1
         if self._attempts is not None:
             await self._attempts.first()

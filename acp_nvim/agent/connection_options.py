@@ -26,8 +26,8 @@ def client_capabilities(
 ) -> schema.ClientCapabilities:
     """Return the capabilities of this client (v1/initialization).
 
-    `starts`: the agent's program can be started for a login. `shares_files`: the agent works on the
-    files on this machine.
+    `starts`: the agent's program can be started for a login. `shares_files`: the agent's files
+    are on this machine.
     """
     return schema.ClientCapabilities(
         fs=schema.FileSystemCapabilities(read_text_file=shares_files, write_text_file=shares_files),

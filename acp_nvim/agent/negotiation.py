@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class StringVersion:
-    """Detection of agents that want the version as a string.
+    """Detector of agents that want the version as a string.
 
     Such agents refuse a numeric version and are asked again (`protocol/dialects/requests.py`).
     """
@@ -89,7 +89,7 @@ class StringVersion:
 
 
 class Negotiation:
-    """Negotiation of one connection."""
+    """Negotiator of one connection's protocol version and dialect."""
 
     def __init__(self, warnings: ProtocolWarnings) -> None:
         self.translation: Dialect | Version2 = Dialect()

@@ -57,7 +57,7 @@ class AgentSettings(msgspec.Struct, frozen=True):
 
     @property
     def shares_files(self) -> bool:
-        """Return whether the agent works on the files on this machine."""
+        """Return whether the agent's files are on this machine."""
         return not self.via or bool(self.paths)
 
 

@@ -129,7 +129,7 @@ class Belief(msgspec.Struct, frozen=True):
         return self
 
     def _with_decision(self, before: Text) -> tuple[tuple[Text, Belief], ...]:
-        """Return the decisions plus one that was made when the file had this text."""
+        """Return the decisions plus one that was made when the file had the text `before`."""
         now = Belief(self.base, self.read, self.earlier)
         return (*self.decisions, (before, now))[-LATEST:]
 
@@ -160,7 +160,7 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(base, self.read, self.earlier, self.decisions)
 
     def _with_restored_lines(self, before: Text, after: Text) -> Belief:
-        """Return the belief with lines restored that the agent knows and its base lacks.
+        """Return the belief whose base has the restored lines that the agent has read.
 
         Lines that the agent had removed are removed again.
         """
@@ -186,7 +186,10 @@ class Belief(msgspec.Struct, frozen=True):
         return belief
 
     def _without_gone_write(self, earlier: Text, before: Text, after: Text) -> Belief:
-        """Return the belief without a write if the file has the lines from before that write."""
+        """Return the belief without the hunks of a write that `after` has undone.
+
+        `earlier` is the base before that write.
+        """
         remaining = diff(rows(earlier), rows(after))
         removals = [
             Hunk(own.new_start, own.new_end, rows(earlier)[own.start : own.end], own.start)
@@ -199,7 +202,7 @@ class Belief(msgspec.Struct, frozen=True):
         return self if base == self.base else Belief(base, self.read, self.earlier, self.decisions)
 
     def _surviving_hunks(self, earlier: Text, before: Text) -> list[tuple[Hunk, tuple[int, int]]]:
-        """Return the agent's own hunks that are unchanged in a text, with their rows there."""
+        """Return the agent's own hunks that `before` still has, with their rows in `before`."""
         typed = diff(rows(self.base), rows(before))
         return [
             (own, _span(typed, own))

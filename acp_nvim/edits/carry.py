@@ -47,7 +47,7 @@ def carry_over(entry: Pending, now: Text | None, replaced: bool = False) -> Carr
 
 
 def replace_entry(entry: Pending, other: Pending) -> Carried:
-    """Return the transfer of an entry that another one with the present text replaces."""
+    """Return the transfer of an entry that `other`, which has the present text, replaces."""
     lost = entry.hunks_not_in(other)
     return Carried(_unless_settled(other), entry.with_only(lost) if lost else None)
 
@@ -102,7 +102,7 @@ def _carry_entangled(entry: Pending, now: Text, replaced: bool) -> Carried:
 
 
 def _rebase(entry: Pending, now: Text) -> Pending | None:
-    """Return the entry with this live text, or None if other changes overlap its hunks."""
+    """Return the entry with the live text `now`, or None if other changes overlap its hunks."""
     if entry.base is None or entry.live is None:
         return None
     merged = merge(entry.live, now, entry.base)

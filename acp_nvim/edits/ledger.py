@@ -198,7 +198,7 @@ class Ledger:
         return is_parked
 
     def _carry(self, entry: Pending, now: Text | None, replaced: bool) -> Carried:
-        """Carry an entry over to a text. A text of the undo history has its own entry."""
+        """Carry an entry over to `now`, or use the undo history's entry for that text."""
         if now is None or replaced or now == entry.live:
             return carry_over(entry, now, replaced)
         earlier = self._undo_history.entry_with_text(entry.path, now)

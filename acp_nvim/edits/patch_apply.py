@@ -87,7 +87,7 @@ _NORMALIZERS: Final[tuple[Callable[[str], str], ...]] = (lambda line: line, str.
 
 
 class _Places:
-    """Search for the places of hunks in a text.
+    """Finder of the places of hunks in a text.
 
     The work is bounded: a patch may have thousands of hunks, each with as many candidates.
     """
@@ -119,7 +119,7 @@ class _Places:
         return next((row for row, normalize in tries if self._fits(hunk.old, row, normalize)), None)
 
     def _candidates(self, hunk: PatchHunk, below: int, wanted: int | None) -> list[int]:
-        """Return the rows of the first line, nearest to the wanted one first."""
+        """Return the rows of the hunk's first line, those nearest to row `wanted` first."""
         last = len(self._lines) - len(hunk.old)
         if hunk.is_at_end and last >= below:
             return [last]

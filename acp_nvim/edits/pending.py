@@ -175,7 +175,10 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return self._with_edits(after, edits, formatter)
 
     def _with_edits(self, after: Text, edits: Sequence[Hunk], formatter: bool = False) -> Pending:
-        """Return the entry with another live text, and those edits outside hunks in the base."""
+        """Return the entry with the live text `after`.
+
+        Those of the `edits` that are outside of hunks are also made in the base.
+        """
         outside = _edits_outside(keys(self.base), self._marked_hunks, edits, touching=formatter)
         base = from_keys(apply(keys(self.base), outside))
         return msgspec.structs.replace(self, base=base, live=after)
@@ -307,7 +310,7 @@ class FileEdits(msgspec.Struct, frozen=True):
 
 
 def _move_rows(hunk: Hunk, changes: Sequence[Hunk]) -> tuple[int, int]:
-    """Return the first row of a hunk, and the one after its last, after changes of its text."""
+    """Return the first row of a hunk and the row after the hunk, once `changes` are applied."""
     start = hunk.start + sum(change.growth for change in changes if change.end <= hunk.start)
     end = hunk.end + sum(c.growth for c in changes if c.start < hunk.end or c.end <= hunk.start)
     return start, max(start, end)
@@ -316,7 +319,8 @@ def _move_rows(hunk: Hunk, changes: Sequence[Hunk]) -> tuple[int, int]:
 def _may_have_restored(edit: Hunk, hunk: Hunk) -> bool:
     """Return whether an edit may have restored a hunk.
 
-    This is the case if they share lines of the new text, or one removes lines next to the other.
+    This is the case if `edit` and `hunk` share lines of the new text, or one of the two removes
+    lines next to the other.
     """
     if edit.lines and hunk.lines:
         return edit.new_start < hunk.new_end and hunk.new_start < edit.new_end
@@ -409,7 +413,7 @@ def _count_words(lines: Sequence[str]) -> Counter[str]:
 def _count_restored(
     base: Sequence[str], removal: Hunk, lines: Sequence[str], *, last: bool = False
 ) -> int:
-    """Return how many of the first (or `last`) lines are ones that a hunk removed."""
+    """Return how many of the first (or `last`) lines were removed by the hunk `removal`."""
     step = -1 if last else 1
     removed = iter(base[removal.start : removal.end][::step] if not removal.lines else ())
     return sum(1 for _ in takewhile(lambda line: line in removed, lines[::step]))

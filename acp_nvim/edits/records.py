@@ -51,7 +51,7 @@ class FullText(msgspec.Struct, frozen=True, tag="text", array_like=True):
 
 
 class TextChange(msgspec.Struct, frozen=True, tag="change", array_like=True):
-    """A text as changes of another one."""
+    """A text, stored as changes of another text."""
 
     name: bytes
     of: bytes

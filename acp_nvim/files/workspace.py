@@ -133,7 +133,7 @@ class Workspace(Generic[S]):
     async def check_changed(self, path: str, neovim_text: Text | None = None) -> str | None:
         """Handle a file that Neovim found changed. Return its signature if the text is the same.
 
-        `neovim_text` is the text that Neovim has read by itself, if any.
+        `neovim_text` is the text that Neovim has already read, if any.
         """
         if neovim_text is not None:
             self.files.tracked[path].apply(NeovimRead(neovim_text))
@@ -147,7 +147,7 @@ class Workspace(Generic[S]):
         return signature if same else None
 
     async def _is_shown(self, path: str) -> bool:
-        """Return whether a clean buffer has the text of its file, or none is known.
+        """Return whether a clean buffer has the text of its file, as far as both are known.
 
         The file has not changed since the last scan, but the buffer may have been read before it.
         """
@@ -176,7 +176,7 @@ class Workspace(Generic[S]):
     def open(self, directory: str, first: str = "") -> None:
         """Open the workspace of a directory, and show edits by earlier and other Neovims.
 
-        The user works on the file `first`, which is shown first.
+        `first` is a file that the user is editing. It is shown first.
         """
         paths = self.persistence.open(directory, first)
         if paths:
@@ -230,7 +230,7 @@ class Workspace(Generic[S]):
     ) -> Mapping[str, Text] | None:
         """Begin a turn before its prompt is sent: record the present contents of the files.
 
-        The same prompt may be sent again. If the agent works on its own, there is no prompt and no
+        The same prompt may be sent again. If the agent works without a prompt, there is no
         checkpoint. With `under_way`, the agent has the prompt already. `unsaved` are the texts with
         unsaved edits by path, if known. Return these texts, or None if they were not read.
         """
@@ -258,7 +258,7 @@ class Workspace(Generic[S]):
     async def _start(
         self, turn: Turn, checkpoint: Checkpoint | None, begun: anyio.Event, *, under_way: bool
     ) -> None:
-        """Do the work that a prompt has to wait for. Record the time at which it is sent."""
+        """Do the work that a prompt has to wait for. Record when the prompt is sent."""
         sent = time.time_ns() - MAX_DELAY_NS if under_way else None
         if sent is not None:
             turn.on_sent(sent, is_scanned=False)
@@ -284,7 +284,10 @@ class Workspace(Generic[S]):
     async def _run_with_timeout(
         self, patience: float, work: Callable[..., Awaitable[None]], *args: Any
     ) -> bool:
-        """Start work and wait for it, at most `patience` seconds. Return whether it is done."""
+        """Start work, and wait at most `patience` seconds for it to finish.
+
+        Return whether the work has finished.
+        """
         done = anyio.Event()
 
         async def run() -> None:

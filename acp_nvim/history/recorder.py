@@ -203,7 +203,7 @@ class Recorder:
         return LULL_S if session.is_running else None
 
     def _wait(self, session: Session, recording: _Recording) -> float:
-        """Return the seconds to wait for the end of an agent's replay, or 0 if it has ended."""
+        """Return the seconds to wait for an agent's replay to finish, or 0 if it has finished."""
         root = session.root
         if not root.opening_id or recording.record is not None:
             return 0.0

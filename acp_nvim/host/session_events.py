@@ -63,7 +63,7 @@ class SessionEvents:
 
 
 class _OwnTurns:
-    """Running turns that agents began by themselves, at most one for each session.
+    """Running turns that agents began without a prompt, at most one for each session.
 
     Changes on disk during such a turn are attributed to the agent.
     """

@@ -1,4 +1,4 @@
-"""Verbs about buffers, as events of the workspace (`lua/acp/buffers/`).
+"""Verbs for buffers, as events of the workspace (`lua/acp/buffers/`).
 
 These verbs are handled on arrival and not queued. When Neovim answers a request, the host has
 therefore seen everything that the user did before the answer.

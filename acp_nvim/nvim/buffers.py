@@ -27,7 +27,7 @@ MODULE: Final = "acp.buffers.live"
 DISK_CHANGES: Final = "acp.buffers.disk_changes"
 HOST: Final = "acp.base.host"
 MAX_BLOCKED_S: Final = 0.3
-"""Maximum seconds to wait for a Neovim that is waiting for a key. The user cannot cancel then."""
+"""Maximum seconds to wait while Neovim is waiting for a key. The user cannot cancel then."""
 EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
 GONE, NEW = 256, 512
 

@@ -54,7 +54,7 @@ class Wake(Protocol):
 
 
 class Screen:
-    """Collection of frame operations: chats first, then state, then pushed ones, then events."""
+    """Collector of frame operations: chats first, then state, then pushed ones, then events."""
 
     def __init__(self, settings: Callable[[], Settings], wake: Wake) -> None:
         self.on_edits_shown: list[Callable[[Session, Decision], None]] = []

@@ -17,7 +17,7 @@ Params = Struct | dict[str, Any]
 
 
 class Translation(Protocol):
-    """Translation of all messages of a connection.
+    """Translator of all messages of a connection.
 
     The code above it uses one protocol: the types of `schema` and of `updates`.
     """

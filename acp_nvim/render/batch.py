@@ -14,7 +14,7 @@ Op = list[Any]
 
 
 class Batch:
-    """Collection of operations. Adjacent rows become one operation, and so do folds.
+    """Collected operations. Adjacent rows become one operation, and so do folds.
 
     A fold may be moved after rows that are added below it, but not after any other operation.
     """

@@ -103,7 +103,7 @@ class Static(Struct, eq=False):
 
 
 class Document:
-    """Drawing of a transcript in the chat of session `n`."""
+    """Drawn transcript in the chat of session `n`."""
 
     def __init__(self, n: int, style: tools.Style, thoughts: str = "fold") -> None:
         """`thoughts` is option `chat.thoughts`: fold, show or hide."""
@@ -355,7 +355,7 @@ class Document:
     # -- gathered calls ---------------------------------------------------------------------------
 
     def _end_run(self, batch: Batch) -> None:
-        """Gather the tool calls at the end, since another entry follows.
+        """Collapse the last run of tool calls, since another entry follows.
 
         Several completed calls of a kind become one line that can be opened. Others stay visible.
         """

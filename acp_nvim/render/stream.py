@@ -23,7 +23,7 @@ MAX_UNFOLDED = 4
 
 
 class Stream:
-    """Drawing of one `Message`. Its rows are the head, the text, and a blank row if it folds."""
+    """Drawn `Message`. Its rows are the head, the text, and a blank row if it folds."""
 
     def __init__(
         self,

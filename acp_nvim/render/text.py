@@ -96,7 +96,7 @@ def remote_path(path: str) -> str | None:
     """Return a path of another machine as `name:/path`, or None for other paths.
 
     Inside the host it is absolute, with `name:` as its first part. It is therefore outside of all
-    directories of this machine, and no file here has that path.
+    directories on this machine, and no file here has that path.
     """
     match = _FAR.match(path)
     return path[1:] if match else None

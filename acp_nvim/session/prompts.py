@@ -78,7 +78,7 @@ class Excerpt(Struct, frozen=True):
 
 
 class FileLink(Struct, frozen=True):
-    """File that the agent may read by itself. `size` is in bytes."""
+    """Link to a file that the agent may read. `size` is in bytes."""
 
     path: str
     size: int | None = None

@@ -63,9 +63,9 @@ def _place_of_returned(session: Session, prompt: Prompt) -> int:
 
 
 def _forget_returns(session: Session, sent: Prompt) -> None:
-    """Forget that the prompts behind a returned one were returned too, before it is sent again.
+    """Forget which prompts were returned, before the returned prompt `sent` is sent again.
 
-    If the agent returns it again, it goes before them.
+    If the agent returns `sent` again, `sent` goes before the other prompts.
     """
     if sent.is_returned:
         for prompt in (sent, *session.queue):

@@ -121,9 +121,9 @@ class Session:
     The session is closed when the task is done.
     """
     shares_files = True
-    """Whether the agent's files are files of this machine."""
+    """Whether the agent's files are on this machine."""
     trust: Literal["edits", "all"] | None = None
-    """Permissions that are allowed without a question (`:Acp trust`)."""
+    """Permissions that are allowed without asking (`:Acp trust`)."""
     project_rules: Callable[[], Sequence[Any]] = tuple
     """Function that returns the rules that the user has stored for the project."""
     stop_reason: str | None = None
@@ -166,7 +166,7 @@ class Session:
     in_turn = False
     """Whether a user prompt is being answered."""
     own_turn = False
-    """Whether the agent works without a user prompt."""
+    """Whether the agent is working without a user prompt."""
     at_work = False
     """Whether the agent reports that it is working, in any turn."""
     background = 0

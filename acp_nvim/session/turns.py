@@ -164,7 +164,7 @@ def _close_remaining_calls(session: Session, stop_reason: str | None, *, failed:
     elif failed:
         call_updates.close_open(session, "failed")
     elif not session.background:
-        refused, rest = _calls_left_open(session.tool_calls.open(), session.entries)
+        refused, rest = _calls_left_open(session.tool_calls.open_calls(), session.entries)
         call_updates.close(session, refused, "cancelled")
         call_updates.close(session, rest, "completed" if stop_reason == "end_turn" else "cancelled")
         for call in rest:

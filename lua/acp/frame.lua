@@ -42,8 +42,10 @@ function M.names()
   return vim.list_extend(names, features.names('frame'))
 end
 
+---@alias acp.FrameOperation any[] the name of a function, then its arguments
+
 --- Apply one frame.
----@param ops any[][] each `{name, ...}`
+---@param ops acp.FrameOperation[]
 ---@return {us: integer, errors: string[]} duration, and the errors of operations that failed
 function M.apply(ops)
   local started = vim.uv.hrtime()

@@ -68,7 +68,7 @@
 ---@field preset? string
 ---@field purpose? 'edit' task for which it was created without a chat window
 ---@field worktree? { path: string, branch: string } its git worktree (`:Acp new!`)
----@field trust? 'edits'|'all' permissions that are allowed without a question
+---@field trust? 'edits'|'all' permissions that are allowed without asking
 ---@field title? string
 ---@field topic? string beginning of the first prompt
 ---@field cwd string

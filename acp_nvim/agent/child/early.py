@@ -22,7 +22,7 @@ VARIABLE: Final = "ACP_NVIM_EARLY_AGENT"
 """Environment variable that describes the agent.
 
 It has one line each for the directory, the number of words, every word, and every `NAME=value` of
-the agent's environment. `%` is written as `%25` and a line end as `%0A`.
+the agent's environment. `%` is written as `%25` and a newline as `%0A`.
 """
 
 

@@ -219,7 +219,7 @@ def _pairs(entry: Mapping[str, Any], key: str, expand: _Expansion) -> Iterator[t
 
 
 class _Expansion:
-    """Expansion of `$ENV{NAME}`, `${NAME}`, `${env:NAME}`, `${NAME:-default}`."""
+    """Expander of `$ENV{NAME}`, `${NAME}`, `${env:NAME}`, `${NAME:-default}`."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self.env = env

@@ -34,7 +34,7 @@ QUIET_S: Final = 0.25
 Some agents answer `session/load` first and replay afterwards.
 """
 REPLAY_S: Final = 5.0
-"""Maximum wait for the end of such a late replay, in seconds."""
+"""Maximum seconds to wait for such a late replay to finish."""
 
 _RESUMED: Final = (
     wording.LOST_RESUMED,

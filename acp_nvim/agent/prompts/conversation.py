@@ -244,7 +244,7 @@ class Conversation:
         return wording.INTERNAL_ERROR.format(kind=type(error).__name__, reason=error)
 
     async def _turn(self, prompt: Prompt) -> None:
-        """Send one prompt. Wait for the end of its turn and of the work that follows a turn."""
+        """Send one prompt. Wait for its turn, and for the work after the turn, to finish."""
         self._preparing = prompt
         try:
             turn = self._sender.turn_start(prompt)

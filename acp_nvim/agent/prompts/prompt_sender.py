@@ -157,7 +157,7 @@ class PromptSender:
     async def _request(
         self, sent: SentPrompt, connection: Connection, blocks: Sequence[Any]
     ) -> None:
-        """Send a prompt to the agent and wait for the end of its turn."""
+        """Send a prompt to the agent, and wait for the turn to finish."""
         self._running = sent
         try:
             call = self._begin_request(sent, connection, blocks, self._on_answer)

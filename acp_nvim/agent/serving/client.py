@@ -143,7 +143,10 @@ class Client:
             self.warnings.count("unknown notification", method)
 
     def _show_retry(self, params: msgspec.Raw) -> None:
-        """Show that the agent retries, in the session that it names or else in all running ones."""
+        """Show that the agent retries.
+
+        Show it in the session that `params` names, else in all sessions with a running turn.
+        """
         named = self.router.sessions.get(session_of(params) or "")
         retry = msgspec.json.decode(params) if bytes(params) else None
         for session in [named] if named else list(self.router.sessions.values()):
@@ -289,7 +292,7 @@ class Client:
     def _option_without_question(
         self, session: Session, decision: Decision, calls: Sequence[ToolCall]
     ) -> tuple[Option, str] | None:
-        """Return the option to choose without a question, and the reason, or None to ask."""
+        """Return the option to choose without asking, and the reason, or None to ask."""
         if session.root.trust is None and not session.root.project_rules():
             return None
         from acp_nvim.agent.serving.unasked import option_without_question

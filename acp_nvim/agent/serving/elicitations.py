@@ -84,7 +84,7 @@ class Elicitations:
         return decision
 
     def _forget_unopened(self, id: str, decision: Decision, outcome: Outcome) -> None:
-        """Forget an address that was not opened, since nothing there can be completed."""
+        """Forget an address that the user did not open, since its question cannot be completed."""
         if outcome.kind != "accept" and self._opened.get(id) is decision:
             del self._opened[id]
 

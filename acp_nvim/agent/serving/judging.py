@@ -127,7 +127,7 @@ def _can_refuse_paths(session: Session, settings: Settings) -> bool:
 
 
 def _words_like_paths(case: Case, session: Session) -> list[str]:
-    """Return the absolute paths that words of commands may mean.
+    """Return the absolute paths that words of commands could refer to.
 
     At most `MAX_WORDS` + 1 paths are returned.
     """
@@ -137,7 +137,7 @@ def _words_like_paths(case: Case, session: Session) -> list[str]:
 
 
 def _targets_of_words(words: Sequence[str], session: Session) -> Iterator[str]:
-    """Yield the targets of these paths if they lead through links."""
+    """Yield all spellings of the targets of those paths in `words` that lead through links."""
     for path in dict.fromkeys(words):
         if _real(path) != normpath(path):
             yield from _spellings(path, session.roots)

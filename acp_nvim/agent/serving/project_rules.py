@@ -1,7 +1,7 @@
 """Rules of a project, each for exactly one action, which the user stores with the answer `Y`.
 
 A rule has no patterns. It allows a later permission only if the kind, the paths, their targets and
-the command line are the same, and only for calls that are safe to allow without a question
+the command line are the same, and only for calls that are safe to allow without asking
 (`trusting.is_safe`).
 """
 

@@ -89,7 +89,7 @@ class ProposedEdits:
         return proposals
 
     async def proposals(self, session: Session, decision: Decision) -> list[Proposal]:
-        """Return the files that a permission would write, with their texts before and after."""
+        """Return the files that a requested call would write, with their texts before and after."""
         by_path: dict[str, list[Change]] = {}
         for change in _changes(session, decision):
             by_path.setdefault(_real(session.cwd, change.path), []).append(change)

@@ -78,7 +78,7 @@ class Mute:
 
 
 class SessionRouter:
-    """Dispatch of each `session/update` to its session.
+    """Router of `session/update` notifications to their sessions.
 
     A malformed update is counted and does not affect the others.
     """

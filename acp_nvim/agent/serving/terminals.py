@@ -243,7 +243,7 @@ class AgentTerminals:
         """
         if (session.n, command.judged) in self._allowed:
             return True
-        for call in session.tool_calls.open():
+        for call in session.tool_calls.open_calls():
             for decision in session.entries[call].decisions:
                 if decision.id not in self._used and _has_allowed(decision, command, session):
                     self._used.add(decision.id)

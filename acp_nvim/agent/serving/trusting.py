@@ -1,6 +1,6 @@
-"""The user's trust in a session (`:Acp trust`): permissions that are allowed without a question.
+"""The user's trust in a session (`:Acp trust`): permissions that are allowed without asking.
 
-Trust never covers secrets, files that other programs run by themselves, paths outside of the
+Trust never covers secrets, files that programs run automatically, paths outside of the
 session, or calls whose paths or commands cannot be read. Trust does not override rules.
 """
 
@@ -81,7 +81,7 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
 
 
 def _all_paths(call: ToolCall, commands: Sequence[Command], session: Session) -> Iterator[str]:
-    """Yield the absolute paths that a call names, or that its words may mean."""
+    """Yield the absolute paths that a call names, or that words in it could refer to."""
     named = named_paths(call, session.cwd)
     yield from named
     yield from dotted_paths(call, session.cwd)
@@ -155,7 +155,7 @@ def _keys(raw: Any) -> Iterator[str]:
 
 
 def _possible_paths(words: Iterable[str], cwd: str) -> Iterator[str]:
-    """Yield the absolute paths that words, or parts of them, may mean.
+    """Yield the absolute paths that words, or parts of them, could refer to.
 
     A path with a `..`, which may follow a link, is yielded in its normal form and as spelled.
     """

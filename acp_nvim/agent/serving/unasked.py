@@ -14,7 +14,7 @@ from acp_nvim.session.session import Session
 def option_without_question(
     session: Session, decision: Decision, calls: Sequence[ToolCall], settings: Settings
 ) -> tuple[Option, str] | None:
-    """Return the option to select without a question and the reason, or None to ask."""
+    """Return the option to select without asking the user, and the reason, or None to ask."""
     allowed = project_rules.allowed_option(session, decision, calls, settings)
     if allowed is not None:
         return allowed, "rule of this project"

@@ -53,9 +53,9 @@ class AgentTransport(Transport, Protocol):
 
     @property
     def inherited_variables(self) -> Mapping[str, str]:
-        """Return environment variables that make other processes end with the agent.
+        """Return the environment variables that mark a process as the agent's.
 
-        A remote agent has none.
+        A process with the mark is ended with the agent. A remote agent has no such variables.
         """
 
     def rest(self, seconds: float) -> None:

@@ -422,5 +422,5 @@ class HttpTransport:
 
 
 def _key(id: object) -> object:
-    """Return an id of the protocol as a dictionary key: 1, "1" and True differ."""
+    """Return a JSON-RPC id as a dictionary key: 1, "1" and True differ."""
     return (type(id), id) if isinstance(id, int | str | float) else repr(id)

@@ -3,6 +3,10 @@
 It uses asyncio's subprocess protocol, the layer under anyio's streams. Callbacks need no tasks,
 writes never wait, and the exit is reported even while a grandchild holds stdout open (asyncio's own
 `wait` also waits for the pipes).
+
+Lua may let the host start an agent before it imports anything else (`child.early`): the *early
+agent*. `EarlyStart` keeps it until the first transport starts. That transport adopts the process if
+it would start the same one, and otherwise ends it.
 """
 
 from __future__ import annotations
@@ -54,16 +58,14 @@ class _Running(Struct, frozen=True):
 
 
 class EarlyStart:
-    """Agent started before the host was ready.
-
-    The first transport that starts uses or ends it.
-    """
+    """Early agent, if there is one. The first transport that starts adopts or ends it."""
 
     def __init__(self, reaper: Reaper, agent: EarlyAgent | None = None) -> None:
         self._reaper = reaper
         self._agent = agent
 
-    def __bool__(self) -> bool:
+    @property
+    def has_agent(self) -> bool:
         """Return whether the early agent is still unused."""
         return self._agent is not None
 
@@ -74,7 +76,7 @@ class EarlyStart:
 
     async def end_if_unused(self) -> None:
         """End the agent if no prompt needs it in time."""
-        if self:
+        if self.has_agent:
             await anyio.sleep(MAX_UNUSED_S)
             await self.end()
 
@@ -268,7 +270,10 @@ class StdioTransport:
             self._end()
 
     def _on_stdin_closed(self) -> None:
-        """Give up an agent that closed its stdin, after `kill_s` for its last output and exit."""
+        """Give up an agent that closed its stdin.
+
+        The agent first gets `kill_s` seconds for its last output and its exit.
+        """
         if self._ending is None:
             asyncio.get_running_loop().call_later(self._kill_s, self._give_up)
 

@@ -21,7 +21,7 @@ _FILE: Final = "file://"
 
 
 class PathMap:
-    """Mapping of paths by pairs of directories: on this machine (here) and at the agent (there).
+    """Map between paths on this machine (here) and paths at the agent (there), by directory pairs.
 
     A path there that no pair covers becomes a path that does not exist here
     (`render.text.remote_path`). All guards treat it as outside of the session's directories.

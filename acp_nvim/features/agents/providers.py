@@ -1,4 +1,4 @@
-"""Verbs about providers, the services that host an agent's models (rfds/custom-llm-endpoint)."""
+"""Verbs for providers, the services that host an agent's models (rfds/custom-llm-endpoint)."""
 
 from __future__ import annotations
 

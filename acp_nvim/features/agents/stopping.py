@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any
 
 from acp_nvim.agent.agent import Agent
 from acp_nvim.agent.prompts.conversation import Conversation
@@ -11,6 +10,7 @@ from acp_nvim.agent.wire.endpoint import ConnectionClosed
 from acp_nvim.app import Host
 from acp_nvim.features.agents import words
 from acp_nvim.protocol.errors import RemoteProtocolError, RequestError
+from acp_nvim.render.rows import Target
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.output.terminal import Terminal
 from acp_nvim.session.session import Session
@@ -36,7 +36,7 @@ async def stop_target(host: Host, args: Args) -> None:
     session = host.screen.sessions.get(int(args["session"]))
     if conversation is None or session is None:
         return
-    target: dict[str, Any] = args.get("target") or {}
+    target: Target = args.get("target") or {}
     terminal = session.terminals.get(str(target.get("id"))) if "id" in target else None
     number = target.get("call")
     call = session.tool_calls.at(int(number)) if number is not None else None

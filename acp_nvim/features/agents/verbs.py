@@ -1,4 +1,4 @@
-"""Verbs about agents: choose the agent for new sessions, restart, stop."""
+"""Verbs for agents: choose the agent for new sessions, restart, stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs about the authors of lines: show them in a buffer, open their prompts, export them."""
+"""Verbs for the authors of lines: show them in a buffer, open their prompts, export them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,6 +19,7 @@ from acp_nvim.render.calls.tools import call_of_question, float_rows
 from acp_nvim.render.cards import card
 from acp_nvim.render.entry_rows import notice_details
 from acp_nvim.render.in_full import call_in_full, markdown_of, texts
+from acp_nvim.render.rows import Target
 from acp_nvim.render.text import format_size, visible
 from acp_nvim.session import snapshot
 from acp_nvim.session.calls.tool_use import ToolUse
@@ -171,8 +172,12 @@ def markdown(session: Session, secrets: Sequence[str] = ()) -> list[str]:
     return SecretsOnly(secrets).text("\n".join(lines)).split("\n") if secrets else lines
 
 
-def full_lines(session: Session, target: dict[str, Any]) -> list[str]:
-    """Return a notice or a tool call in full. Raw input and output follow the content of a call."""
+def full_lines(session: Session, target: Target) -> list[str]:
+    """Return the notice or the tool call of a row's `target` in full, or no lines.
+
+    A notice is named by `number`. A call is named by `call`, or by `where.call` for a content
+    block. Raw input and output follow the content of a call.
+    """
     if target.get("kind") == "notice":
         return _full_notice(session, target.get("number"))
     index = target.get("call")

@@ -1,4 +1,4 @@
-"""Verbs about the chat and reports: open, compare, export, `:Acp info`, `:Acp log`."""
+"""Verbs for the chat and reports: open, compare, export, `:Acp info`, `:Acp log`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from acp_nvim.host.exports import write_lines
 from acp_nvim.nvim.plain import plain
 from acp_nvim.protocol import schema
 from acp_nvim.render.diffs import changes
+from acp_nvim.render.rows import Target
 from acp_nvim.render.text import one_line, path_line
 from acp_nvim.session import content_blocks, snapshot, subagents
 from acp_nvim.session.questions.patches import patches_of
@@ -184,7 +185,7 @@ async def open_target(host: Host, args: Args) -> None:
             _show_in_full(host, session, target)
 
 
-def _show_in_full(host: Host, session: Session, target: dict[str, Any]) -> None:
+def _show_in_full(host: Host, session: Session, target: Target) -> None:
     lines = reports.full_lines(session, target)
     lines = lines or [words.NOTHING_MORE]
     host.screen.push("show", f"acp://content/{session.n}", "markdown", lines)

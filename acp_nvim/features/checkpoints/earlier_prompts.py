@@ -88,7 +88,10 @@ def _is_incomplete(host: Host, session: Session) -> bool:
 
 
 async def stored_session(host: Host, session: Session) -> StoredSession | None:
-    """Return the record of a session, of any Neovim, in the history. Raise `UnreadableError`."""
+    """Return the history's record of a session, whichever Neovim ran it.
+
+    Raise `UnreadableError`.
+    """
     keys = host.workspace.persistence.keys
     key = keys.key(session.n)
     agent_id = session.id or (keys.infos[key].id if key in keys.infos else "")

@@ -72,9 +72,9 @@ async def with_earlier_prompts(host: Host, conversation: Conversation) -> Sessio
 
 
 async def open_latest(host: Host) -> Conversation | None:
-    """Return the session with the latest checkpoint, for a Neovim that has no session.
+    """Return the session with the latest checkpoint, if this Neovim has no session of its own.
 
-    If the history has its transcript, open that as a read-only chat.
+    If the history has the transcript of the session, open that as a read-only chat.
     """
     latest = latest_with_checkpoint(host)
     if latest is None:
@@ -88,7 +88,7 @@ async def open_latest(host: Host) -> Conversation | None:
 
 
 def latest_with_checkpoint(host: Host) -> Conversation | None:
-    """Return the session, of any Neovim, that has the latest checkpoint."""
+    """Return the session with the latest checkpoint, whichever Neovim ran it."""
     made = host.files.checkpoints.lists()[0]
     times = {
         n: checkpoints[-1].time

@@ -1,4 +1,4 @@
-"""Verbs about checkpoints: list, compare, restore, rewind."""
+"""Verbs for checkpoints: list, compare, restore, rewind."""
 
 from __future__ import annotations
 

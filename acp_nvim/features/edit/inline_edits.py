@@ -141,7 +141,10 @@ class InlineEdits:
             self._start(args)
 
     def _on_prepared(self, args: Args, n: int | None) -> None:
-        """Start an edit in the prepared session `n`. If there is none, return its instruction."""
+        """Start an edit in the prepared session `n`.
+
+        If there is no session, put the instruction of the edit into the composer.
+        """
         id, host = int(args["id"]), self._host
         if id not in self._awaiting:
             return  # cancelled

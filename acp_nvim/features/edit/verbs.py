@@ -1,4 +1,4 @@
-"""Verbs about inline edits."""
+"""Verbs for inline edits."""
 
 from __future__ import annotations
 

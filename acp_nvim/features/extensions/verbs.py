@@ -1,4 +1,4 @@
-"""Verbs about extension methods, which agents and the user call beyond the protocol."""
+"""Verbs for extension methods, which agents and the user call beyond the protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs about elicitations: open, review and send forms, open addresses (v1/elicitation)."""
+"""Verbs for elicitations: open, review and send forms, open addresses (v1/elicitation)."""
 
 from __future__ import annotations
 

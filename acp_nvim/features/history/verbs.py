@@ -1,4 +1,4 @@
-"""Verbs about the history: search it, and open, continue, export or delete its sessions."""
+"""Verbs for the history: search it, and open, continue, export or delete its sessions."""
 
 from __future__ import annotations
 

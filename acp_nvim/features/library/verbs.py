@@ -1,4 +1,4 @@
-"""Verbs about the prompt library: consent to prompts of projects, and conflicts of files."""
+"""Verbs for the prompt library: consent to prompts of projects, and conflicts of files."""
 
 from __future__ import annotations
 

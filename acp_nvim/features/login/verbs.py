@@ -1,4 +1,4 @@
-"""Verbs about the login to an agent (v1/authentication)."""
+"""Verbs for logging in to an agent (v1/authentication)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from acp_nvim.session.session import Session
 
 
 class SharedSession(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Session for other Neovims. Times are in seconds since 1970."""
+    """Session as other Neovims see it. Times are in seconds since 1970."""
 
     n: int
     agent: str

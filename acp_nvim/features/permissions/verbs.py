@@ -1,4 +1,4 @@
-"""Verbs about decisions: answer permissions and elicitations, show proposed edits."""
+"""Verbs for decisions: answer permissions and elicitations, show proposed edits."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _resolve(host: Host, decision: Decision, option: Option, args: Args) -> None
 
 @verb("propose")
 async def propose(host: Host, args: Args) -> None:
-    """Show the files that a pending permission would write."""
+    """Show the files that a requested call would write."""
     decision_id = args.get("id") or _oldest_with_edits(host)
     if decision_id is None:
         host.echo("info", wording.NO_EDITS)

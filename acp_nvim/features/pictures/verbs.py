@@ -1,4 +1,4 @@
-"""Verb about pictures."""
+"""Verb for pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verb about presets."""
+"""Verb for presets."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class PromptView(Struct, frozen=True, eq=False):
 
 
 class TurnFiles(Struct, frozen=True, eq=False):
-    """Observer of all turns that informs the workspace."""
+    """Turn observer that tells the workspace when turns begin and end."""
 
     workspace: Workspace[Session]
     buffers: NvimBuffers

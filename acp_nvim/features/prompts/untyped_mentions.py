@@ -129,7 +129,8 @@ def apply(answer: Answer, untyped: UntypedAttachments, prompt: Prompt) -> None:
     names = {variable.name for variable in untyped.variables}
     attachments = prompt.attachments
     prompt.attachments = [item for item in attachments if not _is_refused(item, names, untyped)]
-    prompt.late = None if "diff" in names else prompt.late
+    if "diff" in names:  # the only variable that is resolved when the prompt is sent
+        prompt.late = None
 
 
 def _is_refused(attachment: Any, names: Iterable[str], untyped: UntypedAttachments) -> bool:

@@ -1,4 +1,4 @@
-"""Verbs about prompts: send, cancel, the queue."""
+"""Verbs for prompts: send, cancel, the queue."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def _names_no_session(host: Host, args: Args) -> bool:
 
 
 def _on_prepared(host: Host, args: Args, prompt: Prompt, n: int | None) -> None:
-    """Send a prompt to the prepared session `n`. If there is none, return it to the composer."""
+    """Send a prompt to the prepared session `n`.
+
+    If there is no session, return the prompt to the composer.
+    """
     if n is not None:
         host.run("prompt", {**args, "session": n})
         return
@@ -55,7 +58,7 @@ def _on_prepared(host: Host, args: Args, prompt: Prompt, n: int | None) -> None:
 
 
 async def _ask_first(host: Host, args: Args) -> None:
-    """Ask about files that the user did not type before they are sent."""
+    """Before a prompt is sent, ask about the files in it that the user did not type."""
     from acp_nvim.features.prompts import untyped_mentions
 
     named = None if args.get("new") else host.sessions.conversation(args.get("session"))
@@ -111,7 +114,7 @@ async def _ask_about_waiting(
 def _call_after_questions(
     host: Host, session: Session, count: int | None, then: Callable[[], None]
 ) -> None:
-    """Call `then`, after questions about the first `count` waiting prompts if there are any."""
+    """Call `then`, or ask first if any of the first `count` waiting prompts has open questions."""
     if any(prompt.untyped is not None for prompt in session.queue[:count]):
         host.tasks.start_soon(_ask_about_waiting, host, session, count, then)
     else:
@@ -193,7 +196,7 @@ def _is_open(host: Host, n: int) -> bool:
 
 
 def _on_prepared_for_composer(host: Host, args: Args, n: int | None) -> None:
-    """Move a composer to the prepared session `n`. If there is none, begin its own session.
+    """Move a composer to the prepared session `n`. If there is no session, begin one for it.
 
     The composer is not moved if its number belongs to another open session by now.
     """

@@ -1,4 +1,4 @@
-"""Verbs about refusals with a reason."""
+"""Verbs for refusals with a reason."""
 
 from __future__ import annotations
 

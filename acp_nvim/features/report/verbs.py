@@ -1,4 +1,4 @@
-"""Verb about reports."""
+"""Verb for reports."""
 
 from __future__ import annotations
 

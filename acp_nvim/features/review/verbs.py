@@ -1,4 +1,4 @@
-"""Verbs about pending edits and remarks."""
+"""Verbs for pending edits and remarks."""
 
 from __future__ import annotations
 
@@ -187,7 +187,10 @@ def base_written(host: Host, args: Args) -> None:
 
 @verb("workspace")
 def workspace(host: Host, args: Args) -> None:
-    """Open a workspace in which a Neovim has left edits, when the user edits `path` in it."""
+    """Open the workspace of a file that the user edits.
+
+    It shows edits left there by another Neovim.
+    """
     host.workspace.open(str(args["root"]), str(args.get("path") or ""))
 
 

@@ -1,4 +1,4 @@
-"""Verbs about rules: list them, store one from a question, remove one."""
+"""Verbs for rules: list them, store one from a question, remove one."""
 
 from __future__ import annotations
 

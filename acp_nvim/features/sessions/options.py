@@ -1,4 +1,4 @@
-"""Verbs about the mode and the config options of a session."""
+"""Verbs for the mode and the config options of a session."""
 
 from __future__ import annotations
 
@@ -86,7 +86,10 @@ async def _await_change(
 
 
 def _open_conversation(host: Host, args: Args) -> Conversation | None:
-    """Return the session if it is clear which one, and open at its agent. Otherwise say why."""
+    """Return the session, if it is clear which one is meant and it is open at its agent.
+
+    Otherwise tell the user why not.
+    """
     if (problem := uncertainty(host, args)) is not None:
         host.echo("warn", problem)
         return None

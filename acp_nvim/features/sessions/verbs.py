@@ -1,4 +1,4 @@
-"""Verbs about sessions: create one, make one current, pick open and stored ones."""
+"""Verbs for sessions: create one, make one current, pick open and stored ones."""
 
 from __future__ import annotations
 

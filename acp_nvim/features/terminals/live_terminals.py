@@ -70,7 +70,8 @@ class TerminalViews:
     def collect(self, budget: int) -> tuple[list[Op], bool]:
         """Return the operations for the next frame, and whether there is more output.
 
-        `budget` is the size of the frame in characters of a chat.
+        `budget` is the size of the frame in chat characters. Terminal output costs `SLOWNESS` times
+        as much.
         """
         ops: list[Op] = []
         has_more = False

@@ -1,4 +1,4 @@
-"""Verbs about the agents' terminals: list them, open them, send output and keys."""
+"""Verbs for the agents' terminals: list them, open them, send output and keys."""
 
 from __future__ import annotations
 

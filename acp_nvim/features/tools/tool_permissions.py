@@ -168,7 +168,7 @@ class ToolPermissions:
     def _option_without_question(
         self, session: Session, call: ToolCall, decision: Decision
     ) -> tuple[Option, str] | None:
-        """Return the option to choose without a question, and the reason, or None to ask."""
+        """Return the option to choose without asking, and the reason, or None to ask."""
         if session.root.trust is None and not session.root.project_rules():
             return None
         from acp_nvim.agent.serving.unasked import option_without_question

@@ -1,4 +1,4 @@
-"""Trust: permissions of a session that are allowed without a question."""
+"""Trust: permissions of a session that are allowed without asking."""
 
 from __future__ import annotations
 

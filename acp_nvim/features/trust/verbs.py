@@ -1,4 +1,4 @@
-"""Verb about the trust in a session."""
+"""Verb for trusting a session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINES: Final = {
 
 @verb("trust")
 def trust(host: Host, args: Args) -> None:
-    """Set which permissions of a session are allowed without a question.
+    """Set which permissions of a session are allowed without asking.
 
     Questions that are already pending wait for the user.
     """

@@ -184,7 +184,7 @@ def _has_file(paths: Iterable[str]) -> bool:
 def _has_diff(prompt: Prompt) -> bool:
     """Return whether the variable `{diff}` is attached, which also contains unsaved changes.
 
-    It is the only one that is resolved when the prompt is sent (`Prompt.late`).
+    `{diff}` is the only variable that is resolved when the prompt is sent (`Prompt.late`).
     """
     is_named = any(
         isinstance(attachment, Variable) and attachment.name == "diff"

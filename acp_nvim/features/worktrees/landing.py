@@ -37,7 +37,7 @@ OPTIONS: Final = (
 
 
 class Landing:
-    """Landing and removal of all worktrees of a host."""
+    """Actions that land and remove the worktrees of a host."""
 
     def __init__(self, host: Host, worktrees: Worktrees) -> None:
         self._host = host

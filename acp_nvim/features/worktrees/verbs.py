@@ -1,4 +1,4 @@
-"""Verbs about worktrees: create one with its session, land it, drop it."""
+"""Verbs for worktrees: create one with its session, land it, drop it."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def _create(at: Spot, data: bytes, rights: Rights | None) -> None:
 
 
 def _try_replace(at: Spot, info: os.stat_result, data: bytes) -> bool:
-    """Replace the file with a new one. Do nothing and return False if that would lose data."""
+    """Replace the file with a new one. Return False, without a change, if that would lose data."""
     if info.st_nlink > 1 or not at.can_access(os.W_OK | os.X_OK, "."):
         return False
     with _new_file_beside(at, _PRIVATE) as (file, name):
@@ -143,9 +143,9 @@ def _temporary() -> str:
 
 
 def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
-    """Copy the bytes to a file in the same directory, or to a temporary one if necessary.
+    """Copy `data` to a file beside the original, or in a temporary directory if necessary.
 
-    Return the path of the copy. `cleanup` removes it.
+    Return the path of the copy. `cleanup` removes the copy.
     """
     name = f".{at.name[:40]}.{os.urandom(6).hex()}.acp-old"
     beside = at.can_access(os.W_OK | os.X_OK, ".")
@@ -183,7 +183,10 @@ def _put_back(handle: int, old: bytes, new: bytes) -> bool:
 
 @contextlib.contextmanager
 def _new_file_beside(at: Spot, mode: int) -> Iterator[tuple[FileIO, str]]:
-    """Yield a new file in the same directory and its name. Unlink it unless it was renamed."""
+    """Yield a new file in the directory of `at`, and the name of the new file.
+
+    Unlink the new file unless it was renamed.
+    """
     name = f".{at.name[:50]}.{os.urandom(6).hex()}"
     handle = os.open(name, _NEW, mode, dir_fd=at.folder)
     try:

@@ -230,7 +230,7 @@ def _is_dos(content: str, fileformats: str) -> bool:
 
 
 def _is_mac(content: str, formats: Sequence[str]) -> bool:
-    """Return whether there are more CRs than newlines and one before the first newline.
+    """Return whether there are more CRs than newlines, and a CR before the first newline.
 
     Always true if mac is the only item of 'fileformats'.
     """
@@ -297,7 +297,7 @@ def format_change(
 def format_as_written(text: Text, buffer: Format | None) -> Format | None:
     """Return the format of a file after its buffer was written.
 
-    A CR at the end of a line in the buffer is part of the line end on disk.
+    A CR at the end of a line in the buffer is part of the line ending on disk.
     """
     if buffer is None or not shows_cr(text):
         return buffer
@@ -332,7 +332,7 @@ def format_to_write(
 
 
 def _are_dos(data: bytes) -> bool | None:
-    """Return whether the lines end in CR LF, or None if only some do or none has an end."""
+    """Return whether all lines end in CR LF, or None if only some do or there is no newline."""
     ends, pairs = data.count(b"\n"), data.count(b"\r\n")
     if not ends or 0 < pairs < ends:
         return None

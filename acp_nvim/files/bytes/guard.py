@@ -209,14 +209,14 @@ class PathGuard(Generic[S]):
             )
 
     async def may_show(self, session: S, real: str) -> bool:
-        """Return whether an answer may contain lines of the file without a question."""
+        """Return whether an answer may contain lines of the file without asking the user."""
         if not self.may_list(session, real):
             return False
         where = Place(real, real)
         return await guarded_by_link(where, session.roots, "read", self._options()) is None
 
     def may_list(self, session: S, real: str) -> bool:
-        """Return whether an answer may name the file without a question.
+        """Return whether an answer may name the file without asking the user.
 
         Only the path is checked.
         """

@@ -80,6 +80,7 @@ class Spot:
     """A name in an open directory. Links are never followed."""
 
     def __init__(self, folder: int, path: str) -> None:
+        """`folder` is a file descriptor of the directory of `path`. The caller closes it."""
         self.folder = folder
         self.path = path
         self.name = os.path.basename(path)  # noqa: PTH119
@@ -174,7 +175,7 @@ def _descend(path: str, made: list[str] | None) -> int:
 
 
 def _remove_empty(made: list[str]) -> None:
-    """Remove the empty ones of these directories, the last one first."""
+    """Remove those directories in `made` that are empty, the last one first."""
     with suppress(OSError):
         for folder in reversed(made):
             with spot(folder) as at:
@@ -182,7 +183,10 @@ def _remove_empty(made: list[str]) -> None:
 
 
 def _step(handle: int, name: str, path: str, made: list[str] | None) -> int:
-    """Open the next directory of a path. With `made`, create and add a missing one."""
+    """Open the directory `name` in the directory `handle`. `path` is its full path.
+
+    With `made`, create the directory if it is missing, and add the path to `made`.
+    """
     try:
         return os.open(name, _STEP, dir_fd=handle)
     except FileNotFoundError:

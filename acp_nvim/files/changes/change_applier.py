@@ -53,7 +53,7 @@ EMPTY: Final[Mapping[str, Sequence[GitContent]]] = {}
 
 
 class ChangeApplier:
-    """Application of the changes that a scan has found. The caller holds the locks of the files."""
+    """Applier of the changes that a scan has found. The caller holds the locks of the files."""
 
     def __init__(
         self,
@@ -187,7 +187,8 @@ class ChangeApplier:
     ) -> EnteredChange | None:
         """Apply a change to buffer and ledger. Return the applied change, or None.
 
-        Its session is another one if another agent changes the file in the meantime.
+        If another agent changes the file in the meantime, the applied change has the session of
+        that agent.
         """
         path = change.path
         entered: EnteredChange | None = None
@@ -234,7 +235,7 @@ class ChangeApplier:
     async def _prepare(
         self, session: AgentSession, at: int, change: FileChange
     ) -> tuple[EnteredChange, int] | None:
-        """Read both sides of a change. Return the change with its texts, and its time.
+        """Read both sides of a change. Return the change with both texts, and its time.
 
         Return None for a file that is too large or not text.
         """
@@ -326,8 +327,8 @@ class ChangeApplier:
     def _is_user_save(self, change: EnteredChange) -> bool:
         """Return whether the file has the signature and the text of a save by the user.
 
-        An agent may have changed it between the save and Neovim's report of it, which comes right
-        after the write.
+        An agent may have changed the file between the save and Neovim's report of the save, which
+        comes right after the write.
         """
         state = self._tracked.state(change.path)
         if change.after is None or change.signature is None or state.saved != change.signature:

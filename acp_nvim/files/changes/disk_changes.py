@@ -49,7 +49,7 @@ LATE_S: Final = 0.25
 
 
 class DiskChanges:
-    """Detection of changes on disk, for all sessions with a running turn."""
+    """Detector of changes on disk, for all sessions with a running turn."""
 
     def __init__(self, files: Files, live: LiveTexts, tasks: Tasks) -> None:
         self._files = files
@@ -87,8 +87,8 @@ class DiskChanges:
     async def remember(self, turn: Turn, sent: int | None = None) -> TurnStart:
         """Read the files that the user has saved since the last scan, before an agent changes them.
 
-        The user may have saved them in another Neovim. While no agent works, all changes by other
-        Neovims count as such saves.
+        The user may have saved them in another Neovim. While no agent is working, all changes by
+        other Neovims count as such saves.
 
         Return the files at the start of a prompt. `sent` is the time at which the agent got it,
         if it has it already.
@@ -263,7 +263,10 @@ class DiskChanges:
         )
 
     async def scan_after_save(self, roots: Sequence[str]) -> None:
-        """Scan after a save while no agent works, so that the next prompt need not wait for it."""
+        """Scan after a save if no agent is working.
+
+        The next prompt then need not wait for the scan.
+        """
         within = self._snapshots.within(roots)
         if (
             not self.turns

@@ -216,7 +216,7 @@ def _record_user_format(
 
 
 def _with_ends_as(live: Text, before: Text) -> Text:
-    """Return a text of a file with CR LF line endings as its buffer shows it.
+    """Return `before` without the CRs of CR LF line endings, if the buffer shows none in `live`.
 
     If Neovim read the file in its former format, the lines had CRs until the buffer got the new
     format.
@@ -413,7 +413,7 @@ def _record(
 ) -> None:
     """Record a change from `base` to `text`.
 
-    If it has parts, record each of them, applied to the unsaved edits in `base`.
+    If `change` has steps, record each of them, applied to the unsaved edits in `base`.
     """
     *parts, last = change.steps or [Step(False, base, text)]
     for part in parts:

@@ -111,7 +111,8 @@ class FolderWatch:
     async def _watch(self, root: str) -> bool:
         """Watch each directory below a root. Return False if that is not possible.
 
-        List the directories again after that, to find any that were created during the listing.
+        List the directories again until no new one is found, since some may have been created
+        during the listing.
         """
         self._to_list.discard(root)
         for _ in range(ATTEMPTS):

@@ -61,6 +61,6 @@ class Naming:
 
 
 def _own_files(session: AgentSession, paths: Iterable[str]) -> set[str]:
-    """Return the files in the session's own git worktree, in which only its agent works."""
+    """Return the files in the session's own git worktree, where no other agent works."""
     worktree = session.worktree
     return {path for path in paths if worktree and is_below(path, worktree["path"])}

@@ -26,7 +26,7 @@ ApplyChanges = Callable[[Sequence[FileChange]], Awaitable[None]]
 
 
 class OuterTrees:
-    """Detection of agents' changes outside of the directories of their sessions."""
+    """Detector of agents' changes outside of the directories of their sessions."""
 
     def __init__(self, turns: Turns, snapshots: Snapshots, view: View, apply: ApplyChanges) -> None:
         """`apply` processes changes that were made while a turn ran."""
@@ -96,7 +96,10 @@ class OuterTrees:
         return changes
 
     async def _report(self, outer: str, turn: Turn) -> None:
-        """Report changes by a turn in a tree that is too large, or from before its first scan."""
+        """Report a turn's changes in the tree `outer` that no scan can find.
+
+        The tree is too large, or the changes are from before its first scan.
+        """
         is_too_large = self._snapshots.is_too_large(outer)
         known_since = self._known_since.get(outer, 0)
         if not is_too_large and known_since <= turn.began:

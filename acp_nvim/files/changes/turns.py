@@ -203,7 +203,7 @@ class Turn:
     def had_call(self, at: int, late: int = 0) -> bool:
         """Return whether a tool call ran at a time in nanoseconds.
 
-        Each call may have started up to `late` before it was reported.
+        Each call may have started up to `late` nanoseconds before it was reported.
         """
         return self._had_call_between(at, at, late)
 
@@ -220,8 +220,8 @@ class Turn:
     def may_have_committed(self, first: int, last: int, late: int) -> bool:
         """Return whether the agent may have made a commit between two times in nanoseconds.
 
-        Each tool call counts, since a script may run git too. It may have started up to `late`
-        before it was reported.
+        Each tool call counts, since a script may run git too. A call may have started up to
+        `late` nanoseconds before it was reported.
         """
         return self._had_call_between(first, last, late) or self.may_have_run_git(first, last)
 
@@ -341,7 +341,7 @@ class Turns:
 
 
 class Attribution:
-    """Attribution of changes to turns, including turns that are not `ready` yet."""
+    """Finder of the turns that made changes, including turns that are not `ready` yet."""
 
     def __init__(self, turns: Turns, sessions: Callable[[], Iterable[AgentSession]]) -> None:
         self._turns = turns

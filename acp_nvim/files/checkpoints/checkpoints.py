@@ -299,8 +299,8 @@ class Checkpoints:
     ) -> list[Change]:
         """Return the differences of a directory, from the present tree to the old one.
 
-        Nested directories with their own trees are left out. So are unchanged files that only the
-        old tree lacks, because it left them out.
+        Nested directories with their own trees are left out. So are unchanged files that the
+        present tree has and the old tree left out.
         """
         inner = [other for other in checkpoint.trees if is_below(other, root)]
         return [
@@ -313,7 +313,10 @@ class Checkpoints:
     async def _steps(
         self, checkpoint: Checkpoint, root: str, now: str, reasons: list[str]
     ) -> list[RestoreStep]:
-        """Return the steps that restore a directory. Add to `reasons` why others are impossible."""
+        """Return the steps that restore a directory.
+
+        Add the reasons why others are impossible to `reasons`.
+        """
         changes = await self._changes(checkpoint, root, now, checkpoint.trees[root])
         wanted = [
             (change.path, change.after)

@@ -260,7 +260,7 @@ class GitStore:
     def _copy_user_index(self) -> list[str]:
         """Copy the user's index, whose stat cache saves reading unchanged files.
 
-        Return the files whose blobs differ from their bytes. They are removed from the copy.
+        Return the files whose blobs differ from their bytes. Remove these files from the copy.
         """
         if self._index.exists():
             return []

@@ -50,7 +50,7 @@ ATTEMPTS: Final = 5
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """Selection of files to restore."""
+    """Files selected for a restore."""
 
     steps: list[RestoreStep]
     touched: dict[str, Text | None]

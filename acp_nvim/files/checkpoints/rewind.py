@@ -267,7 +267,7 @@ def _read(path: str) -> Side:
 
 
 def _file_diff(name: str, old: Side, new: Side) -> list[str]:
-    """Return the diff of one file. It has no rows if the file is unchanged."""
+    """Return the diff of one file. The diff has no rows if the file is unchanged."""
     if old == new:
         return []
     try:

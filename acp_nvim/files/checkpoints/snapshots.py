@@ -315,7 +315,7 @@ class Snapshots:
         return by_path
 
     async def _run_locked(self, root: str, work: Callable[[str, P], R], paths: P) -> R:
-        """Run work in a worker thread, one at a time for each directory. Return the result."""
+        """Run `work` in a worker thread, one at a time for each directory. Return the result."""
         async with self._locks.setdefault(root, anyio.Lock(fast_acquire=True)):
             return await to_thread.run_sync(work, root, paths)
 

@@ -307,7 +307,7 @@ class Persistence:
                 replica.file.unlock()
 
     def _is_open(self, replica: Replica) -> bool:
-        """Return whether a journal is still used. The values of a closed one are unknown here."""
+        """Return whether a journal is still open. The state has no values for a closed one."""
         return self._state.replicas.get(replica.root) is replica
 
     async def _lock(self, replica: Replica) -> bool:

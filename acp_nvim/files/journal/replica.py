@@ -366,7 +366,7 @@ def _differ(some: Any, other: Any) -> bool:
 def _is_due(key: Key, before: Any, after: Any) -> bool:
     """Return whether a change of a value needs a write. `after` is None if the value is gone.
 
-    The user's changes of an unsaved buffer need none unless they change hunks.
+    If the user changes an unsaved buffer, a write is needed only if hunks change.
     """
     if key[0] == BUFFER:
         return after is None or _hunk_lines(before.buffer) != _hunk_lines(after.buffer)

@@ -377,7 +377,7 @@ def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pen
 
 
 def _settled(entry: Pending) -> Pending:
-    """Return the entry of a file on disk that has none of the edits of its buffer."""
+    """Return an entry without pending edits, with the base of `entry` as its live text."""
     return msgspec.structs.replace(entry, live=entry.base)
 
 

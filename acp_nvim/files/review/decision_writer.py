@@ -86,7 +86,7 @@ class DecisionWriter:
         return notes
 
     def _format_on_disk(self, path: str, buffer: Format) -> Format:
-        """Return the format of a file whose buffer will be saved in another one after a reject."""
+        """Return the format of a file whose buffer will be saved in a new format after a reject."""
         known = self._ledger.disk_entries.get(path)
         agents = self._files.tracked.state(path).agent_format
         if known is None or not known.format_change or agents is None:
@@ -179,7 +179,7 @@ class DecisionWriter:
     async def _write(
         self, step: Restoration, text: Text, entry: Pending | None, now: Pending | None
     ) -> None:
-        """Write a text in the user's format, or in the agent's if a reject of it is undone.
+        """Write a text in the user's format, or in the agent's if the undo of a reject restores it.
 
         `entry` and `now` are the pending edits before and after the decision.
         """

@@ -206,7 +206,7 @@ class LiveTexts:
         return stored.text if stored else None
 
     async def _text_or_none(self, path: str) -> Text | None:
-        """Return the live text, or None if there is no file or it is not text."""
+        """Return the live text, or None if there is no file, or the file is not text."""
         try:
             return await self.text(path)
         except Refusal:

@@ -85,7 +85,7 @@ class Review:
         return None if await to_thread.run_sync(_is_outdated, buffer, path) else tick
 
     async def _is_current(self, entry: Pending | None, path: str) -> bool:
-        """Return whether an entry has the text of the buffer, and no agent may have changed it."""
+        """Return whether an entry has the buffer's text, and no agent can have changed the file."""
         buffer = self._files.buffers.get(path)
         if buffer is None or entry is None or entry.live != buffer.text:
             return False
@@ -104,7 +104,15 @@ class Review:
             return await self._decide(verdict, path, row, seen)
 
     async def _decide_synced(self, verdict: Verdict, path: str, row: int) -> list[str]:
-        """Enter the latest edits into the ledger, then decide a hunk. Return lines for the user."""
+        """Enter the latest edits into the ledger, then decide a hunk. Return lines for the user.
+
+        The files are synchronized twice. The first time enters only the user's own changes, so
+        `seen` has the edits that the user sees. The second time also enters changes on disk, which
+        the user has not seen.
+
+        If a folder with pending files has replaced a deleted file, the deletion can be rejected
+        only together with those files. No other Neovim has changed `entry` since the user saw it.
+        """
         seen = await self._sync_typed([path], [path])
         entry = seen[path].entry
         if verdict == "reject" and entry is not None and pending_inside(self._ledger, [entry]):
@@ -165,9 +173,9 @@ class Review:
             return [*notes, *(await self._reject(free) if free else ())]
 
     async def _sync_typed(self, paths: Sequence[str], held: Sequence[str]) -> _SeenFiles:
-        """Enter the user's changes of these files. Return the edits that the user now sees.
+        """Enter the user's changes of files. Return the edits that the user now sees.
 
-        `held` are the files to hold: these, and the earlier paths of moved ones.
+        `held` are the files to hold: `paths`, and the earlier paths of moved files.
         """
         seen: _SeenFiles = {}
         async with self._live.hold(*held):
@@ -181,9 +189,9 @@ class Review:
     async def _hold_synced(
         self, paths: Sequence[str], held: Sequence[str], seen: _SeenFiles
     ) -> AsyncIterator[EarlierEdits]:
-        """Enter all latest changes of these files, and hold the files.
+        """Enter all latest changes of `paths`, and hold the files `held`.
 
-        Yield the edits that the user saw (`seen`) of those files that an agent has changed since.
+        For each file that an agent has changed since, yield the edits that the user saw (`seen`).
         """
         for path in held:
             await self._disk.before_use(path)
@@ -229,7 +237,10 @@ class Review:
     async def _accept(
         self, paths: Sequence[str], changed: Mapping[str, Pending | None]
     ) -> list[str]:
-        """Accept files. `changed` are the edits as the user saw them, if changed since."""
+        """Accept files.
+
+        `changed` has the edits that the user saw, of the files that have changed since.
+        """
         entries = self._entries(paths)
         if not entries:
             return [wording.NOTHING_PENDING_THERE]

@@ -237,7 +237,7 @@ class AgentFiles(Generic[S]):
     def _present_texts(
         self, where: Place, live: BufferText | NotLoaded, text: Text
     ) -> Iterator[Text]:
-        """Yield the text, and the saved one if it differs."""
+        """Yield `text`, and the saved text of a modified buffer."""
         yield text
         if isinstance(live, BufferText) and live.is_modified:
             yield disk.saved_text(where, self._options().message_bytes, live.format)

@@ -341,7 +341,7 @@ class AgentWrite(Generic[S]):
         return base or list(self._present_texts(live))[-1]
 
     def _present_texts(self, live: BufferText) -> Iterator[Text]:
-        """Yield the live text, and the saved one if it differs."""
+        """Yield the live text, and the saved text of a modified buffer."""
         yield live.text
         if live.is_modified and not self._is_fresh:
             yield disk.saved_text(self._where, self._limit, live.format)

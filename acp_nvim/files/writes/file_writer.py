@@ -104,9 +104,10 @@ class FileWriter:
         is_fresh: bool,
         exists: bool,
     ) -> bool:
-        """Change format (if set) and text of a buffer, and save it. Return False if it has moved.
+        """Change the format (if set) and the text of a buffer, and save the buffer.
 
-        `is_fresh` means that the buffer was loaded for this write, `exists` that it has a file.
+        Return False if the buffer has moved. `is_fresh` means that the buffer was loaded for this
+        write, `exists` that the buffer has a file.
         """
         if file_format is not None and file_format != live.format:
             await self._files.buffers.set_format(place.real, live, file_format)

@@ -190,7 +190,7 @@ class WritesUnderWay:
     ) -> list[tuple[WriteNote, Text | None, Text]]:
         """Return the writes that a text contains, each with the texts before and after it.
 
-        The text of the ledger needs no further writes.
+        Stop at the text of the ledger, which has the earlier writes.
         """
         entry = self._files.ledger.get(path)
         writes: list[tuple[WriteNote, Text | None, Text]] = []

@@ -54,7 +54,7 @@ class SubjectToolCall(ToolCallUpdate, frozen=True, tag_field=None, tag=False):
 # Kind of a tool. Unknown ones count as `other` (v2/tool-calls).
 ToolKind: TypeAlias = str
 
-# pending, in_progress, paused, completed, failed, cancelled, or another one.
+# pending, in_progress, paused, completed, failed, cancelled, or another value.
 ToolCallStatus: TypeAlias = str
 
 
@@ -70,7 +70,7 @@ class Icon(Wire, frozen=True):
 # Media type as in RFC 6838.
 MediaType: TypeAlias = str
 
-# light, dark, or another one.
+# light, dark, or another value.
 IconTheme: TypeAlias = str
 
 
@@ -111,7 +111,7 @@ class DiffChange(Wire, frozen=True):
     mime_type: MediaType | UnsetType | None = UNSET
 
 
-# text, binary, directory, symlink, or another one.
+# text, binary, directory, symlink, or another value.
 DiffFileType: TypeAlias = str
 
 # Absolute path.
@@ -119,13 +119,13 @@ AbsolutePath: TypeAlias = str
 
 
 class DiffPatch(Wire, frozen=True):
-    """Changes as one patch. `format` is `git_patch` or another one (v2/tool-calls)."""
+    """Changes as one patch. `format` is `git_patch` or another format (v2/tool-calls)."""
 
     format: DiffPatchFormat
     text: str
 
 
-# git_patch, or another one.
+# git_patch, or another value.
 DiffPatchFormat: TypeAlias = str
 
 
@@ -187,7 +187,7 @@ class PermissionOption(Wire, frozen=True):
     kind: PermissionOptionKind
 
 
-# allow_once, allow_always, reject_once, reject_always, or another one.
+# allow_once, allow_always, reject_once, reject_always, or another value.
 PermissionOptionKind: TypeAlias = str
 
 
@@ -434,7 +434,7 @@ class BackgroundWork(Wire, frozen=True):
 
 
 class StateUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="state_update"):
-    """State of a session: running, idle, requires_action, unknown or another one. An idle state has
+    """State of a session: running, idle, requires_action, unknown or another. An idle state has
     the stop reason (v2/prompt-lifecycle).
     """
 
@@ -484,7 +484,7 @@ class SetSessionConfigOptionResponse(Wire, frozen=True):
 
 
 class PromptResponse(Wire, frozen=True):
-    """Insertion of the message under this id (v2/prompt-lifecycle)."""
+    """Response to `session/prompt` with the id of the inserted message (v2/prompt-lifecycle)."""
 
     message_id: v1.MessageId
 
@@ -610,10 +610,10 @@ class PlanEntry(Wire, frozen=True):
     status: PlanEntryStatus
 
 
-# high, medium, low, or another one.
+# high, medium, low, or another value.
 PlanEntryPriority: TypeAlias = str
 
-# pending, in_progress, completed, cancelled, or another one.
+# pending, in_progress, completed, cancelled, or another value.
 PlanEntryStatus: TypeAlias = str
 
 
@@ -753,7 +753,7 @@ class ListSessionsRequest(Wire, frozen=True):
 
 
 class ForkSessionRequest(Wire, frozen=True):
-    """Request for a session with the context of another one (rfds/session-fork)."""
+    """Request for a session with the context of another session (rfds/session-fork)."""
 
     session_id: v1.SessionId
     cwd: AbsolutePath

@@ -32,7 +32,7 @@ _OPENING: Final = frozenset({"session/new", "session/resume", "session/fork"})
 
 
 class Version2:
-    """Translation of a connection whose `initialize` requests version 2.
+    """Translator of a connection whose `initialize` requests version 2.
 
     `count` is called with the kind and the text of each deviation.
     """

@@ -117,7 +117,7 @@ def append_content(session: Session, update: updates.CallContent) -> None:
 def _renew_covering(session: Session, last: ToolCall) -> None:
     """Renew the questions that cover other open calls, now that the call `last` has changed.
 
-    A call that exists only because of its own question is not covered by another one.
+    A call that exists only because of its own question is not covered by another call's question.
     """
     if not len(session.root.decisions) or (last.was_asked_first and is_without_content(last)):
         return
@@ -168,7 +168,7 @@ def close_open(session: Session, status: str, limit: int | None = None) -> bool:
 
     Close at most `limit` of them. Return False if none is open.
     """
-    calls = session.tool_calls.open()[:limit]
+    calls = session.tool_calls.open_calls()[:limit]
     close(session, calls, status)
     return bool(calls)
 

@@ -59,7 +59,7 @@ def on_start(session: Session, name: str, title: str) -> ToolCall | None:
 
     Return the tool call that the agent reported for it, if any, with the editor's title.
     """
-    for call in session.tool_calls.open():
+    for call in session.tool_calls.open_calls():
         if not call.own and own_tool(call, session.tools) == name:
             _set_shown_title(session, call, title)
             return call

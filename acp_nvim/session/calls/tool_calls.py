@@ -322,7 +322,7 @@ class ToolCalls:
         if self._open.pop(call.index, None) is not None:
             self._only_asked[call.index] = call
 
-    def open(self) -> list[ToolCall]:
+    def open_calls(self) -> list[ToolCall]:
         """Return the calls that are neither completed nor failed."""
         return _in_order({**self._open, **self._only_asked})
 

@@ -97,7 +97,7 @@ def plain(safe: str) -> str:
 
 
 class Newlines:
-    """Conversion of a terminal device's `\\r\\n` back to `\\n`, in text that arrives in pieces."""
+    """Converter of a terminal device's `\\r\\n` back to `\\n`, in text that arrives in pieces."""
 
     def __init__(self) -> None:
         self._carry = ""

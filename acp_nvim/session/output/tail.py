@@ -203,7 +203,10 @@ def _newest(text: str) -> str:
 
 
 def _number(args: str, at: int, default: int) -> int:
-    """Return an argument of a sequence. Anything but a small number counts as absent."""
+    """Return a numeric argument of an escape sequence.
+
+    Return `default` if the argument is absent, not a number, or has more than 4 digits.
+    """
     words = args.lstrip("?").split(";")
     word = words[at] if at < len(words) else ""
     return int(word) if word.isdigit() and len(word) < 5 else default

@@ -1,7 +1,7 @@
 """Commands whose words do not show their programs, code and files.
 
 `xargs cat` reads the names of its files from its input, `tar -T list` from a file, and `python -c
-…` computes them. `:Acp trust` allows none of these without a question. A script in a file counts as
+…` computes them. `:Acp trust` allows none of these without asking. A script in a file counts as
 a separate program: `sh run.sh` is like `make`.
 """
 

@@ -1,4 +1,4 @@
-"""Proposals: the files that a permission would write, with the user's amendments.
+"""Proposals: the files that a requested call would write, with the user's amendments.
 
 A diff of the protocol contains either the whole file or the replaced piece (v1/tool-calls#content).
 The protocol does not say which, so the file's text decides.

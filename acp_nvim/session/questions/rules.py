@@ -1,4 +1,4 @@
-"""The user's permission rules, which answer requests without a question.
+"""The user's permission rules, which answer permission requests without asking.
 
 A rule is `{action, kind, path, command, agent}`. All its conditions must hold, and the first rule
 that matches wins. `path` and `command` are globs (`*` any text, `?`, `[ab]`; `{a,b}` in paths
@@ -126,10 +126,10 @@ def redirect_targets(command: Command, cwd: str) -> list[str]:
 
 
 def possible_paths(command: Command, cwd: str) -> Iterator[str]:
-    """Yield the absolute paths, with their `..`, that the words of a command may mean.
+    """Yield the absolute paths, with their `..`, that the words of a command could refer to.
 
-    `cwd` is its directory. After a `cd` of a plain line, and with an option `-C`, words may be
-    relative to either directory.
+    `cwd` is the command's directory. After a `cd` of a plain line, and with an option `-C`, words
+    may be relative to either directory.
     """
     line = plain_line(command)
     if line is None:
@@ -274,7 +274,7 @@ class _Judgement:
     def _is_for_commands(self, rule: Rule) -> bool:
         """Return whether a rule without a command allows a call that names one.
 
-        Its kinds must include one that runs commands, whatever kind the agent gives.
+        The rule's kinds must include one that runs commands, whatever kind the agent gives.
         """
         if rule.kind is None:
             return rule.path is None
@@ -353,9 +353,9 @@ class _Judgement:
     # -- deny and ask -----------------------------------------------------------------------------
 
     def _stops(self, rule: Rule) -> Action | None:
-        """Apply a rule that denies or asks. Return the action if it matches.
+        """Apply a rule that denies or asks. Return the action if the rule matches.
 
-        Commands that it asks about are no longer open.
+        Commands that the rule asks about are no longer open.
         """
         is_sure = True
         if rule.path is not None and not self._touches(rule.path):
@@ -391,7 +391,7 @@ class _Judgement:
 
     @cached_property
     def _paths_of_words(self) -> Sequence[str]:
-        """Return the normalized paths that words of the command may mean, or contain as text."""
+        """Return the normalized paths that words of the command could refer to or contain."""
         assert self._command is not None
         paths = map(posixpath.normpath, possible_paths(self._command, self._cwd))
         return list(dict.fromkeys((*paths, *self._paths_in_texts())))
@@ -458,7 +458,7 @@ class _Judgement:
 def _glob_allows(glob: str, simple: Simple) -> bool:
     """Return whether a glob allows a command: as written, or without unnecessary quotes.
 
-    Its program must be the glob's, and start no other.
+    The command must run the program that the glob names, and that program must not start another.
     """
     masked = " ".join(word.replace(" ", "\0") for word in simple.words)
     if not _WILD.search(glob):
@@ -482,7 +482,7 @@ def _matches_program(pattern: str, program: str) -> bool:
 
 
 def _glob_allows_line(glob: str, line: Line) -> bool:
-    """Return whether a glob of several commands (`cd * && make`) allows a line, one by one."""
+    """Return whether a glob of several commands (`cd * && make`) allows a line, in order."""
     parts = _split_glob(glob)
     return (
         len(parts) > 1

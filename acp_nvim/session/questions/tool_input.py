@@ -230,7 +230,7 @@ def _parts_of_ends(
 
 
 def _are_all(items: Any, test: Callable[[Any], Any]) -> bool:
-    """Return whether there are items, and the ones at both ends pass a test."""
+    """Return whether there are items, and the first and last `MAX_PARTS` of them pass a test."""
     ends = (*islice(items, MAX_PARTS), *islice(reversed(items), MAX_PARTS)) if items else ()
     return bool(ends) and all(test(item) for item in ends)
 

@@ -83,7 +83,7 @@ class Query(msgspec.Struct, frozen=True):
 
 
 class Searcher(Protocol):
-    """Search of files and texts in other processes (`searcher.ProgramSearcher`)."""
+    """Searcher of files and texts, in other processes (`searcher.ProgramSearcher`)."""
 
     async def search(self, query: Query) -> SearchResult:
         """Return matching lines within a time limit. Raise ToolError."""
@@ -155,7 +155,7 @@ def _last_lines(args: SearchArguments, shown: int, more: int, complete: bool) ->
 
 
 def _roots(session: Session) -> list[str]:
-    """Return the directories of a session, except those inside another one."""
+    """Return the directories of a session, except those inside another of these directories."""
     real = sorted({os.path.realpath(root) for root in session.roots})
     return [root for root in real if not any(is_below(root, other) for other in real)]
 

@@ -59,7 +59,7 @@ class Changes:
         return (await self._files.locate(session, absolute(session, path)))[1]
 
     async def may_quote(self, session: Session, path: str) -> bool:
-        """Return whether an answer may quote a file (real path) without a question."""
+        """Return whether an answer may quote a file (real path) without asking the user."""
         return await self._files.guard.may_show(session, path)
 
     async def ask_and_make(

@@ -38,7 +38,7 @@ class ServerEdit(msgspec.Struct, frozen=True):
 
 
 class ServerEdits:
-    """Conversion of servers' edits into `FileChange`s."""
+    """Converter of servers' edits into `FileChange`s."""
 
     def __init__(self, documents: Documents, changes: Changes) -> None:
         self._documents = documents

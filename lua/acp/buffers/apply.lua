@@ -190,7 +190,10 @@ local function restore_view(hunks, view)
   end
 end
 
----@param hunks any[][] `{first, last, lines}`, ascending; rows [first, last) of the old text
+--- Replacement of the rows [first, last) of a text, from 0, with `lines`: `{first, last, lines}`.
+---@alias acp.RowsHunk { [1]: integer, [2]: integer, [3]: string[] }
+
+---@param hunks acp.RowsHunk[] in ascending order
 function M.apply_hunks(bufnr, hunks)
   local windows = fn.win_findbuf(bufnr)
   local before = views(windows)

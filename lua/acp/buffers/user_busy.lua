@@ -21,10 +21,15 @@ on('ModeChanged', function() is_in_search = vim.v.event.old_mode:find(SELECTION)
   pattern = '*:c*',
 })
 
----@param hunks any[][]
-local function moves_lines(hunks)
-  return vim.iter(hunks):any(function(hunk) return hunk[2] - hunk[1] ~= #hunk[3] end)
+--- Return whether a hunk changes the number of lines.
+---@param hunk acp.RowsHunk
+local function changes_line_count(hunk)
+  local first, last, lines = unpack(hunk)
+  return last - first ~= #lines
 end
+
+---@param hunks acp.RowsHunk[]
+local function moves_lines(hunks) return vim.iter(hunks):any(changes_line_count) end
 
 --- Return the unfinished command line that would change the buffer.
 ---@return string|nil
@@ -42,19 +47,20 @@ local function returns_to_line() return fn.getcmdtype():find('[/?=]') ~= nil end
 --- Return why a completion blocks these hunks, or nil. It replaces the text from the completion's
 --- first line, which is known by its number, to the cursor.
 ---@param mode string
----@param hunks any[][]
+---@param hunks acp.RowsHunk[]
 local function why_completion_blocks(mode, hunks)
   if not mode:find(COMPLETION) then return nil end
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local function touches(hunk)
-    return hunk[1] <= row and (hunk[2] > row or hunk[2] - hunk[1] ~= #hunk[3])
+    local first, last = unpack(hunk)
+    return first <= row and (last > row or changes_line_count(hunk))
   end
   return vim.iter(hunks):any(touches) and 'the user completes a word' or nil
 end
 
 --- Return why a pending operator blocks these hunks. An operator refers to a line by its number.
 ---@param mode string
----@param hunks any[][]
+---@param hunks acp.RowsHunk[]
 local function why_operator_blocks(mode, hunks)
   local row = api.nvim_win_get_cursor(0)[1] - 1
   local function is_above(hunk) return hunk[1] <= row end
@@ -74,13 +80,13 @@ local function has_selection(mode)
 end
 
 --- Return why the selection blocks these hunks.
----@param hunks any[][]
+---@param hunks acp.RowsHunk[]
 local function why_selection_blocks(hunks)
   local start, other = fn.line('v'), fn.line('.')
   local first, last = math.min(start, other) - 1, math.max(start, other)
   local is_touched = vim.iter(hunks):any(function(hunk)
-    local is_change = hunk[2] > first or hunk[2] - hunk[1] ~= #hunk[3]
-    return hunk[1] < last and is_change
+    local hunk_first, hunk_last = unpack(hunk)
+    return hunk_first < last and (hunk_last > first or changes_line_count(hunk))
   end)
   return is_touched and 'the user has selected lines' or nil
 end
@@ -88,7 +94,7 @@ end
 --- Return why an edit must wait until the user has finished. `:s///c` asks about a line and then
 --- changes the line with that number. Operators, insertions into a block, completion and command
 --- lines also refer to line numbers, so hunks above would make them change other text.
----@param hunks any[][] `{first, last, lines}`, in rows
+---@param hunks acp.RowsHunk[]
 ---@return string|nil why
 function M.why_busy(bufnr, hunks)
   local line = command_line(bufnr)

@@ -64,7 +64,7 @@ M.groups = {
   AcpComment = 'DiagnosticInfo',
   AcpBlame = 'Comment',
   AcpEdit = 'DiagnosticInfo', -- inline edits that have not ended
-  -- places the agent works at or shows
+  -- places where the agent is working, or that it shows
   AcpShown = 'Visual',
   AcpShownText = 'DiagnosticInfo',
   AcpFlash = 'IncSearch',

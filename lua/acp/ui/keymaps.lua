@@ -46,7 +46,7 @@ function M.list(kind)
 end
 
 --- Return the keys of a kind of window with short descriptions, for the winbar:
---- `<C-s> apply · g? keys`. The key `a`, which reads as an article, gives way to another one.
+--- `<C-s> apply · g? keys`. The key `a`, which reads as an article, gives way to another key.
 ---@param words table<string, string> by action
 ---@return string
 function M.words(kind, words)

@@ -417,14 +417,14 @@ def test_the_oldest_calls_leave_the_state() -> None:
             firsts.append(op[3])
     assert firsts[-1] == 800
     assert all(100 * n - first <= 300 for n, first in enumerate(firsts, 1))
-    assert asking.session.tool_calls.open() == []
+    assert asking.session.tool_calls.open_calls() == []
 
 
 def test_a_call_that_continues_is_open_again() -> None:
     session = AskingSession().session
     for status in ("completed", "in_progress"):
         call_updates.upsert(session, schema.ToolCallUpdate("c", status=status))
-        assert len(session.tool_calls.open()) == (status == "in_progress")
+        assert len(session.tool_calls.open_calls()) == (status == "in_progress")
 
 
 def test_turns_leave_no_objects_behind() -> None:

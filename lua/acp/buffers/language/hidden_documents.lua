@@ -154,7 +154,8 @@ end
 ---@field on_diagnostics fun(version?: integer, diagnostics: table[]) called when some are published
 ---@field interrupted fun() called when another request has closed the document
 
---- Open a text next to a file. Return nil if another one is open at this server, or it has stopped.
+--- Open a text next to a file. Return nil if another text is open at this server, or if the server
+--- has stopped.
 ---@param client vim.lsp.Client
 ---@param path string of the file
 ---@param language string

@@ -29,7 +29,7 @@ local function session_of(edit)
   return require('acp.base.state').get().sessions[edit.session or -1] or {}
 end
 
---- Return the state of an edit in words, nil while the agent works.
+--- Return the state of an edit in words, or nil while the agent is working.
 ---@param edit acp.InlineEdit
 ---@return string|nil
 local function state_of(edit)

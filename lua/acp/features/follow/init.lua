@@ -1,4 +1,4 @@
---- Follow-along: a window that shows the files that the agent works on.
+--- Follow-along: a window that shows the files that the agent is working on.
 ---@type acp.Feature
 return {
   subcommands = { follow = { 'follow the agent in this window, or stop', 'Talk', 9 } },

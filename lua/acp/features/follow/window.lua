@@ -1,6 +1,6 @@
---- Follow-along: a window that the user has chosen shows the files that the agent works on. No
---- other window changes, and the focus never moves. Following pauses when the user acts in the
---- window.
+--- Follow-along: a window that the user has chosen shows the files that the agent is working
+--- on. No other window changes, and the focus never moves. Following pauses when the user acts in
+--- the window.
 local M = {}
 
 local api = vim.api
@@ -230,8 +230,8 @@ function apply()
   end
 end
 
---- Show a location at which the agent works. Of several locations within 100 ms, only the last is
---- shown.
+--- Show a location at which the agent is working. Of several locations within 100 ms, only the last
+--- is shown.
 ---@param session integer ignored unless it is the current session
 ---@param line? integer|userdata 1-based; vim.NIL if unknown
 ---@param roots? string[] the session's directories, unless the user has allowed showing the file

@@ -93,8 +93,8 @@ local function of_project()
   return prompts
 end
 
---- Return all prompts by name. If a prompt of the project has the name of another one, its name is
---- that of its file.
+--- Return all prompts by name. If a prompt of the project has the name of another prompt, it gets
+--- the name of its file.
 ---@return table<string, acp.Prompt>
 function M.all()
   local prompts = {} ---@type table<string, acp.Prompt>

@@ -27,7 +27,7 @@ local function open_session()
   notify.show('info', 'session_over')
 end
 
---- Open the chat of the session. A session of a Neovim that has ended is opened again.
+--- Open the chat of the session. A session whose Neovim has exited is opened again.
 function M.open()
   local session = own_session()
   if not session then return end

@@ -6,7 +6,7 @@ local read_file = require('acp.base.read_file')
 ---@class acp.Checkout
 ---@field repository string path that all worktrees share; the directory outside of git
 ---@field branch? string branch, or the first digits of a detached commit
----@field main? string directory of the main worktree, if this is another one
+---@field main? string directory of the main worktree, unless this is the main one
 
 local known = {} ---@type table<string, acp.Checkout> by directory
 

@@ -1,4 +1,4 @@
---- Review of the edits that a pending permission would make. The present text is on the left, the
+--- Review of the edits that a requested call would make. The present text is on the left, the
 --- proposal on the right. The user may edit the proposal; if they allow it here, the edited text is
 --- written.
 local M = {}
@@ -185,7 +185,7 @@ function M.set_marks(id, files)
   end
 end
 
---- Show the edits that a permission would make.
+--- Show the edits that a requested call would make.
 ---@param id integer|string
 ---@param files table[] `{path, base, proposal, proposal_eol, kind, label}`. `base` and `proposal`
 ---   are lines; a new file has no `base`; `kind` may be 'deleted'; `label` replaces 'proposed'

@@ -36,8 +36,10 @@ function M.plain(hunk)
   return result
 end
 
---- Return the highlights of each line as `{col, end_col, group}`. Later ones override earlier ones.
----@return table<integer, any[][]> by line, 1-based
+---@alias acp.LineHighlight { [1]: integer, [2]: integer, [3]: string } col, end_col, group
+
+--- Return the highlights of each line. Later ones override earlier ones.
+---@return table<integer, acp.LineHighlight[]> by line, 1-based
 local function syntax(lines, lang)
   local paints = {}
   local text = table.concat(lines, '\n')

@@ -54,8 +54,10 @@ local function return_to_composer(n, session)
   require('acp.base.state').set({ 'sessions', n, 'queue' }, {})
 end
 
+---@alias acp.NamedEvent { [1]: string, [2]: table } name, data
+
 --- Return the events for permissions and turns that ended with the host.
----@return any[][] events
+---@return acp.NamedEvent[] events
 local function end_events(n, session, message)
   local list = {}
   for _, permission in ipairs(session.permissions or {}) do

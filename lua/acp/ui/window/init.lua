@@ -15,7 +15,7 @@ local set = require('acp.ui.win').set
 ---@field side? boolean whether the window is in a column at a side
 ---@field under? integer window to split instead of the whole screen; a float to open below
 ---@field options? table<string, any> window options in addition to the usual ones
----@field like? string name prefix of an acp window to reuse if there is no room for another one
+---@field like? string name prefix of an acp window to reuse if there is no room for another window
 ---@field leaving? boolean whether the user is going to the composer of such a window
 ---@field replaced? fun(bufnr: integer) called after the buffer of a reused window was replaced
 
@@ -248,7 +248,7 @@ function M.open_beside(bufnr, opts)
   )
 end
 
---- Widen the only window beside the user's again, after another one has left its row.
+--- Widen the only window beside the user's again, after another window has left the row.
 ---@param opts acp.OpenOpts
 function M.restore_width(win, opts)
   local width, layout = placement(opts).width, vim.fn.winlayout()
@@ -258,7 +258,7 @@ function M.restore_width(win, opts)
   end
 end
 
---- Move an acp window below another one. If it is current, it stays so.
+--- Move an acp window below the window `upper`. If the moved window is current, it stays current.
 ---@param upper integer
 ---@param height integer
 function M.move_below(win, upper, height)

@@ -57,7 +57,7 @@ local function is_squeezed(windows, width)
   return #windows > 0 and left < math.min(OWN, math.floor(vim.o.columns / 2))
 end
 
---- Return whether the user is in a chat or its composer.
+--- Return whether the cursor is in a window, or in the composer of the chat that the window shows.
 local function has_cursor(win)
   local here, n = api.nvim_get_current_win(), name_in(win):match('^acp://chat/(%d+)$')
   return win == here or n ~= nil and name_in(here) == 'acp://composer/' .. n

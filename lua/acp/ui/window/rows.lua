@@ -25,7 +25,7 @@ local function column(part, win)
 end
 
 --- Return whether another window of the column can take the rows that `win` gives up. If rows are
---- missing, return whether another one can give them and keep at least `wanted`.
+--- missing, return whether another window can give up these rows and keep at least `wanted`.
 ---@param missing integer rows that `win` lacks; 0 or less if it has enough
 ---@param wanted integer
 local function has_counterpart(win, missing, wanted)

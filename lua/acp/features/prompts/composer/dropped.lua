@@ -10,8 +10,8 @@ local LONGEST = 4096 -- bytes of a pasted path
 local IMAGES =
   { png = true, jpg = true, jpeg = true, gif = true, webp = true, svg = true, bmp = true }
 
---- Return the paths that a pasted text may mean. Terminals paste a URI, a path in quotes, a path
---- with backslashes, or an unchanged path.
+--- Return the paths that a pasted text could refer to. Terminals paste a URI, a path in quotes, a
+--- path with backslashes, or an unchanged path.
 ---@param text string
 ---@return string[]
 local function possible_paths(text)
