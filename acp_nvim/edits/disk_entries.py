@@ -40,7 +40,7 @@ class DiskEntries:
         return iter(self._entries)
 
     def get(self, path: str, default: Pending | None = None) -> Pending | None:
-        """Return an entry, or `default` if buffer and file have the same one."""
+        """Return an entry, or `default` if buffer and file have the same entry."""
         return self._entries.get(path, default)
 
     def all(self) -> dict[str, Pending | None]:

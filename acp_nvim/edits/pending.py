@@ -186,7 +186,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     def undone(self, after: Text, earlier: Collection[Pending]) -> Pending:
         """Return the entry after an undo or redo to a text that none of the `earlier` entries has.
 
-        A change is pending if it adds or removes lines that a hunk of these adds or removes.
+        A change is pending if it adds or removes the same lines as a hunk of these entries.
         """
         if self.base is None or self.live is None:
             return msgspec.structs.replace(self, live=after)

@@ -9,7 +9,7 @@ from acp_nvim.session.transcript.entries import Compaction, Message, SessionMess
 
 
 def find(session: Session, where: Any) -> Any | None:
-    """Return the block at a position (`render.content`), or None if it has none."""
+    """Return the block at a position (`render.content`), or None if there is none."""
     try:
         return _block(session, where)
     except (KeyError, IndexError, TypeError, AttributeError, StopIteration):

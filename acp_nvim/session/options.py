@@ -222,7 +222,7 @@ def values(option: Option) -> Iterator[schema.SessionConfigSelectOption]:
 
 
 def check(option: Option, value: Value) -> Value:
-    """Return the value for the wire. Raise `NoSuchChoice` if it is not offered."""
+    """Return the value for the wire. Raise `NoSuchChoice` if the value is not offered."""
     if isinstance(option, schema.SessionConfigBoolean):
         if isinstance(value, bool):
             return value

@@ -308,7 +308,7 @@ class Session:
                 self.change("edits")
 
     def set_worktree(self, worktree: Mapping[str, str] | None) -> None:
-        """Set path and branch of its git worktree, or None when the worktree is removed."""
+        """Set path and branch of the session's git worktree, or None when it is removed."""
         self.worktree = worktree
         self.change("worktree")
 

@@ -33,7 +33,7 @@ def _can_have_checkpoints(host: Host, session: Session) -> bool:
 
 
 def _session_of(host: Host, args: Args) -> Session | None:
-    """Return the session of a verb about checkpoints. Tell the user if there is none."""
+    """Return the session to which a checkpoint verb applies. Tell the user if there is none."""
     conversation = host.sessions.conversation(args.get("session") or None)
     conversation = conversation or rewinding.latest_with_checkpoint(host)
     if conversation is not None:

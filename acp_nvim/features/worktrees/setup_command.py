@@ -110,7 +110,7 @@ class Setup:
             session.notice("error", words.SETUP_FAILED.format(reason=end))
 
     def stop(self) -> bool:
-        """End the command. Return False if it does not run."""
+        """End the command. Return False if it is not running."""
         if not self._is_running:
             return False
         self._is_stopped = True

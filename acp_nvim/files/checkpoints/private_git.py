@@ -415,7 +415,7 @@ def call(
     timeout: float = TIMEOUT_S,
     umask: int = PRIVATE_UMASK,
 ) -> bytes:
-    """Return the output of git. Raise StoreError if it does not run, GitError if it fails."""
+    """Return the output of git. Raise StoreError if git cannot be run, GitError if it fails."""
     return _run_process(args, cwd, env, stdin, exit_codes, timeout, umask).stdout
 
 

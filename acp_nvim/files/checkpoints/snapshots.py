@@ -291,7 +291,7 @@ class Snapshots:
     async def committed(
         self, root: str, paths: Sequence[str], old: str, new: str
     ) -> dict[str, bytes | None]:
-        """Return the contents of these files in the new commit, if they differ from the old one."""
+        """Return the contents in commit `new` of those `paths` that differ from commit `old`."""
         return await to_thread.run_sync(self._stores[root].history.committed, paths, old, new)
 
     async def git_contents(

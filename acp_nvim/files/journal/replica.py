@@ -189,7 +189,7 @@ class Replica:
             return None
 
     def record(self, key: Key, value: Any) -> None:
-        """Record the value that the file now has for a key, or None if it has none."""
+        """Record the value that the file now has for a key: None if the key has no value."""
         if value is None:
             self.stored.pop(key, None)
         else:

@@ -166,7 +166,7 @@ class Terminals:
                 _REPORTS[key](self, terminal, value)
 
     def apply_info(self, terminal: Terminal, value: Mapping[str, Any]) -> None:
-        """Apply `terminal_info`: the directory, and a restart if it has ended."""
+        """Apply `terminal_info`: the directory, and a restart if the terminal has ended."""
         terminal.restart()
         cwd = value.get("cwd")
         if isinstance(cwd, str) and cwd != self.cwd:

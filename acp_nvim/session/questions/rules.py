@@ -118,7 +118,7 @@ def strictest(verdicts: Iterable[Action | None]) -> Action | None:
 def redirect_targets(command: Command, cwd: str) -> list[str]:
     """Return the absolute paths, with their `..`, that a plain line writes by `>`.
 
-    `cwd` is its directory.
+    `cwd` is the directory of the command.
     """
     line = plain_line(command)
     paths = (path for command in line.commands for path in command.writes) if line else ()

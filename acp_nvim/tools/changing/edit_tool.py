@@ -115,7 +115,7 @@ def replace_once(name: str, content: str, edit: Replacement, *, is_new: bool = F
 def _without_cr(piece: str, content: str) -> str:
     """Return `piece` without CR at line endings, unless `content` has such line endings.
 
-    An editor does not show them.
+    An editor does not show CRs.
     """
     return piece if "\r" in content else piece.replace("\r\n", "\n")
 

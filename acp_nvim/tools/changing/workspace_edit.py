@@ -291,7 +291,7 @@ def _replace_spans(content: str, spans: Sequence[tuple[int, int, str]]) -> str:
 def _without_cr(new: str, text: Text) -> str:
     """Return new text without CR at line endings, unless the file has such line endings.
 
-    An editor does not show them.
+    An editor does not show CRs.
     """
     if "\r\n" not in new or any(line.endswith("\r") for line in text.lines):
         return new

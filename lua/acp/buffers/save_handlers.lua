@@ -41,8 +41,8 @@ local function encode(bufnr, eol)
   return options.bomb and '\239\187\191' .. text or text
 end
 
---- Return whether the file's encoding has all characters of a buffer's text. If it has not, Neovim
---- writes another character, leaves the buffer modified and does not count the write.
+--- Return whether the file's encoding has all characters of a buffer's text. For a missing
+--- character Neovim writes another, leaves the buffer modified and does not count the write.
 function M.is_encodable(bufnr)
   local encoding = vim.v.cmdarg:match('%+%+enc=(%S+)') or vim.bo[bufnr].fileencoding
   if encoding == '' or encoding == 'utf-8' then return true end

@@ -44,8 +44,8 @@ end
 --- back, and CTRL-R = may be part of a command with line numbers.
 local function returns_to_line() return fn.getcmdtype():find('[/?=]') ~= nil end
 
---- Return why a completion blocks these hunks, or nil. It replaces the text from the completion's
---- first line, which is known by its number, to the cursor.
+--- Return why a completion blocks these hunks, or nil. A completion replaces the text up to the
+--- cursor from its first line on, which Neovim knows by number.
 ---@param mode string
 ---@param hunks acp.RowsHunk[]
 local function why_completion_blocks(mode, hunks)
@@ -71,8 +71,8 @@ local function why_operator_blocks(mode, hunks)
   end
 end
 
---- Return whether there is a selection. A search or an expression that was started from it keeps
---- it.
+--- Return whether there is a selection. A search or an expression that was started from a selection
+--- keeps the selection.
 ---@param mode string
 local function has_selection(mode)
   return mode:find(SELECTION) ~= nil

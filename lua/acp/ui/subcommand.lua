@@ -41,7 +41,7 @@ end
 ---@return string|nil
 function M.absolute(word) return word and require('acp.base.paths').resolve_typed(word) or nil end
 
---- Wrap a subcommand so that it shows a message if the host does not run, instead of starting it.
+--- Wrap a subcommand so that it shows a message if the host is not running, instead of starting it.
 ---@param message string name of the message
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
@@ -56,7 +56,7 @@ function M.when_running(message, fn)
 end
 
 --- Wrap a subcommand about data that outlives the host. It shows a message only if nothing was
---- stored and the host does not run.
+--- stored and the host is not running.
 ---@param fn fun(args: string[], opts: table)
 ---@return fun(args: string[], opts: table)
 function M.when_stored(message, fn)

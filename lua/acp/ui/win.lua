@@ -55,8 +55,8 @@ function M.splits(tab)
   )
 end
 
---- Set the local 'winbar' of a window. Neovim then lays out those of all windows, and its error
---- about one without room (E36) could wait for a key.
+--- Set the local 'winbar' of a window. Neovim then lays out the winbars of all windows, and its
+--- error about a window without room (E36) could wait for a key.
 local function set_winbar(win, bar)
   local assignment = '&l:winbar = ' .. vim.fn.string(bar)
   local function assign() vim.cmd.let({ assignment, mods = { emsg_silent = true } }) end

@@ -139,7 +139,7 @@ end
 ---@return boolean
 function M.is_cancelling(handled) return cancels > handled end
 
---- Send changed options to the host, if it runs.
+--- Send changed options to the host, if it is running.
 function M.setup()
   if M.is_running() then M.notify('setup', setup_args()) end
 end
@@ -192,7 +192,7 @@ local function check_later(id)
   end, M.patience_ms)
 end
 
---- Start the host unless it runs.
+--- Start the host unless it is running.
 ---@return integer|nil channel nil if it could not be started
 ---@return string|nil reason
 function M.start()

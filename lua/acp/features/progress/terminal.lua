@@ -2,7 +2,7 @@
 --- notification, so only terminals known to support it get it.
 local M = {}
 
---- First versions that support it, by the name of the terminal. WezTerm's version is a date.
+--- First versions that support progress, by the name of the terminal. WezTerm's version is a date.
 ---@type table<string, integer[]>
 local SINCE = {
   ghostty = { 1 },

@@ -1,7 +1,7 @@
 --- Files of `acp.features.prompts.drafts`, with permissions for the user only. Each workspace and
 --- Neovim has one in `stdpath('state')/acp/drafts`, named
---- `{workspace}.{pid}.{start}.{machine}.json`. After its Neovim has exited, another one may claim
---- the file. The file then has a number before `.json`.
+--- `{workspace}.{pid}.{start}.{machine}.json`. After its Neovim has exited, another may claim the
+--- file. The file then has a number before `.json`.
 local M = {}
 
 local uv, read_file = vim.uv, require('acp.base.read_file')

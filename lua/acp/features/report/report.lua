@@ -127,8 +127,8 @@ local function ask_host(lines)
   end, PATIENCE_MS)
 end
 
---- Make a report. The host adds its part; if it does not run, the report has none. A report that
---- the user has changed is shown again instead.
+--- Make a report. The host adds its part, unless it is not running. A report that the user has
+--- changed is shown again instead.
 ---@param path? string file that `:w` writes; by default one in stdpath('state')
 function M.make(path)
   local old = require('acp.ui.scratch').find(NAME)

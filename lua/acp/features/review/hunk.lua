@@ -26,7 +26,7 @@ local function go(row)
   vim.cmd('normal! ^zv')
 end
 
---- Show a file in the current window, or in another one if this window is not for files.
+--- Show a file in the current window, or in another window if the current one is not for files.
 ---@return integer bufnr
 local function edit(path)
   local files = require('acp.buffers.loaded')

@@ -118,7 +118,7 @@ end
 local function room() return math.max(math.floor(vim.o.columns / MIN_WIDTH) - 1, 1) end
 
 --- Go to the window of the user's file, which is opened again if the user has closed it. Close
---- those of the racers' files, and no other.
+--- the windows of the racers' files, and no others.
 ---@param tab integer
 ---@param shown acp.Comparison
 local function reset(tab, shown)

@@ -79,8 +79,8 @@ end
 --- Begin a new undo step, even within one insertion.
 local function begin_undo_step() vim.bo.undolevels = vim.bo.undolevels end
 
---- Replace the pasted text with mentions of its files, if it consists of their paths. It is before
---- the cursor or, after a paste in Normal mode, at the end of the line.
+--- If the pasted text consists of paths, replace it with mentions of the files. The pasted text is
+--- before the cursor or, after a paste in Normal mode, at the end of the line.
 ---@param text string
 local function replace(text)
   if #text > LONGEST or text:find('\n', 1, true) then return end

@@ -55,8 +55,8 @@ local function show()
   vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
 end
 
---- Open the menu of blink.cmp for a `{` that a plugin for pairs has inserted with its `}`. It looks
---- only at the last character inserted.
+--- Open the menu of blink.cmp for a `{` that a plugin for pairs has inserted with its `}`.
+--- blink.cmp looks only at the last character inserted.
 local function show_for_pair()
   local at = vim.api.nvim_win_get_cursor(0)
   local trigger = package.loaded['blink.cmp.completion.trigger']
@@ -100,8 +100,9 @@ local function in_order(first, second)
   if (a == nil) ~= (b == nil) then return a ~= nil end
 end
 
---- Let nvim-cmp find the server and keep its order, if it is loaded with its source cmp-nvim-lsp.
---- That looks for servers only when Insert mode begins, which is too early if that loads both.
+--- Let nvim-cmp find the server and keep the server's order, if nvim-cmp and its source
+--- cmp-nvim-lsp are loaded. The source looks for servers only when Insert mode begins. That is too
+--- early if Insert mode loads both plugins.
 local function join_cmp()
   local cmp, source = package.loaded['cmp'], package.loaded['cmp_nvim_lsp']
   if not cmp or not source then return end
