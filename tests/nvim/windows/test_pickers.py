@@ -138,6 +138,7 @@ def test_choices_work_with_mini_pick(with_modes: Editor) -> None:
     for n, (command, keys, state) in enumerate(steps, 1):
         editor.keys(f":{command}<CR>" if command else "")
         editor.wait(f"_G.opened == {n} and MiniPick.is_picker_active()")
+        editor.wait("(MiniPick.get_picker_matches() or {}).current")
         editor.keys(keys)
         editor.wait(f"require('acp').state().{state}")
     editor.wait("not MiniPick.is_picker_active()")
