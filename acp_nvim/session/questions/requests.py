@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -47,12 +47,21 @@ TEXT_KEYS: Final = PROSE_KEYS | {
     *("new", "newstring", "newstr", "newtext", "replace", "replacement", "insert", "inserttext"),
     *("content", "contents", "newcontent", "filetext", "text", "code", "codeedit", "newsource"),
     *("before", "after", "find", "replacewith", "lines", "oldlines", "newlines", "originaltext"),
-    *("targetcontent", "replacementcontent", "codecontent"),
+    *("targetcontent", "replacementcontent", "codecontent", "filecontent", "filecontents"),
+    *("body", "newbody", "fulltext", "updatedcontent", "repl"),
 }
 """Keys that contain texts of files, patterns and prose, which name no files.
 
 Some agents number them (`old_str_1`).
 """
+
+_FILE_KEYS: Final = frozenset(
+    {
+        *("path", "file", "filepath", "filename", "abspath", "absolutepath", "relativepath"),
+        *("targetfile", "notebookpath", "targetpath"),
+    }
+)
+"""Keys that contain the name of one file. Texts in the same map are texts of this file."""
 
 _CHANGING: Final = frozenset({"edit", "delete", "move"})
 """Kinds of tool calls that change files and run nothing (v1/tool-calls#kinds)."""
@@ -140,6 +149,18 @@ class _Context(NamedTuple):
 
     cwd: str | None = None
     env: Variables = ()
+
+
+class _Value(NamedTuple):
+    """Value in an input, with its place and context.
+
+    `has_texts` means that text keys in it have texts of files, which contain no arguments.
+    """
+
+    value: Any
+    place: str
+    context: _Context
+    has_texts: bool
 
 
 def commands(call: ToolCall) -> tuple[Command, ...]:
@@ -258,13 +279,12 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
 
     Outer maps come before inner ones, which have the same context unless they change it.
     """
-    texts = TEXT_KEYS if call.kind in _CHANGING else frozenset[str]()
-    stack: list[tuple[Any, str, _Context]] = [
-        (raw, place, _Context()) for raw, place in reversed(_unknown_content(call))
-    ]
-    stack += [(call.meta, "_meta", _Context()), (call.raw_input, "rawInput", _Context())]
+    has_texts = call.kind in _CHANGING
+    executes = call.kind == "execute"
+    roots = [*_unknown_content(call), (call.meta, "_meta"), (call.raw_input, "rawInput")]
+    stack = [_Value(raw, place, _Context(), has_texts) for raw, place in roots]
     while stack:
-        value, place, context = stack.pop()
+        value, place, context, has_texts = stack.pop()
         if isinstance(value, str):
             value = _decoded(value)
         if isinstance(value, list):
@@ -283,23 +303,24 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
             skipped = _OUTPUT_KEYS
             if not keys.isdisjoint(_LINE_KEYS):
                 skipped |= _REPEATING_KEYS
+            has_texts = has_texts or (not executes and not keys.isdisjoint(_FILE_KEYS))
             inner = [
                 (item.value, item.found)
                 for item in items
-                if item.key not in skipped and not _is_text(item.key, item.value, texts)
+                if item.key not in skipped and not (has_texts and _is_text(item.key, item.value))
             ]
         else:
             continue
         stack += [
-            (value, place, context)
+            _Value(value, place, context, has_texts)
             for value, place in reversed(inner)
             if isinstance(value, list | dict) or _may_be_json(value)
         ]
 
 
-def _is_text(key: str, value: Any, keys: Collection[str]) -> bool:
-    """Return whether a value has only texts, and one of these keys, with or without a number."""
-    if unnumbered(key) not in keys:
+def _is_text(key: str, value: Any) -> bool:
+    """Return whether a value has only texts, and a key of texts, with or without a number."""
+    if unnumbered(key) not in TEXT_KEYS:
         return False
     lines = value if isinstance(value, list) else [value]
     return all(isinstance(line, str) for line in lines)
@@ -446,10 +467,10 @@ def files_of_input(raw: Any, *, changes_files: bool = False) -> Iterator[str]:
     With `changes_files`, yield other names and values that look like paths too, since the call must
     name its files somewhere.
     """
-    waiting: list[tuple[str, Any]] = [("", raw)]
+    waiting: list[tuple[str, Any, bool]] = [("", raw, changes_files)]
     while waiting:
-        key, value = waiting.pop()
-        if isinstance(value, str) and not (changes_files and unnumbered(key) in TEXT_KEYS):
+        key, value, has_texts = waiting.pop()
+        if isinstance(value, str) and not (has_texts and unnumbered(key) in TEXT_KEYS):
             value = _decoded(value)
         if isinstance(value, str):
             yield from _paths_in(key, value, changes_files=changes_files)
@@ -458,9 +479,11 @@ def files_of_input(raw: Any, *, changes_files: bool = False) -> Iterator[str]:
                 yield from (_plain_path(str(name)) for name in value)
             elif changes_files:
                 yield from (_plain_path(name) for name in value if _is_like_path(name))
-            waiting += [(normalize_key(name), item) for name, item in reversed(list(value.items()))]
+            items = [(normalize_key(name), item) for name, item in value.items()]
+            has_texts = has_texts or any(name in _FILE_KEYS for name, _ in items)
+            waiting += [(name, item, has_texts) for name, item in reversed(items)]
         elif isinstance(value, list):
-            waiting += [(key, item) for item in reversed(value)]
+            waiting += [(key, item, has_texts) for item in reversed(value)]
 
 
 def _is_like_path(text: Any) -> bool:
