@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 from msgspec import UNSET
 
 from acp_nvim.patterns import late
 from acp_nvim.protocol import schema
-from acp_nvim.protocol.uris import split_uri
+from acp_nvim.protocol.uris import split_uri, unquote_path
 from acp_nvim.render.rows import Row, Target, indent, row, row_of_pieces
 from acp_nvim.render.text import format_size, one_line, relative_path, visible
 
@@ -55,7 +55,7 @@ def local_path(uri: str) -> str | None:
     """Return the path of a `file:` URI or an absolute path, or None for anything else."""
     parts = split_uri(uri)
     if parts.scheme == "file":
-        return unquote(parts.path)
+        return unquote_path(parts.path)
     return uri if uri.startswith("/") else None
 
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct, field
@@ -14,7 +13,7 @@ from msgspec import Struct, field
 from acp_nvim import wording
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.fence import fence_text
-from acp_nvim.protocol.uris import split_uri
+from acp_nvim.protocol.uris import split_uri, unquote_path
 
 BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
@@ -36,7 +35,7 @@ def suggestion_as_text(blocks: Sequence[Any]) -> str:
             texts.append(block.text)
         elif isinstance(block, schema.ResourceLink):
             parts = split_uri(block.uri)
-            texts.append(f"@{unquote(parts.path)}" if parts.scheme == "file" else block.uri)
+            texts.append(f"@{unquote_path(parts.path)}" if parts.scheme == "file" else block.uri)
         else:
             return ""
     return "".join(texts).strip()

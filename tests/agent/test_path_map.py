@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,6 +158,21 @@ def test_refusals_and_answers_of_tools_have_the_paths_of_the_agent() -> None:
     _, line = peer.request("session/new", servers)
     sent = json.loads(fields.outgoing(line, "session/new"))["params"]
     assert sent == {**servers, "cwd": "/w"}
+
+
+def test_names_that_are_not_utf_8_are_mapped() -> None:
+    paths = PathMap("dev", {"/src": "/w", os.fsdecode(b"/caf\xe9"): "/cafe"})
+    for here, there in (
+        ("file:///src/%E9.py", "file:///w/%E9.py"),
+        ("file:///caf%E9", "file:///cafe"),
+    ):
+        assert paths.uri_to_agent(here) == there
+        assert paths.uri_to_local(there) == here
+    request = Request(1, "fs/read_text_file", _raw({"path": "/cafe/a"}))
+    (event,) = PathFields(paths).incoming([request])
+    assert isinstance(event, Request)
+    # JSON cannot contain that byte.
+    assert msgspec.json.decode(event.params) == {"path": "/caf\ufffd/a"}
 
 
 def test_results_of_tools_name_files_as_the_agent_knows_them() -> None:

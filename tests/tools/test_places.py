@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acp_nvim.edits.text import parse
+from acp_nvim.protocol.uris import file_path
 from acp_nvim.session.session import Session
-from acp_nvim.tools.asking.places import Spot, listing, locations, position, result
+from acp_nvim.tools.asking.places import Spot, listing, locations, path_of, position, result
+from acp_nvim.tools.changing.workspace_edit import path_of as edited_path
 from acp_nvim.tools.files import display_path
 from acp_nvim.tools.ports import Answer, Position
 from acp_nvim.tools.server.tool import ToolError
@@ -32,6 +35,12 @@ TEXT = parse("def one(stone, one):\n\n  self.one.two = 'naïve 🦆 word'\n")
 )
 def test_a_symbol_is_located_at_its_last_word(line: int, symbol: str, column: int) -> None:
     assert position(TEXT, "a.py", line, symbol, None) == Position(line - 1, column)
+
+
+def test_an_address_names_a_file_whose_name_is_not_utf_8(tmp_path: Path) -> None:
+    file = tmp_path / os.fsdecode(b"caf\xe9.py")
+    for path in (path_of(file.as_uri()), edited_path(file.as_uri()), file_path(file.as_uri())):
+        assert path == str(file)
 
 
 def test_a_column_counts_characters_from_one() -> None:

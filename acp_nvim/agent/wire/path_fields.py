@@ -11,6 +11,7 @@ from msgspec import Raw
 from acp_nvim.agent.wire.path_map import PathMap
 from acp_nvim.protocol import numbers
 from acp_nvim.protocol.jsonrpc import Event, Notification, Request, Response
+from acp_nvim.protocol.text import clean_text
 
 Kind = Literal["path", "folder", "uri"]
 
@@ -189,5 +190,5 @@ def _map_member(
 
 
 def _map_path(value: str, change: Callable[[str], str]) -> str:
-    changed = change(value)
+    changed = clean_text(change(value))
     return value if changed == value else changed

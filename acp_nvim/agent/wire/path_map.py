@@ -7,9 +7,8 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final
-from urllib.parse import quote
 
-from acp_nvim.protocol.uris import file_path, file_suffix
+from acp_nvim.protocol.uris import file_path, file_suffix, quote_path
 
 _LOCAL_PREFIX: Final = "neovim:"
 """Prefix of a path that is sent to an agent although its place does not have the file.
@@ -112,14 +111,14 @@ class PathMap:
             return uri
         mapped = self.to_agent(path)
         scheme = _FILE if mapped.startswith("/") else _LOCAL_PREFIX
-        return scheme + quote(mapped.removeprefix(_LOCAL_PREFIX)) + file_suffix(uri)
+        return scheme + quote_path(mapped.removeprefix(_LOCAL_PREFIX)) + file_suffix(uri)
 
     def uri_to_local(self, uri: str) -> str:
         """Return this machine's form of a `file:` URI or a plain path of the agent."""
         if uri.startswith("/"):
             return self.to_local(uri)
         path = file_path(uri)
-        return uri if path is None else _FILE + quote(self.to_local(path)) + file_suffix(uri)
+        return uri if path is None else _FILE + quote_path(self.to_local(path)) + file_suffix(uri)
 
     def _map_covered(self, path: str) -> str | None:
         if path.startswith(self._remote_prefix):

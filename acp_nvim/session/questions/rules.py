@@ -21,11 +21,11 @@ from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
-from urllib.parse import unquote
 
 import msgspec
 
 from acp_nvim.patterns import late
+from acp_nvim.protocol.uris import unquote_path
 from acp_nvim.session.calls.named_files import expand_home
 from acp_nvim.session.questions import command_line, programs, suspicion, variables
 from acp_nvim.session.questions.command_line import Line, Simple
@@ -159,7 +159,7 @@ def parts_of_word(word: str) -> Iterator[str]:
     """
     yield from _literal_parts(word)
     if "%" in word and "file:" in word.lower():
-        yield from _literal_parts(unquote(word))
+        yield from _literal_parts(unquote_path(word))
 
 
 def _literal_parts(word: str) -> Iterator[str]:

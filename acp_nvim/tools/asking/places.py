@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
 from acp_nvim.edits.text import Text
+from acp_nvim.protocol.uris import unquote_path
 from acp_nvim.session.session import Session
 from acp_nvim.tools import files
 from acp_nvim.tools.asking.positions import to_column
@@ -94,7 +95,7 @@ def path_of(uri: str) -> str:
     Raise ValueError for an invalid one.
     """
     parts = urlsplit(uri)
-    return os.path.realpath(unquote(parts.path)) if parts.scheme == "file" else uri
+    return os.path.realpath(unquote_path(parts.path)) if parts.scheme == "file" else uri
 
 
 def spot(uri: str, span: Any, encoding: Encoding, note: str = "", **extra: Any) -> Spot:

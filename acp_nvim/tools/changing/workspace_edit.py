@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
 from acp_nvim.edits.text import EMPTY, Text, parse
+from acp_nvim.protocol.uris import unquote_path
 from acp_nvim.tools.asking.positions import to_column
 from acp_nvim.tools.ports import Encoding
 from acp_nvim.tools.server.tool import ToolError
@@ -140,7 +141,7 @@ def path_of(uri: str) -> str:
         parts = urlsplit(uri)
     except ValueError as error:
         raise ToolError(f"{uri} is not a valid address: {error}") from error
-    path = unquote(parts.path)
+    path = unquote_path(parts.path)
     is_local = parts.scheme == "file" and parts.netloc in ("", "localhost")
     if not is_local or not path or "\0" in path:
         raise ToolError(f"{uri} is not a file on this machine")
