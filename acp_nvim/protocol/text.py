@@ -1,17 +1,21 @@
-"""Repair of lone surrogates, from agents that split UTF-16 and from Neovim.
+"""Lone surrogates, from agents that split UTF-16 and from Neovim.
 
-JSON permits them as escapes, but UTF-8 does not. In both directions they become U+FFFD, and two
-adjacent halves become one character.
+JSON permits them as escapes, but UTF-8 does not. In messages to and from agents they become U+FFFD,
+and two adjacent halves become one character. Our own files keep them: they are the bytes of a file
+name that is not UTF-8 (`os.fsdecode`).
 """
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from acp_nvim.patterns import late
+
+_Value = TypeVar("_Value")
 
 _ESCAPE: Final = late(
     rb"\\(?:"
@@ -37,6 +41,19 @@ def clean_text(text: str) -> str:
 def clean(value: Any) -> Any:
     """Return `value` (structs, dicts, lists, scalars) as builtins without lone surrogates."""
     return _clean(msgspec.to_builtins(value, enc_hook=_decode_raw))
+
+
+def encode_exactly(value: Any) -> bytes:
+    """Return `value` as JSON in which lone surrogates are escapes."""
+    return json.dumps(msgspec.to_builtins(value)).encode() + b"\n"
+
+
+def decode_exactly(data: bytes, type: type[_Value]) -> _Value:
+    """Return a value from `encode_exactly`. Raise ValueError if the data is invalid."""
+    try:
+        return msgspec.convert(json.loads(data), type)
+    except RecursionError as error:
+        raise ValueError("too deeply nested") from error
 
 
 def _decode_raw(value: Any) -> Any:

@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from acp_nvim.protocol.text import decode_exactly, encode_exactly
+
 LIMIT: Final = 200
 """Maximum number of sessions. The oldest are dropped first."""
 TITLE: Final = 80
@@ -54,13 +56,13 @@ class Index:
     def decode(cls, data: bytes) -> Index:
         """Read a file. An unreadable file or another version gives an empty index."""
         try:
-            file = msgspec.json.decode(data, type=_File)
-        except msgspec.DecodeError:
+            file = decode_exactly(data, _File)
+        except ValueError:
             return cls()
         return cls(file.sessions if file.version == VERSION else ())
 
     def encode(self) -> bytes:
-        return msgspec.json.encode(_File(VERSION, self.entries())) + b"\n"
+        return encode_exactly(_File(VERSION, self.entries()))
 
     def entries(self) -> list[Entry]:
         """Return the entries, newest first, at most `LIMIT`."""

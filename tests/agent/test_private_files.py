@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 
 from acp_nvim.agent.opening.stored import IndexFile
+from acp_nvim.agent.serving.consent import Consent, Project
 from acp_nvim.agent.serving.project_rules import ProjectRule, ProjectRules
 from acp_nvim.files.bytes import private_files
+from acp_nvim.session.questions.decisions import Outcome
+from acp_nvim.session.session import Session
 from tests.support.editor import Editor
 
 
@@ -106,6 +109,30 @@ def test_changes_of_several_neovims_at_the_same_time_are_all_stored(
     with ThreadPoolExecutor(4) as neovims:
         list(neovims.map(add, [tmp_path / "stored.json"] * 4, range(4)))
     assert count(tmp_path / "stored.json") == 80
+
+
+def test_names_that_are_not_utf_8_are_stored_exactly(tmp_path: Path) -> None:
+    """A prompt may have such bytes too, and its first line is the title of the session."""
+    project, other = (os.fsdecode(name) for name in (b"/caf\xe9", b"/caf\xe8"))
+    rule = ProjectRule("edit", (f"{project}/a",), (f"{project}/a",))
+    rules = ProjectRules(lambda: tmp_path / "rules", pytest.fail)
+    rules.add(project, rule)
+    assert list(rules.of(project)) == [rule]
+    assert rules.of(other) == ()
+    index = IndexFile(tmp_path / "index", pytest.fail)
+    index.remember("agent", "1", project, f"Explain {project}")
+    [entry] = index.read().entries()
+    assert (entry.cwd, entry.title) == (project, f"Explain {project}")
+
+
+def test_an_answer_about_a_file_whose_name_is_not_utf_8_is_stored(tmp_path: Path) -> None:
+    project = Project(os.fsdecode(b"/caf\xe9/.mcp.json"), "digest")
+    session = Session(1, "agent", str(tmp_path))
+    Consent(pytest.fail, lambda: tmp_path / "answers").ask(session, project)
+    [question] = session.decisions
+    always = question.first("allow_always")
+    question.resolve(Outcome("selected", always))
+    assert Consent(pytest.fail, lambda: tmp_path / "answers").answer(project) is True
 
 
 def test_a_file_with_rules_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
-import msgspec
 from msgspec import Struct
 
 from acp_nvim import wording
 from acp_nvim.files.bytes import private_files
+from acp_nvim.protocol.text import decode_exactly, encode_exactly
 from acp_nvim.session import ids
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
 from acp_nvim.session.session import Session
@@ -146,7 +146,7 @@ class Consent:
         def made(data: bytes | None) -> bytes:
             stored = _decode_answers(data).items()
             others = {k: v for k, v in stored if k.partition(" ")[2] != project.file}
-            return msgspec.json.encode({**others, project.key: allowed}) + b"\n"
+            return encode_exactly({**others, project.key: allowed})
 
         try:
             private_files.change(path, made)
@@ -157,6 +157,6 @@ class Consent:
 def _decode_answers(data: bytes | None) -> dict[str, bool]:
     """Return the stored answers. An invalid file has none."""
     try:
-        return msgspec.json.decode(data or b"{}", type=dict[str, bool])
-    except msgspec.DecodeError:
+        return decode_exactly(data or b"{}", dict[str, bool])
+    except ValueError:
         return {}

@@ -17,6 +17,7 @@ import msgspec
 from acp_nvim.agent.serving.trusting import is_safe
 from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import private_files
+from acp_nvim.protocol.text import decode_exactly, encode_exactly
 from acp_nvim.render.text import display_path, visible
 from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.calls.tool_calls import ToolCall
@@ -84,7 +85,7 @@ class ProjectRules:
             state = info.st_ino, info.st_mtime_ns, info.st_size
             if state != self._read[0]:
                 self._read = state, _decode(path.read_bytes())
-        except (OSError, msgspec.DecodeError):
+        except (OSError, ValueError):
             self._read = None, {}
         return self._read[1]
 
@@ -101,16 +102,16 @@ class ProjectRules:
             remaining = change(rules.pop(os.path.realpath(cwd), ()))
             if remaining:
                 rules[os.path.realpath(cwd)] = remaining
-            return msgspec.json.encode(rules) + b"\n"
+            return encode_exactly(rules)
 
         try:
             private_files.change(path, changed)
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, ValueError) as error:
             self._failed(f"{path}: {error}")
 
 
 def _decode(data: bytes) -> _Rules:
-    return msgspec.json.decode(data, type=dict[str, list[ProjectRule]])
+    return decode_exactly(data, dict[str, list[ProjectRule]])
 
 
 def rule_of(

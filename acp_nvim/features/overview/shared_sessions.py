@@ -17,6 +17,7 @@ from anyio import to_thread
 
 from acp_nvim.agent.wire.redact import Redactor
 from acp_nvim.files.bytes import private_files
+from acp_nvim.protocol.text import clean
 from acp_nvim.session import index, snapshot
 from acp_nvim.session.session import Session
 
@@ -89,7 +90,7 @@ class SharedSessions:
                 for session in sessions
                 if session.root is session and session.status != "closed"
             ]
-            data = msgspec.json.encode(_File(self._instance, os.getpid(), listed))
+            data = msgspec.json.encode(clean(_File(self._instance, os.getpid(), listed)))
             if not listed:
                 await self._remove()
             elif data != self._written:

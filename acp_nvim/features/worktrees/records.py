@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +12,7 @@ import msgspec
 
 from acp_nvim.files.bytes import private_files
 from acp_nvim.files.bytes.paths import is_below
+from acp_nvim.protocol.text import decode_exactly, encode_exactly
 
 
 class Worktree(msgspec.Struct, frozen=True):
@@ -82,8 +82,7 @@ class Records:
         """Replace the record of a worktree. Raise OSError."""
         folder = self.folder()
         if folder is not None:
-            record = json.dumps(msgspec.to_builtins(worktree))  # also paths that are not UTF-8
-            private_files.write(folder / f"{worktree.id}.json", record.encode())
+            private_files.write(folder / f"{worktree.id}.json", encode_exactly(worktree))
 
     def forget(self, id: str) -> None:
         folder = self.folder()
@@ -95,6 +94,6 @@ class Records:
 def _read(file: Path) -> Worktree | None:
     """Return a record, or None if it is missing, only reserved, or of a later release."""
     try:
-        return msgspec.convert(json.loads(file.read_bytes()), Worktree)
-    except (OSError, ValueError, RecursionError):
+        return decode_exactly(file.read_bytes(), Worktree)
+    except (OSError, ValueError):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,15 @@ async def test_the_file_has_open_sessions_without_texts_of_questions_and_secrets
     assert "ghp_" not in found["title"]
     assert "secret command" not in path.read_text()
     assert (path.stat().st_mode | path.parent.stat().st_mode) & 0o077 == 0
+
+
+async def test_lua_can_read_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    path = file_of(str(tmp_path), INSTANCE)
+    session = Session(1, "x", os.fsdecode(b"/caf\xe9"))
+    session.title = "Fix \udce9"
+    await SharedSessions(path, INSTANCE).write([session])
+    (found,) = sessions_in(path)
+    assert (found["cwd"], found["title"]) == ("/caf\ufffd", "Fix \ufffd")
 
 
 async def test_the_file_is_written_only_after_a_change_and_removed_with_the_last_session(
