@@ -7,7 +7,6 @@ name that is not UTF-8 (`os.fsdecode`).
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, Final, TypeVar
 
@@ -45,15 +44,28 @@ def clean(value: Any) -> Any:
 
 def encode_exactly(value: Any) -> bytes:
     """Return `value` as JSON in which lone surrogates are escapes."""
-    return json.dumps(msgspec.to_builtins(value)).encode() + b"\n"
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        import json  # rarely needed
+
+        data = json.dumps(msgspec.to_builtins(value)).encode()
+    return data + b"\n"
 
 
 def decode_exactly(data: bytes, type: type[_Value]) -> _Value:
     """Return a value from `encode_exactly`. Raise ValueError if the data is invalid."""
     try:
-        return msgspec.convert(json.loads(data), type)
-    except RecursionError as error:
-        raise ValueError("too deeply nested") from error
+        return msgspec.json.decode(data, type=type)
+    except msgspec.DecodeError as error:
+        if b"\\ud" not in data:
+            raise
+        import json  # rarely needed
+
+        try:
+            return msgspec.convert(json.loads(data), type)
+        except RecursionError:
+            raise error from None
 
 
 def _decode_raw(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -25,7 +24,7 @@ from acp_nvim.session.calls.named_files import LONGEST, named_files
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions.decisions import CANCELLED, Outcome
 from acp_nvim.session.questions.questions import permission_decision, rule_case
-from acp_nvim.session.questions.requests import commands, is_without_content, paths
+from acp_nvim.session.questions.requests import is_without_content
 from acp_nvim.session.session import Session
 from acp_nvim.tasks import true_within
 from tests.support.judged_calls import edit, rules, run, verdict
@@ -173,45 +172,6 @@ def test_a_text_of_json_hides_no_command_and_no_file(home: Path, raw: Any) -> No
             )
             is None
         )
-
-
-@pytest.mark.parametrize("key", ["content", "new_string", "old_str_1", "lines"])
-def test_the_json_that_an_edit_writes_is_no_command_and_names_no_file(key: str) -> None:
-    text = '{"scripts": {"test": "rm -rf src"}, "command": "rm", "path": "/etc/hosts"}'
-    raw = {"file_path": "package.json", key: [text] if key == "lines" else text}
-    call = ToolCall("t", kind="edit", raw_input=raw)
-    assert commands(call) == ()
-    assert paths(call) == ["package.json"]
-    lying = ToolCall("t", kind="edit", raw_input={"file_path": "a", "arguments": COMMAND})
-    assert [command.line for command in commands(lying)] == ["rm -rf src"]
-
-
-PACKAGE = '{"scripts": {"test": "rm -rf src"}, "command": "rm", "path": "/etc/hosts"}'
-WRITES: list[dict[str, Any]] = [
-    {"path": "package.json", "content": PACKAGE},
-    {"relative_path": "package.json", "body": PACKAGE},
-    {"filePath": "package.json", "file_content": [PACKAGE]},
-    {"path": "package.json", "edits": [{"oldText": PACKAGE, "newText": PACKAGE}]},
-    {"input": {"file": "package.json", "text": PACKAGE}},
-    {"arguments": json.dumps({"path": "package.json", "content": PACKAGE})},
-]
-
-
-@pytest.mark.parametrize("kind", ["edit", "other"])
-@pytest.mark.parametrize("raw", WRITES)
-def test_the_json_that_a_tool_writes_to_a_file_is_no_command(kind: str, raw: Any) -> None:
-    """Calls of tools of MCP servers have the kind `other`, even those that write files."""
-    call = ToolCall("t", kind=kind, raw_input=raw)
-    assert commands(call) == ()
-    assert paths(call) == ["package.json"]
-
-
-def test_a_text_beside_a_file_hides_no_arguments() -> None:
-    for raw in ({"path": "a", "arguments": COMMAND}, {"dir": "a", "content": COMMAND}):
-        call = ToolCall("t", kind="other", raw_input=raw)
-        assert [command.line for command in commands(call)] == ["rm -rf src"]
-    run_it = ToolCall("t", kind="execute", raw_input={"path": "a", "content": COMMAND})
-    assert [command.line for command in commands(run_it)] == ["rm -rf src"]
 
 
 def test_an_empty_path_names_no_file() -> None:

@@ -9,9 +9,10 @@ import pytest
 from acp_nvim.protocol import schema
 from acp_nvim.session import turns
 from acp_nvim.session.calls import call_updates
+from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.prompts import Prompt
 from acp_nvim.session.questions.decisions import Decision, Option, Outcome
-from acp_nvim.session.questions.questions import command_of, output_of
+from acp_nvim.session.questions.questions import command_of, output_of, permission_decision
 from acp_nvim.session.session import Session
 from acp_nvim.session.updates import apply
 
@@ -97,3 +98,18 @@ def test_a_call_that_arrives_during_a_cancel_ends_with_the_turn() -> None:
     )
     turns.end(session, "end_turn")
     assert call.status == "cancelled"
+
+
+def test_options_with_one_id_are_one_option() -> None:
+    """The agent gets only the id, so the card offers no answer that means another one."""
+    options = [
+        schema.PermissionOption("a", "Allow", "allow_once"),
+        schema.PermissionOption("b", "Reject", "reject_once"),
+        schema.PermissionOption("a", "Reject", "reject_once"),
+        schema.PermissionOption("a", "Allow", "allow_always"),
+    ]
+    asked = schema.PermissionToolCall("t")
+    request = schema.RequestPermissionRequest(session_id="s", tool_call=asked, options=options)
+    decision = permission_decision("d", ToolCall("t"), request)
+    kinds = [(option.id, option.kind) for option in decision.options]
+    assert kinds == [("a", "allow_once"), ("b", "reject_once")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -179,3 +180,39 @@ def test_locations_and_diffs_name_files_first() -> None:
         content=[schema.Diff("b", "x"), schema.Diff("a", "x")],
     )
     assert paths(expected) == ["a", "b", "c"]
+
+
+COMMAND = '{"command": "rm -rf src"}'
+PACKAGE = '{"scripts": {"test": "rm -rf src"}, "command": "rm", "path": "/etc/hosts"}'
+WRITES: list[dict[str, Any]] = [
+    {"path": "package.json", "content": PACKAGE},
+    {"relative_path": "package.json", "body": PACKAGE},
+    {"filePath": "package.json", "file_content": [PACKAGE]},
+    {"path": "package.json", "edits": [{"oldText": PACKAGE, "newText": PACKAGE}]},
+    {"input": {"file": "package.json", "text": PACKAGE}},
+    {"arguments": json.dumps({"path": "package.json", "content": PACKAGE})},
+]
+
+
+@pytest.mark.parametrize("kind", ["edit", "other"])
+@pytest.mark.parametrize("raw", WRITES)
+def test_the_json_that_a_tool_writes_to_a_file_is_no_command(kind: str, raw: Any) -> None:
+    """Calls of tools of MCP servers have the kind `other`, even those that write files."""
+    write = call(raw, kind=kind)
+    assert commands(write) == ()
+    assert paths(write) == ["package.json"]
+
+
+def test_a_text_beside_a_file_hides_no_arguments() -> None:
+    for raw in ({"path": "a", "arguments": COMMAND}, {"dir": "a", "content": COMMAND}):
+        assert lines(raw, kind="other") == ["rm -rf src"]
+    assert lines({"path": "a", "content": COMMAND}, kind="execute") == ["rm -rf src"]
+
+
+@pytest.mark.parametrize("key", ["content", "new_string", "old_str_1", "lines"])
+def test_the_json_that_an_edit_writes_is_no_command_and_names_no_file(key: str) -> None:
+    raw = {"file_path": "package.json", key: [PACKAGE] if key == "lines" else PACKAGE}
+    edit = call(raw, kind="edit")
+    assert commands(edit) == ()
+    assert paths(edit) == ["package.json"]
+    assert lines({"file_path": "a", "arguments": COMMAND}, kind="edit") == ["rm -rf src"]

@@ -28,9 +28,12 @@ def permission_decision(
 ) -> Decision:
     """Return the decision for a permission request, with options in the agent's order.
 
-    If there are very many, only the first ones and the first of each kind are kept. `shown` is
-    the call under which the chat shows the question.
+    Of options with the same id, the first is kept. If there are very many options, only the first
+    ones and the first of each kind are kept. `shown` is the call under which the chat shows the
+    question.
     """
+    if len({option.option_id for option in params.options}) < len(params.options):
+        params = msgspec.structs.replace(params, options=_distinct_options(params.options))
     if len(params.options) > LISTED:
         params = msgspec.structs.replace(params, options=_limit_options(params.options))
     title = call.title or call.name or call.id
@@ -60,6 +63,15 @@ def _details(shown: ToolCall | None, asked: updates.PermissionRequest) -> list[s
     elif about is not None:
         lines.append(f"{about.kind}: {msgspec.json.encode(about.raw).decode()}")
     return [line for line in lines if line]
+
+
+def _distinct_options(
+    options: Sequence[schema.PermissionOption],
+) -> list[schema.PermissionOption]:
+    distinct: dict[str, schema.PermissionOption] = {}
+    for option in options:
+        distinct.setdefault(option.option_id, option)
+    return list(distinct.values())
 
 
 def _limit_options(options: Sequence[schema.PermissionOption]) -> list[schema.PermissionOption]:
