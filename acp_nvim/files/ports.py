@@ -195,10 +195,12 @@ class Buffers(Protocol):
         after: Text,
         modified: bool,
         signature: str | None,
+        unmerged: bool,
     ) -> WriteResult:
         """Apply a change of the file on disk to its buffer, without saving.
 
-        `signature` is the file's. `modified` is true if unsaved edits remain.
+        `signature` is the file's. `modified` is true if unsaved edits remain. If they are
+        `unmerged` with an earlier change, Neovim still asks before it overwrites the file.
         """
         ...
 
@@ -209,8 +211,11 @@ class Buffers(Protocol):
         """
         ...
 
-    async def mark_conflict(self, live: BufferText) -> None:
-        """Mark buffer and file as in conflict. Stop warnings about the file's current state."""
+    async def mark_conflict(self, live: BufferText, unmerged: bool) -> None:
+        """Mark buffer and file as in conflict.
+
+        Stop warnings about the file's current state, unless they are `unmerged` (`follow_disk`).
+        """
         ...
 
     async def set_format(self, live: BufferText, file_format: Format) -> None: ...

@@ -153,7 +153,8 @@ class Workspace(Generic[S]):
         """
         live = self.files.buffers.get(path)
         if live is None or live.is_modified:
-            return path not in self.disk.by_user
+            is_unmerged = self.files.tracked.state(path).is_unmerged
+            return path not in self.disk.by_user and not is_unmerged
         limit = self.files.options().message_bytes
         try:
             place = Place(path, path)

@@ -82,9 +82,14 @@ class NvimBuffers:
         after: Text,
         modified: bool,
         signature: str | None,
+        unmerged: bool,
     ) -> WriteResult:
-        """Apply a change of the file on disk to a buffer, so that Neovim does not ask about it."""
-        want = {"eol": after.eol, "empty": after == EMPTY, "modified": modified}
+        """Apply a change of the file on disk to a buffer.
+
+        Neovim does not ask about it, unless the buffer is `unmerged` with an earlier change.
+        """
+        want = {"eol": after.eol, "empty": after == EMPTY}
+        want |= {"modified": modified, "unmerged": unmerged}
         rows = _rows(hunks)
         args = live.bufnr, live.tick, rows, want, signature
         answer = await self._bridge.call(DISK_CHANGES, "merge_change", *args)
@@ -129,8 +134,8 @@ class NvimBuffers:
         reasons: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
         return reasons
 
-    async def mark_conflict(self, live: BufferText) -> None:
-        await self._bridge.call(DISK_CHANGES, "mark_conflict", live.bufnr)
+    async def mark_conflict(self, live: BufferText, unmerged: bool) -> None:
+        await self._bridge.call(DISK_CHANGES, "mark_conflict", live.bufnr, unmerged)
 
     async def set_format(self, live: BufferText, file_format: Format) -> None:
         options = {

@@ -135,6 +135,52 @@ async def test_a_save_is_merged_with_unsaved_text_unless_they_conflict(
     await here.end()
 
 
+@pytest.mark.parametrize("row", [0, 5])
+async def test_neovim_asks_before_it_overwrites_a_save_after_a_change_of_the_agent(
+    here: FakeWorkspace, row: int
+) -> None:
+    path = here.work / "a.txt"
+    await here.write(path, TEXT.replace("line 8\n", "eight\n"))
+    buffer = here.neovim.buffers[str(path)]
+    here.neovim.type(str(path), Text((*LINES[:2], "typed", *LINES[3:7], "eight")))
+    save(here, path, path.read_text().replace("line 3\n", "theirs\n"))
+    await here.core.disk.scan([str(here.work)])
+    path.write_text(path.read_text().replace(f"{LINES[row]}\n", "agents\n"))
+    await here.core.disk.scan([str(here.work)])
+    assert buffer.text.lines[row] == "agents"
+    assert buffer.accepted != signature_of(str(path))
+    await here.end()
+    await here.begin()
+    assert await here.core.check_changed(str(path)) is None
+    path.write_text(path.read_text().replace("line 7\n", "agents\n"))
+    await here.core.disk.scan([str(here.work)])
+    assert buffer.accepted != signature_of(str(path))
+    here.neovim.save(str(path))
+    here.neovim.type(str(path), Text((*buffer.text.lines[:6], "typed", "eight")))
+    path.write_text(path.read_text().replace("line 4\n", "agents\n"))
+    await here.core.disk.scan([str(here.work)])
+    assert buffer.text.lines[3] == "agents"
+    assert buffer.accepted == signature_of(str(path))
+
+
+@pytest.mark.parametrize("is_saved_again", [False, True])
+async def test_neovim_asks_before_it_overwrites_a_save_in_a_conflict_with_the_agent(
+    here: FakeWorkspace, is_saved_again: bool
+) -> None:
+    path = here.work / "a.txt"
+    await here.write(path, TEXT.replace("line 8\n", "eight\n"))
+    buffer = here.neovim.buffers[str(path)]
+    here.neovim.type(str(path), Text((*LINES[:2], "typed", *LINES[3:7], "eight")))
+    save(here, path, path.read_text().replace("line 3\n", "theirs\n"))
+    if is_saved_again:
+        await here.core.disk.scan([str(here.work)])
+    path.write_text(path.read_text().replace("theirs\n", "agents\n"))
+    await here.core.disk.scan([str(here.work)])
+    assert buffer.text.lines[2] == "typed"
+    assert pending_by_path(here)["a.txt"][1]
+    assert buffer.accepted != signature_of(str(path))
+
+
 async def test_a_save_between_turns_is_known_before_the_next_prompt(here: FakeWorkspace) -> None:
     path = here.work / "a.txt"
     await here.end()

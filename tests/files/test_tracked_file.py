@@ -35,6 +35,7 @@ from acp_nvim.files.buffers.tracked_file import (
     Scanned,
     Stored,
     TrackedFiles,
+    Unmerged,
     UserFormat,
     file_after,
 )
@@ -58,20 +59,33 @@ class Session:
 LATE = PostponedChange(Session(), 7)
 KNOWN = FileState(disk=OLD, disk_format=UNIX, compared="1-2", saved="1-2")
 IN_CONFLICT = msgspec.structs.replace(KNOWN, conflict_base=OLD, postponed=LATE)
+UNMERGED = msgspec.structs.replace(IN_CONFLICT, is_unmerged=True)
 
 TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     # events of the user
     (
         "saved",
-        IN_CONFLICT,
+        UNMERGED,
         Saved(NEW, DOS),
-        {"disk": NEW, "disk_format": DOS, "compared": UNSET, "conflict_base": UNSET},
+        {
+            "disk": NEW,
+            "disk_format": DOS,
+            "compared": UNSET,
+            "conflict_base": UNSET,
+            "is_unmerged": False,
+        },
     ),
     (
         "saved, and the text comes later",
-        IN_CONFLICT,
+        UNMERGED,
         Saved(None, UNIX),
-        {"disk": UNSET, "disk_format": None, "compared": UNSET, "saved_other_bytes": True},
+        {
+            "disk": UNSET,
+            "disk_format": None,
+            "compared": UNSET,
+            "saved_other_bytes": True,
+            "is_unmerged": False,
+        },
     ),
     (
         "signed",
@@ -133,6 +147,7 @@ TABLE: list[tuple[str, FileState, FileEvent, dict[str, Any]]] = [
     ),
     ("a conflict", KNOWN, Conflicted(OLD), {"conflict_base": OLD}),
     ("a conflict without a file before", KNOWN, Conflicted(None), {"conflict_base": None}),
+    ("a save in another Neovim", KNOWN, Unmerged(True), {"is_unmerged": True}),
     ("no conflict any more", IN_CONFLICT, ConflictOver(), {"conflict_base": UNSET}),
     # decisions
     ("pending from now on", KNOWN, UserFormat(DOS), {"user_format": DOS}),

@@ -10,7 +10,9 @@ import msgspec
 import pytest
 
 from acp_nvim.edits.text import parse
+from acp_nvim.files.bytes.disk import signature_of
 from tests.support.fake_workspace import fake_workspace
+from tests.support.git import git, repository
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))
 MINE = OLD.replace("line 12\n", "mine\n")
@@ -112,3 +114,26 @@ async def test_a_write_that_waited_follows_the_present_options(tmp_path: Path) -
                 await anyio.lowlevel.checkpoint()
             workspace.options = msgspec.structs.replace(workspace.options, save="never")
     assert file.read_text() == OLD
+
+
+async def test_neovim_asks_before_it_overwrites_a_change_by_git_after_one_of_the_agent(
+    tmp_path: Path,
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        neovim, file = workspace.neovim, workspace.work / "a.txt"
+        path = str(file)
+        file.write_text(OLD)
+        repository(workspace.work)
+        file.write_text(OLD.replace("line 3\n", "theirs\n"))
+        git(workspace.work, "commit", "-q", "-am", "theirs")
+        buffer = neovim.open(path)
+        await workspace.begin()
+        await workspace.read(path)
+        neovim.type(path, parse(OLD.replace("line 3\n", "typed\n")))
+        git(workspace.work, "reset", "-q", "--hard", "HEAD~1")
+        await workspace.core.disk.scan([str(workspace.work)])
+        assert workspace.pending() == {}
+        file.write_text(OLD.replace("line 9\n", "agents\n"))
+        await workspace.core.disk.scan([str(workspace.work)])
+        assert buffer.text.lines[8] == "agents"
+        assert buffer.accepted != signature_of(path)

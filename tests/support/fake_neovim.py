@@ -37,6 +37,8 @@ class Buffer:
         self.is_new = text is None
         self.stamp = signature_of(path)
         """Signature of the file when buffer and file were last made equal."""
+        self.accepted = self.stamp
+        """Signature of the file that Neovim overwrites without asking the user."""
         self.parted = False
         self.states = [(self.text, False)]
         self.at = 0
@@ -144,13 +146,17 @@ class FakeNeovim:
         self._edit(buffer, rows, want)
         buffer.modified, buffer.parted, buffer.is_new = want["modified"], False, False
         buffer.stamp = stamp
+        if not want["unmerged"]:
+            buffer.accepted = stamp
         return ["done", "", self._snapshot(buffer, True, 0)]
 
-    def disk_changes_mark_conflict(self, bufnr: int) -> None:
+    def disk_changes_mark_conflict(self, bufnr: int, unmerged: bool) -> None:
         """Keep buffer and file as different texts."""
         buffer = self._numbered(bufnr)
         if buffer is not None:
             buffer.parted = True
+            if not unmerged:
+                buffer.accepted = signature_of(buffer.path)
 
     def disk_changes_vacate(self, bufnr: int, tick: int) -> None:
         """Handle a file that a decision has deleted."""
@@ -267,7 +273,8 @@ class FakeNeovim:
                 text = decode(Path(buffer.path).read_bytes()).text
             except FileNotFoundError:  # another process has just removed it
                 return self._refresh(buffer)
-            buffer.stamp, buffer.is_new = now, False
+            buffer.stamp = buffer.accepted = now
+            buffer.is_new = False
             if text != buffer.text:
                 buffer.put(text, False)
                 if buffer.watched is not None:
@@ -295,6 +302,7 @@ class FakeNeovim:
         if file.exists():
             whole.chmod(file.stat().st_mode)
         buffer.stamp = signature_of(str(whole))  # another process may write the file right after
+        buffer.accepted = buffer.stamp
         whole.replace(file)
         buffer.modified = buffer.is_new = False
 

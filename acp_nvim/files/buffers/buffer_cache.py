@@ -14,7 +14,7 @@ from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers import buffer_state
 from acp_nvim.files.buffers.buffer_state import BufferState, News
-from acp_nvim.files.buffers.tracked_file import TrackedFile, TrackedFiles
+from acp_nvim.files.buffers.tracked_file import TrackedFile, TrackedFiles, Unmerged
 from acp_nvim.files.bytes.disk import settled_signature, signature_of
 from acp_nvim.files.bytes.file_format import Format
 from acp_nvim.files.bytes.paths import Place
@@ -144,6 +144,8 @@ class BufferCache:
             return replace(written, requested=None)
         elif written.live is not None:
             _record(file, written.live)
+            if written.is_saved:
+                file.apply(Unmerged(False))
         return written
 
     async def follow_disk(
@@ -155,9 +157,12 @@ class BufferCache:
         or file changed again), `busy` (Neovim allows no edit now), or the reason of a failure.
         """
         hunks = restore_raw(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
-        written = await self._inner.follow_disk(live, hunks, after, modified, signature)
+        unmerged = modified and self._files.state(path).is_unmerged
+        written = await self._inner.follow_disk(live, hunks, after, modified, signature, unmerged)
         if written.live is not None:
             _record(self._files[path], written.live)
+            if not modified:
+                self._files[path].apply(Unmerged(False))
         return written.reason if written.outcome == "failed" else written.outcome
 
     async def unsaved(self) -> dict[str, Text]:
@@ -166,8 +171,8 @@ class BufferCache:
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
         return await self._inner.obstacles(paths, save)
 
-    async def mark_conflict(self, live: BufferText) -> None:
-        await self._inner.mark_conflict(live)
+    async def mark_conflict(self, path: str, live: BufferText) -> None:
+        await self._inner.mark_conflict(live, self._files.state(path).is_unmerged)
 
     async def set_format(self, path: str, live: BufferText, file_format: Format) -> None:
         await self._inner.set_format(live, file_format)

@@ -62,6 +62,11 @@ class FileState(msgspec.Struct, frozen=True):
     """Round of turns, and signature of the file, at the last scan by name."""
     conflict_base: Text | UnsetType | None = UNSET
     """Common ancestor of buffer and file in a conflict, or UNSET if there is no conflict."""
+    is_unmerged: bool = False
+    """Whether Neovim has to ask before it overwrites the file.
+
+    The buffer's unsaved text lacks a save in another Neovim or a change by the user's git.
+    """
     postponed: PostponedChange | None = None
     agent_change_count: int = 0
     """Number of changes by agents."""
@@ -201,6 +206,12 @@ class ConflictOver(msgspec.Struct, frozen=True):
     conflict_base: UnsetType = UNSET
 
 
+class Unmerged(msgspec.Struct, frozen=True):
+    """Whether the buffer's unsaved text lacks a change by the user."""
+
+    is_unmerged: bool
+
+
 class UserFormat(msgspec.Struct, frozen=True):
     """Format of the file before it gets pending changes, or None if not known."""
 
@@ -256,6 +267,7 @@ FileEvent = (
     | AuthorUnknown
     | Conflicted
     | ConflictOver
+    | Unmerged
     | UserFormat
     | AgentFormat
     | Removed
@@ -272,9 +284,11 @@ def file_after(state: FileState, event: FileEvent) -> FileState:
         case UserFormat(None):
             return state
         case Saved(None):  # no text yet: the signature marks it as the user's
-            return replace(state, **asdict(Forgotten()), saved_other_bytes=True)
+            return replace(state, **asdict(Forgotten()), saved_other_bytes=True, is_unmerged=False)
         case Saved(text, file_format):
-            return replace(_with_content(state, text, file_format), conflict_base=UNSET)
+            return replace(
+                _with_content(state, text, file_format), conflict_base=UNSET, is_unmerged=False
+            )
         case ContentKnown(text, file_format):
             return _with_content(state, text, file_format)
         case Postponed(before, file_format, late):

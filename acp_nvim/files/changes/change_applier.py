@@ -23,6 +23,7 @@ from acp_nvim.files.buffers.tracked_file import (
     Postponed,
     PostponedChange,
     Removed,
+    Unmerged,
 )
 from acp_nvim.files.buffers.turn_texts import UnreadFiles
 from acp_nvim.files.bytes import nofollow
@@ -143,10 +144,13 @@ class ChangeApplier:
     async def _enter_git_change(self, change: FileChange) -> None:
         file = self._tracked[change.path]
         self.by_user.add(change.path)
+        buffer = self._files.buffers.get(change.path)
+        if buffer is not None and buffer.is_modified:
+            file.apply(Unmerged(True))
         file.apply(Forgotten())
         if file.state.postponed is not None:
             file.apply(CaughtUp())
-        if self._files.ledger.get(change.path) or self._files.buffers.get(change.path):
+        if self._files.ledger.get(change.path) or buffer:
             await self._live.sync(change.path)
 
     async def _enter_user_change(self, change: FileChange) -> None:

@@ -23,6 +23,7 @@ from acp_nvim.files.buffers.tracked_file import (
     ContentKnown,
     Displaced,
     NeovimRead,
+    Unmerged,
     UserFormat,
 )
 from acp_nvim.files.bytes.disk import EMPTIED_NS, changed_at, signature_of
@@ -280,6 +281,8 @@ async def _merge_into_unsaved(
     change = _enter_earlier_text(files, change, live)
     start = change.before if isinstance(conflict_base, UnsetType) else conflict_base
     merged = _merge_sides(start, live.text, change.after)
+    if merged is None and any(step.is_save for step in change.steps):
+        files.tracked[change.path].apply(Unmerged(True))
     if merged is None and change.is_by_user:
         return "unsaved"
     if merged is None:
@@ -347,10 +350,10 @@ def _merge_sides(base: Text | None, live: Text, agents_text: Text | None) -> Tex
 async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) -> str:
     """Record a conflict of buffer and file. Return `done`, or `moved` if the file has changed.
 
-    Neovim will not warn about the present state of the file.
+    Neovim will not warn about the present state of the file, unless a save is unmerged.
     """
     path = change.path
-    await files.buffers.mark_conflict(live)
+    await files.buffers.mark_conflict(path, live)
     files.ledger.record_conflict(path, live.text, change.after, change.session.n)
     files.checkpoints.record(path, change.before, change.after)
     files.pending_view.announce(change.session, path, change.kind, "disk", conflict=True)

@@ -15,6 +15,7 @@ from acp_nvim.files.buffers.tracked_file import (
     SavedIdle,
     SaveSigned,
     TrackedFiles,
+    Unmerged,
 )
 from acp_nvim.files.bytes.file_format import Format, clean
 from acp_nvim.files.changes.git_tree import GitTrees
@@ -68,8 +69,10 @@ class UserEdits:
             case Typed(after, is_undo):
                 self._on_typed(path, after, is_undo)
             case Reread(_, after, is_undo):
+                self._tracked[path].apply(Unmerged(False))
                 self._on_reread(path, after, is_undo)
             case Unloaded(before, unsaved):
+                self._tracked[path].apply(Unmerged(False))
                 self._on_discarded(path, before, unsaved)
             case Outdated():
                 self._read_later(path)

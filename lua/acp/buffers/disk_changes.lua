@@ -170,9 +170,10 @@ local function watch_writes(bufnr)
 end
 
 --- Merge a change of a file into its buffer, which must be at `tick`. `stamp` is the signature of
---- the file that the host read, nil if it was deleted. `want` has `eol`, `empty` and `modified`
---- (whether unsaved edits remain). Return `{ outcome, why, snapshot? }` like `write` of
---- `acp.buffers.live`.
+--- the file that the host read, nil if it was deleted. `want` has `eol`, `empty`, `modified`
+--- (whether unsaved edits remain) and `unmerged` (whether these lack an earlier change by the user,
+--- so that Neovim still has to ask before it overwrites the file). Return
+--- `{ outcome, why, snapshot? }` like `write` of `acp.buffers.live`.
 function M.merge_change(bufnr, tick, hunks, want, stamp)
   if not api.nvim_buf_is_loaded(bufnr) or api.nvim_buf_get_changedtick(bufnr) ~= tick then
     return { 'moved' }
@@ -192,8 +193,9 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   vim.bo[bufnr].modifiable = modifiable
   if ok then
     buffers.close_undo_block(bufnr)
-    save.accept_merge(bufnr, want.modified)
-    if stamps[bufnr] then -- not the present stamp: the file may have changed again
+    if not want.unmerged then save.accept_merge(bufnr, want.modified) end
+    -- Not the present stamp: the file may have changed again.
+    if stamps[bufnr] and not want.unmerged then
       stamps[bufnr], fresh[bufnr], assumed[bufnr] = now, is_fresh, nil
     end
   end
@@ -203,10 +205,11 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
 end
 
 --- Mark a conflict between a changed file and its buffer's unsaved edits. Both texts stay.
-function M.mark_conflict(bufnr)
+---@param is_unmerged boolean see `merge_change`
+function M.mark_conflict(bufnr, is_unmerged)
   if api.nvim_buf_is_loaded(bufnr) then
-    save.mark_conflict(bufnr)
-    update_stamp(bufnr)
+    save.mark_conflict(bufnr, is_unmerged)
+    if not is_unmerged then update_stamp(bufnr) end
   end
 end
 

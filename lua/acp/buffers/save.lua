@@ -227,9 +227,9 @@ end
 
 --- Mark a conflict between a changed file and unsaved edits. Only the user may then overwrite the
 --- file.
----@param by_neovim? boolean whether Neovim found the change (|FileChangedShell|)
-function M.mark_conflict(bufnr, by_neovim)
-  if not by_neovim then mark_in_sync(bufnr, vim.bo[bufnr].modified) end
+---@param is_asking? boolean whether Neovim asks before it overwrites the file
+function M.mark_conflict(bufnr, is_asking)
+  if not is_asking then mark_in_sync(bufnr, vim.bo[bufnr].modified) end
   conflicts[bufnr] = CHANGED_BOTH
 end
 

@@ -1,7 +1,7 @@
 local outside, new, path = require('acp.buffers.disk_changes'), ...
 local part = outside.mark_conflict
-function outside.mark_conflict(bufnr)
+function outside.mark_conflict(...)
   outside.mark_conflict = part
   assert(vim.uv.fs_copyfile(new, path))
-  part(bufnr)
+  part(...)
 end
