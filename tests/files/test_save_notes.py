@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from acp_nvim.edits.text import Text
+from acp_nvim.files.buffers.tracked_file import NeovimRead
 from acp_nvim.files.bytes.disk import signature_of
 from acp_nvim.files.changes import save_notes
 from acp_nvim.files.journal import persistence
@@ -179,6 +180,23 @@ async def test_neovim_asks_before_it_overwrites_a_save_in_a_conflict_with_the_ag
     assert buffer.text.lines[2] == "typed"
     assert pending_by_path(here)["a.txt"][1]
     assert buffer.accepted != signature_of(str(path))
+
+
+async def test_a_text_of_the_agent_that_neovim_has_read_before_a_save_stays_pending(
+    here: FakeWorkspace,
+) -> None:
+    path = here.work / "a.txt"
+    await here.core.agent_files.read(here.sessions[0], str(path))
+    path.write_text(TEXT.replace("line 2\n", "two\n"))
+    read = Text(tuple(path.read_text().split("\n")[:-1]))
+    here.neovim.refresh(str(path))
+    here.neovim.type(str(path), Text((*read.lines[:4], "typed", *read.lines[5:])))
+    here.core.files.tracked[str(path)].apply(NeovimRead(read))
+    save(here, path, path.read_text().replace("line 8\n", "theirs\n"))
+    await here.core.disk.scan([str(here.work)])
+    lines = ("line 1", "two", *LINES[2:4], "typed", *LINES[5:7], "theirs")
+    assert here.neovim.buffers[str(path)].text.lines == lines
+    assert pending_by_path(here) == {"a.txt": ("modified", False, [(("line 2",), ("two",))])}
 
 
 async def test_a_save_between_turns_is_known_before_the_next_prompt(here: FakeWorkspace) -> None:

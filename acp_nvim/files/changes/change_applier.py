@@ -275,6 +275,7 @@ class ChangeApplier:
             is_read=known == signature and not is_unseen,
             link=change.link,
             saves=saves,
+            file_format=decoded.file_format,
             steps=steps,
         )
         return entered, at

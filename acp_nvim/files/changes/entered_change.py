@@ -80,6 +80,9 @@ class EnteredChange(msgspec.Struct, frozen=True):
     saves: Sequence[Save] = ()
     """Saves by the user in other Neovims since `before`."""
 
+    file_format: Format | None = None
+    """Format in which `data` was decoded."""
+
     steps: Sequence[Step] = ()
     """Parts of the change, if there are any `saves`."""
 
@@ -370,13 +373,42 @@ def _enter_earlier_text(files: Files, change: EnteredChange, live: BufferText) -
     file = files.tracked[change.path]
     earlier = file.state.neovim_read
     file.apply(NeovimRead(None))
-    if earlier is None or change.steps or earlier in (change.before, change.after):
+    if earlier is None or earlier in (change.before, change.after):
         return change
-    _record(files, change, change.before, earlier)
+    first, rest = _split(change, earlier)
+    _record(files, first, change.before, earlier)
     files.ledger.split_from_disk(change.path)
     files.ledger.record_user_edit(change.path, live.text)
     file.apply(ContentKnown(earlier, None))
-    return msgspec.structs.replace(change, before=earlier)
+    if rest.is_by_user and not first.is_by_user:
+        _announce(files, first)
+    return rest
+
+
+def _split(change: EnteredChange, text: Text) -> tuple[EnteredChange, EnteredChange]:
+    """Split a change at a text between its saves."""
+    count = 0
+    for save in change.saves:
+        if isinstance(save.before, UnsetType) or isinstance(save.after, UnsetType):
+            break
+        before, after = (text_of(data, change.file_format) for data in (save.before, save.after))
+        if _merge_save(before, text, after) != text:
+            break  # the text lacks the save
+        count += 1
+    parts = (change.before, text, change.saves[:count]), (text, change.after, change.saves[count:])
+    first, rest = (
+        msgspec.structs.replace(
+            change,
+            before=before,
+            after=after,
+            saves=saves,
+            steps=steps_of(
+                DecodedChange(before, after, None, change.file_format), change.signature, saves
+            ),
+        )
+        for before, after, saves in parts
+    )
+    return first, rest
 
 
 async def _enter_read(files: Files, change: EnteredChange, live: BufferText, after: Text) -> str:
