@@ -47,7 +47,7 @@ local function change_of(bufnr) return api.nvim_buf_call(bufnr, vim.fn.changenr)
 local function mark_known(watch, bufnr)
   watch.tick = api.nvim_buf_get_changedtick(bufnr)
   watch.change = change_of(bufnr)
-  watch.newest = math.max(watch.newest or 0, watch.change)
+  watch.newest = math.max(watch.newest, watch.change)
   watch.count = api.nvim_buf_line_count(bufnr)
   watch.first, watch.reloaded = nil, nil
 end
@@ -122,7 +122,8 @@ end
 ---@param path string real path of its file
 function M.attach(bufnr, path)
   if watched[bufnr] then return end
-  local watch = { path = path, tail = 0 } ---@type acp.WatchedBuffer
+  local newest = api.nvim_eval(('undotree(%d).seq_last'):format(bufnr))
+  local watch = { path = path, tail = 0, newest = newest } ---@type acp.WatchedBuffer
   mark_known(watch, bufnr)
   local attached = api.nvim_buf_attach(bufnr, false, {
     on_lines = function(_, _, _, first, _, last)

@@ -94,6 +94,26 @@ def test_nothing_is_pending_before_the_first_write(changed: Editor) -> None:
     reject_all_to(changed, lines(l3="three"))
 
 
+def test_a_write_is_pending_again_after_a_redo_from_the_undo_file(editor: Editor) -> None:
+    """A later write has replaced lines that the user accepted."""
+    editor.cmd(f"set undofile undodir={editor.home}")
+    changed = two_changed_lines(editor)
+    changed.cmd("3")
+    changed.cmd("Acp accept")
+    wait_hunks(changed, 1)
+    changed.turn(f"replace {changed.work / 'a.txt'} three 3")
+    wait_hunks(changed, 2)
+    go_to(changed, 0)
+    changed.cmd("silent write")
+    changed.cmd("enew")
+    changed.cmd("bwipeout a.txt")
+    changed.open("a.txt")
+    changed.turn(f"read {changed.work / 'a.txt'}")
+    go_to(changed, 3, 2)
+    changed.cmd("silent write")
+    reject_all_to(changed, lines(l3="three"))
+
+
 def test_an_accepted_hunk_is_undone_and_redone(changed: Editor) -> None:
     """The other hunks of the file remain the agent's."""
     changed.turn(f"replace {changed.work / 'a.txt'} 'line 15' fifteen")
