@@ -326,7 +326,7 @@ def test_an_answer_as_text_changes_nothing_and_keeps_the_session(
     orders.traffic.wait("session/prompt")
     orders.give("s1", "say", "Here it is:\\n```\\ntwo\\n```\\n")
     orders.give("s1", "end")
-    editor.wait_message("Nothing changed, the answer is text. :Acp sessions opens it: first")
+    editor.wait_message("Nothing changed; the answer is text. :Acp sessions opens it: first")
     assert marks(editor) == []
     assert path.read_text() == TEXT
     assert buffer(editor) == TEXT.split("\n")[:-1]

@@ -49,7 +49,7 @@ def test_a_result_lands_in_the_review_and_the_worktree_goes(editor: Editor) -> N
     editor.cmd("Acp new!")
     path = worktree(editor)
     assert editor.session()["cwd"] == str(path / "sub")
-    editor.wait_screen("Not committed, so not in it: b.txt")
+    editor.wait_screen("Not committed, so not in the worktree: b.txt")
     commit = "git add .; git -c user.name=A -c user.email=a@example.org commit -qm x"
     editor.turn(f'runs "cd {path}; rm b.txt; echo new >new.sh; chmod +x new.sh; {commit}"')
     editor.turn(f'write {path}/sub/c.txt "C\\nd\\ne\\n"')

@@ -56,7 +56,7 @@ local function system()
     local advice = { 'Use WSL, which counts as Linux. See :help acp-systems' }
     health.warn('Windows without WSL is not tested', advice)
   else
-    local how = 'the tests run on Linux without what only Linux has. See :help acp-systems'
+    local how = 'the tests run on Linux with Linux-only features disabled. See :help acp-systems'
     health.info(('%s is not tested itself: %s'):format(name, how))
   end
 end
