@@ -36,7 +36,7 @@ TIME_LIMIT_S = 8.0
 
 
 class ReachResult(msgspec.Struct):
-    """Whether an agent answers, and a line about it."""
+    """Result of an attempt to reach an agent: whether it answers, and a line about it."""
 
     ok: bool
     text: str

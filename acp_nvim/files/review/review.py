@@ -111,7 +111,8 @@ class Review:
         the user has not seen.
 
         If a folder with pending files has replaced a deleted file, the deletion can be rejected
-        only together with those files. No other Neovim has changed `entry` since the user saw it.
+        only together with those files. `others` is empty then, since no other Neovim has changed
+        the entry (`hunk`).
         """
         seen = await self._sync_typed([path], [path])
         entry = seen[path].entry
