@@ -13,6 +13,7 @@ from acp_nvim.features.history import words
 from acp_nvim.features.history.statistics import statistics
 from acp_nvim.features.history.stored_chats import StoredChats
 from acp_nvim.host.exports import write_lines
+from acp_nvim.protocol.text import clean_text
 from acp_nvim.render.in_full import markdown_of
 from acp_nvim.render.text import home_path, one_line
 from acp_nvim.session.transcript.entries import Entry
@@ -31,7 +32,7 @@ DAYS: Final = 30
 @verb("history")
 async def history(host: Host, args: Args) -> None:
     """Search the history, let the user pick a session and, without `action`, an action."""
-    cwd, terms = str(args["cwd"]), str(args.get("words") or "").strip()
+    cwd, terms = clean_text(args["cwd"]), str(args.get("words") or "").strip()
     matches = await host.transcripts.ask("search", terms, cwd)
     if matches is None:
         return
@@ -71,7 +72,7 @@ async def ask(host: Host, args: Args) -> None:
         entries = await host.transcripts.ask("entries", int(args["preview"])) or []
         reply = markdown_of(entries)
     else:
-        cwd = str(args["cwd"])
+        cwd = clean_text(args["cwd"])
         matches = await host.transcripts.ask("search", str(args.get("search") or ""), cwd) or []
         reply = _items(matches, cwd)
     host.screen.push("reply", args["id"], reply)
@@ -90,7 +91,7 @@ async def do(host: Host, args: Args) -> None:
 @verb("last_chat")
 async def last_chat(host: Host, args: Args) -> None:
     """Offer the last stored session of a directory if no session is current."""
-    cwd = str(args["cwd"])
+    cwd = clean_text(args["cwd"])
     chats = await host.transcripts.ask("search", "", cwd, silent=True) or ()
     last = next((stored for stored in chats[:1] if stored.cwd == cwd), None)
     if last is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -305,6 +306,20 @@ def test_the_next_neovim_offers_the_last_session_of_its_directory(days: Days) ->
     assert "the okapi" in second.chat(1)
     second.turn("say go on")
     assert second.session()["status"] == "idle"
+
+
+def test_sessions_of_a_directory_whose_name_is_not_utf_8_are_found(
+    edit: Callable[..., Editor], tmp_path: Path
+) -> None:
+    editor = edit(work=tmp_path / os.fsdecode(b"caf\xe9"))
+    install_picker(editor)
+    editor.agent("script")
+    editor.turn("say hello")
+    for search in ("Acp history", "Acp history hello"):
+        asked = len(picker_questions(editor))
+        editor.cmd(search)
+        editor.wait("#_G.acp_asked > ...", asked)
+        assert picker_questions(editor)[-1]["items"] == ["say hello  (script, now)"]
 
 
 def test_nothing_is_offered_without_a_session_of_this_directory(days: Days) -> None:
