@@ -373,3 +373,25 @@ def test_many_chats_leave_one_another_a_usable_width(front: Editor) -> None:
     assert set(chats.values()) == {(False, True)}
     assert chats.keys() == {"acp://chat/6"}
     assert front.lua("return vim.fn.bufloaded('acp://chat/1')") == 1
+
+
+BAR = (
+    "local at = vim.fn.getwininfo(vim.fn.bufwinid(...))[1] "
+    "return vim.fn.screenattr(at.winrow, at.wincol)"
+)
+
+
+def test_a_bar_is_as_bright_while_the_user_is_in_another_window(front: Editor) -> None:
+    session(front)
+    front.cmd("set termguicolors")
+    front.cmd("highlight WinBarNC guifg=#202020 guibg=#101010 | highlight WinBar guifg=#ffffff")
+    front.lua("require('acp.features.chat.view').open(1)")
+    front.cmd("AcpPrompt")
+    front.wait("vim.fn.bufname() == 'acp://composer/1'")
+    looks = set()
+    for command in ("stopinsert", "wincmd k", "wincmd h"):
+        front.cmd(command)
+        front.screen()
+        looks |= {front.lua(BAR, f"acp://{name}/1") for name in ("chat", "composer")}
+    assert front.lua("return vim.fn.bufname()") == ""
+    assert len(looks) == 1

@@ -105,6 +105,8 @@ local PLAIN = {
   breakindent = true,
   foldmethod = 'manual',
   winbar = '',
+  -- Some colour schemes dim the bar, which shows the agent's state, until it can't be read.
+  winhighlight = 'WinBarNC:WinBar',
 }
 
 --- Mark `win` as an acp window and set its local options.
