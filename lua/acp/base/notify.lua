@@ -176,14 +176,14 @@ end
 --- Show a message with the built-in |vim.notify()|. If it is too long for the screen, its lines go
 --- to |:messages|, and its cut text is shown.
 local function show_builtin(level, message)
-  local lines = wrap(message, message_cells())
-  local highlight = HIGHLIGHTS[level]
+  local lines, highlight = wrap(message, message_cells()), HIGHLIGHTS[level]
+  local is_inserting = vim.api.nvim_get_mode().mode:find('^[iR]') ~= nil
+  if #lines == 1 and not is_inserting and not would_prompt(level) then
+    return vim.notify(message, level)
+  end
+  -- Not as an error: in Insert mode, a redraw after an error blocks Neovim for seconds.
   for _, line in ipairs(lines) do
-    if would_prompt(level) then
-      vim.api.nvim_echo({ { line, highlight } }, true, {})
-    else
-      vim.notify(line, level)
-    end
+    vim.api.nvim_echo({ { line, highlight } }, true, {})
     if #lines > 1 then vim.cmd.redraw() end -- the next line overwrites this one
   end
   if #lines > 1 then

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -208,6 +209,17 @@ def test_messages_have_the_whole_text_of_a_message_that_is_cut(
     front.wait_message("漢字")
     assert front.rpc.mode()["blocking"] is False
     assert len(front.messages().splitlines()) == 12
+
+
+@pytest.mark.parametrize("message", [["one", "two", "three"], "long " * 60])
+def test_errors_in_insert_mode_do_not_block_neovim(edit: Start, message: str | list[str]) -> None:
+    front = edit(init=HOST, screen=(60, 20))
+    front.keys("ityped")
+    begin = time.monotonic()
+    front.lua("require('acp.base.notify').echo('error', ...)", message)
+    front.keys("more")
+    front.wait("vim.fn.getline(1) == 'typedmore'")
+    assert time.monotonic() - begin < 1
 
 
 def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
