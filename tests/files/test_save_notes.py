@@ -182,6 +182,27 @@ async def test_neovim_asks_before_it_overwrites_a_save_in_a_conflict_with_the_ag
     assert buffer.accepted != signature_of(str(path))
 
 
+@pytest.mark.parametrize("is_typed", [False, True])
+async def test_neovim_asks_before_it_overwrites_a_save_from_before_the_turn(
+    here: FakeWorkspace, is_typed: bool
+) -> None:
+    """A save that Neovim has read into the unsaved text is not missing there."""
+    path = here.work / "a.txt"
+    await here.end()
+    if is_typed:
+        here.neovim.type(str(path), Text(("typed", *LINES[1:])))
+    save(here, path, TEXT.replace("line 4\n", "theirs\n"))
+    if not is_typed:
+        here.neovim.refresh(str(path))
+        here.neovim.type(str(path), Text(("typed", *LINES[1:3], "theirs", *LINES[4:])))
+    await here.begin()
+    path.write_text(path.read_text().replace("line 8\n", "agents\n"))
+    await here.core.disk.scan([str(here.work)])
+    buffer = here.neovim.buffers[str(path)]
+    assert buffer.text.lines[7] == "agents"
+    assert (buffer.accepted != signature_of(str(path))) == is_typed
+
+
 async def test_a_text_of_the_agent_that_neovim_has_read_before_a_save_stays_pending(
     here: FakeWorkspace,
 ) -> None:

@@ -23,12 +23,14 @@ from acp_nvim.files.buffers.tracked_file import (
     Forgotten,
     SavedIdle,
     Scanned,
+    Unmerged,
 )
 from acp_nvim.files.buffers.turn_texts import ReadTexts, UnreadFiles
 from acp_nvim.files.bytes.disk import bytes_of, changed_at, is_settled, read_signed, signature_of
 from acp_nvim.files.bytes.file_format import BinaryError, decode_as, format_change
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.change_applier import EMPTY, ChangeApplier
+from acp_nvim.files.changes.entered_change import lacks_save
 from acp_nvim.files.changes.folder_watch import FolderWatch
 from acp_nvim.files.changes.git_tree import HeadMove
 from acp_nvim.files.changes.naming import Naming
@@ -100,6 +102,7 @@ class DiskChanges:
         is_idle = sent is None and turn.is_new and len([*self.turns]) == 1
         for path in saved:
             self._tracked[path].apply(SavedIdle(False))
+        unsaved = await self._files.buffers.unsaved() if saved else {}
         contents = await to_thread.run_sync(_read_all, saved) if saved else {}
         for path, (data, signature) in contents.items():
             state = self._tracked.state(path)
@@ -112,6 +115,10 @@ class DiskChanges:
                 decoded = None if data is None else decode_as(data, buffer)
                 text, known = (decoded.text, decoded.format) if decoded else (None, None)
                 reformat = format_change(buffer or known, data, data)
+                if path in unsaved and lacks_save(
+                    unsaved[path], notes.saves_since(path, state.saved), buffer or known
+                ):
+                    self._tracked[path].apply(Unmerged(True))
                 self._applier.record_disk(path, text, reformat)
                 notes.forget_until(path, signature)
         if is_idle:

@@ -28,6 +28,7 @@ from acp_nvim.files.buffers.tracked_file import (
 )
 from acp_nvim.files.bytes.disk import EMPTIED_NS, changed_at, signature_of
 from acp_nvim.files.bytes.file_format import (
+    BinaryError,
     Decoded,
     Format,
     FormatChange,
@@ -201,6 +202,20 @@ def _merge_save(before: Text | None, text: Text | None, after: Text | None) -> T
         return None
     result = merge(before, text, after)
     return None if isinstance(result, Conflict) else result.text
+
+
+def lacks_save(text: Text, saves: Sequence[Save], file_format: Format | None) -> bool:
+    """Return whether a text lacks one of these saves, or may lack one of unknown contents."""
+    for save in saves:
+        if isinstance(save.before, UnsetType) or isinstance(save.after, UnsetType):
+            return True
+        try:
+            before, after = (text_of(data, file_format) for data in (save.before, save.after))
+        except BinaryError:
+            return True
+        if _merge_save(before, text, after) != text:
+            return True
+    return False
 
 
 def _record_user_format(
@@ -387,14 +402,8 @@ def _enter_earlier_text(files: Files, change: EnteredChange, live: BufferText) -
 
 def _split(change: EnteredChange, text: Text) -> tuple[EnteredChange, EnteredChange]:
     """Split a change at a text between its saves."""
-    count = 0
-    for save in change.saves:
-        if isinstance(save.before, UnsetType) or isinstance(save.after, UnsetType):
-            break
-        before, after = (text_of(data, change.file_format) for data in (save.before, save.after))
-        if _merge_save(before, text, after) != text:
-            break  # the text lacks the save
-        count += 1
+    missing = (lacks_save(text, [save], change.file_format) for save in change.saves)
+    count = next((n for n, is_missing in enumerate(missing) if is_missing), len(change.saves))
     parts = (change.before, text, change.saves[:count]), (text, change.after, change.saves[count:])
     first, rest = (
         msgspec.structs.replace(

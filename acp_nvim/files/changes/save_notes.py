@@ -191,6 +191,10 @@ class SaveNotes:
             self._read()
         if self._writers(path, signature) and not self.is_being_written(path, signature, at):
             del self._begun[path]
+        return self.saves_since(path, own)
+
+    def saves_since(self, path: str, own: str | None) -> Sequence[Save]:
+        """Return the known saves like `saves`, without waiting."""
         saves = self._saves.setdefault(path, [])
         return [save for save in saves if not _is_older(save.signature, own)]
 
