@@ -72,7 +72,10 @@ _LIST_KEYS: Final = frozenset({"commands", "cmds", "script", "scripts", "shellco
 _ARGUMENT_KEYS: Final = ("args", "arguments")
 _TEXT_KEYS: Final = frozenset({"code", "source", "text", "content"})
 _LANGUAGES: Final = frozenset({*SHELLS, "shell", "console", "shellscript", "terminal"})
-_DIRECTORY_KEYS: Final = ("cwd", "workdir", "workingdirectory", "currentdirectory")
+_DIRECTORY_KEYS: Final = (
+    *("cwd", "workdir", "workingdir", "workingdirectory", "currentdirectory"),
+    *("directory", "dirpath", "dir"),
+)
 _VARIABLE_KEYS: Final = ("env", "environment", "envvars", "environmentvariables")
 _COMMAND_KEYS: Final = (
     _PROGRAM_KEYS | _LIST_KEYS | {"argv", "args", "arguments", "language", "lang"}
