@@ -14,6 +14,7 @@ import anyio.lowlevel
 import pytest
 
 from acp_nvim.files.bytes import roots
+from acp_nvim.files.bytes.disk import signature_of
 from acp_nvim.files.journal import persistence
 from acp_nvim.files.journal.journal import JournalFile
 from tests.support.neovims import Neovims, pending_by_path
@@ -155,3 +156,22 @@ async def test_a_disk_that_is_read_only_for_a_while_loses_nothing(
     third = await started.neovim("third", agents=0)
     assert list(pending_by_path(third)) == ["b.txt"]
     assert not disk_messages(third.notices)
+
+
+async def test_a_note_on_a_write_that_the_disk_cuts_off_is_removed(
+    started: Neovims, disk: SmallDisk
+) -> None:
+    """Notes behind a part of one could not be read."""
+    here, other = await started.neovim("here"), await started.neovim("other")
+    path = here.work / "a.txt"
+    path.write_text(BIG)
+    await here.begin()
+    notes = other.core.files.save_notes
+    async with notes.note_write(str(path)):
+        disk.fill()
+        path.write_text("cut off\n")
+    disk.free()
+    async with notes.note_write(str(path)):
+        path.write_text("mine\n")
+    saves = await here.core.files.save_notes.saves(str(path), signature_of(str(path)), 0, None)
+    assert [save.after for save in saves] == [b"mine\n"]

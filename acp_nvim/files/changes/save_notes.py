@@ -256,8 +256,10 @@ def _append(
         with suppress(OSError):
             handle = os.open(inbox, _APPEND)
             try:
-                if os.fstat(handle).st_size < MAX_INBOX:
-                    os.write(handle, data)
+                size = os.fstat(handle).st_size
+                written = os.write(handle, data) if size < MAX_INBOX else len(data)
+                if written < len(data) and os.fstat(handle).st_size == size + written:
+                    os.ftruncate(handle, size)  # the disk is full; later notes must be readable
             finally:
                 os.close(handle)
 

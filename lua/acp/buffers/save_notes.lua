@@ -72,7 +72,12 @@ local function append(inboxes, kind, path, stamp, before, after)
         old.size,
         new.size
       )
-      uv.fs_write(handle, head .. path .. stamp .. old.bytes .. new.bytes, -1)
+      local note = head .. path .. stamp .. old.bytes .. new.bytes
+      local written = uv.fs_write(handle, note, -1) or #note
+      local now = written < #note and uv.fs_fstat(handle)
+      if now and now.size == stat.size + written then
+        uv.fs_ftruncate(handle, stat.size) -- the disk is full; later notes must be readable
+      end
     end
     if handle then uv.fs_close(handle) end
   end

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.support.editor import Editor
 from tests.support.pending_edits import LINES, reject_all, wait_edits, wait_hunks
+from tests.support.small_disk import small_disk
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
 
@@ -58,3 +60,24 @@ def test_saves_in_another_neovim_are_not_the_agents(plain: Editor, second: Edito
     until(lambda: path.read_text().split("\n") == rows, what="\n".join(rows))
     assert (plain.work / "n.txt").exists()
     assert (plain.work / "o.txt").exists()
+
+
+def test_a_note_that_a_full_disk_cuts_off_is_removed(
+    edit: Callable[..., Editor], tmp_path: Path
+) -> None:
+    """Notes behind a part of one could not be read."""
+    with small_disk(tmp_path / "disk", 256) as disk:
+        inbox = disk.path / "nvim/acp/saves/other.1.1"
+        inbox.parent.mkdir(parents=True)
+        inbox.write_text("-\n")
+        editor = edit(env={"XDG_DATA_HOME": str(disk.path)})
+        editor.write("a.txt", LINES * 100)
+        editor.open("a.txt")
+        disk.fill()
+        save(editor, 1, "one")
+        assert inbox.read_text().startswith("-\nbegin ")
+        assert "\nline 1\n" not in inbox.read_text()
+        disk.free()
+        save(editor, 1, "two")
+        assert inbox.read_text().count("\none\n") == 2
+        editor.kill()
