@@ -62,6 +62,40 @@ def test_saves_in_another_neovim_are_not_the_agents(plain: Editor, second: Edito
     assert (plain.work / "o.txt").exists()
 
 
+@pytest.mark.parametrize("is_found_first", [True, False])
+def test_neovim_asks_before_it_overwrites_a_save_that_its_buffer_lacks(
+    plain: Editor, second: Editor, is_found_first: bool
+) -> None:
+    """The save alone conflicts with the unsaved line, or the agent's later change with it."""
+    path = plain.write("a.txt", LINES)
+    plain.open("a.txt")
+    agent = StepwiseAgent.at_work(plain)
+    agent.ask("replace", str(path), "line 15", "fifteen")
+    wait_hunks(plain, 1)
+    plain.keys("3Gccmine<Esc>")
+    second.cmd("edit a.txt")
+    second.keys("3Gcctheirs<Esc>:silent write<CR>")
+    until(lambda: "theirs\n" in path.read_text())
+    if is_found_first:
+        agent.ask("runs", str(path), "true")
+    agent.ask("runs", "sed -i 's/line 10$/ten/' a.txt")
+    plain.wait(
+        "(function(edit) return edit.hunks == 2 or edit.conflict end)"
+        "(require('acp').state().sessions[1].edits[1])"
+    )
+    plain.keys(":write<CR>")
+    until(lambda: plain.rpc.mode()["mode"] == "r?")
+    plain.keys("n<CR>")
+    assert "theirs\n" in path.read_text()
+    plain.cmd("write!")
+    assert "mine\n" in path.read_text()
+    agent.ask("runs", "sed -i 's/line 12$/twelve/' a.txt")
+    plain.wait("vim.api.nvim_buf_get_lines(0, 11, 12, true)[1] == 'twelve'")
+    plain.keys("Gomore<Esc>:write<CR>")
+    until(lambda: "more\n" in path.read_text())
+    agent.end()
+
+
 def test_a_note_that_a_full_disk_cuts_off_is_removed(
     edit: Callable[..., Editor], tmp_path: Path
 ) -> None:
