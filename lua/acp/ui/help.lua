@@ -92,8 +92,8 @@ local function placement(lines)
   for _, line in ipairs(lines) do
     width = math.max(width, text_width(line) + 2)
   end
-  width = math.min(width, vim.o.columns - 4)
-  local height = math.min(#lines, vim.o.lines - 6)
+  width = math.max(math.min(width, vim.o.columns - 4), 1)
+  local height = math.max(math.min(#lines, vim.o.lines - 6), 1)
   return {
     relative = 'editor',
     row = math.max(math.floor((vim.o.lines - height) / 2) - 1, 0),

@@ -63,7 +63,8 @@ local function at_cursor()
   while first > vim.fn.line('w0') and decision(first - 1) == id do
     first = first - 1
   end
-  while last < vim.fn.line('w$') and decision(last + 1) == id do
+  -- Before the next redraw, `w$` may be below the last line.
+  while last < math.min(vim.fn.line('w$'), vim.fn.line('$')) and decision(last + 1) == id do
     last = last + 1
   end
   local are_covered = require('acp.ui.win').are_covered
