@@ -400,6 +400,7 @@ def test_a_bar_is_as_bright_while_the_user_is_in_another_window(front: Editor) -
 def test_the_keys_are_shown_on_a_tiny_screen(front: Editor) -> None:
     session(front)
     front.lua("require('acp.features.chat.view').open(1)")
+    front.cmd("wincmd l")
     front.rpc.request("nvim_ui_try_resize", 12, 5)
     front.keys("g?")
     front.wait("vim.api.nvim_win_get_config(0).title")
