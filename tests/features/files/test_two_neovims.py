@@ -84,8 +84,10 @@ def test_neovim_asks_before_it_overwrites_a_save_that_its_buffer_lacks(
         "(require('acp').state().sessions[1].edits[1])"
     )
     plain.keys(":write<CR>")
-    until(lambda: plain.rpc.mode()["mode"] == "r?")
-    plain.keys("n<CR>")
+    until(lambda: "(y/n)?" in "\n".join(plain.screen()))
+    plain.keys("n")
+    until(lambda: "?n" in "\n".join(plain.screen()) or not plain.rpc.mode()["blocking"])
+    plain.keys("<CR>")
     assert "theirs\n" in path.read_text()
     plain.cmd("write!")
     assert "mine\n" in path.read_text()
