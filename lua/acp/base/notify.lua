@@ -177,10 +177,7 @@ end
 --- to |:messages|, and its cut text is shown.
 local function show_builtin(level, message)
   local lines, highlight = wrap(message, message_cells()), HIGHLIGHTS[level]
-  local is_inserting = vim.api.nvim_get_mode().mode:find('^[iR]') ~= nil
-  if #lines == 1 and not is_inserting and not would_prompt(level) then
-    return vim.notify(message, level)
-  end
+  if #lines == 1 and not would_prompt(level) then return vim.notify(message, level) end
   -- Not as an error: in Insert mode, a redraw after an error blocks Neovim for seconds.
   for _, line in ipairs(lines) do
     vim.api.nvim_echo({ { line, highlight } }, true, {})

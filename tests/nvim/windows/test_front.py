@@ -211,12 +211,11 @@ def test_messages_have_the_whole_text_of_a_message_that_is_cut(
     assert len(front.messages().splitlines()) == 12
 
 
-@pytest.mark.parametrize("message", [["one", "two", "three"], "long " * 60])
-def test_errors_in_insert_mode_do_not_block_neovim(edit: Start, message: str | list[str]) -> None:
+def test_a_long_error_in_insert_mode_does_not_block_neovim(edit: Start) -> None:
     front = edit(init=HOST, screen=(60, 20))
     front.keys("ityped")
     begin = time.monotonic()
-    front.lua("require('acp.base.notify').echo('error', ...)", message)
+    front.lua("require('acp.base.notify').echo('error', ...)", "long " * 60)
     front.keys("more")
     front.wait("vim.fn.getline(1) == 'typedmore'")
     assert time.monotonic() - begin < 1
