@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -49,7 +49,7 @@ Otherwise its agent's changes during the scan would count as the earlier content
 MAX_CATCH_UP_S: Final = 10.0
 """Maximum time that the user's command waits for running scans, in seconds."""
 MAX_DECISION_S: Final = 10.0
-"""Maximum time that a prompt waits for decisions made before it, in seconds."""
+"""Maximum time that a prompt or a decision waits for decisions made before it, in seconds."""
 SLOW_S: Final = 1.0
 """Duration of the first scan from which it is reported to the user, in seconds."""
 
@@ -201,12 +201,13 @@ class Workspace(Generic[S]):
         self.files.ledger.parked.drop(paths)
         self.persistence.request_exchange()
 
-    @contextmanager
-    def deciding(self) -> Iterator[None]:
-        """Delay later prompts until a decision or restore by the user has been carried out."""
-        end = anyio.Event()
+    @asynccontextmanager
+    async def deciding(self) -> AsyncIterator[None]:
+        """Carry out the user's decisions and restores one after the other, before later prompts."""
+        earlier, end = list(self._decisions), anyio.Event()
         self._decisions.append(end)
         try:
+            await _wait_decided(earlier)
             yield
         finally:
             self._decisions.remove(end)
@@ -215,9 +216,7 @@ class Workspace(Generic[S]):
     async def wait_decided(self) -> bool:
         """Wait for the decisions and restores begun so far. Return whether there were any."""
         ends = list(self._decisions)
-        with anyio.move_on_after(MAX_DECISION_S):
-            for end in ends:
-                await end.wait()
+        await _wait_decided(ends)
         return bool(ends)
 
     async def begin_turn(
@@ -424,3 +423,9 @@ class Workspace(Generic[S]):
     async def sync_all(self) -> None:
         await self.persistence.adopt_writes()
         await self.live.sync_all(self.disk.before_use)
+
+
+async def _wait_decided(ends: Sequence[anyio.Event]) -> None:
+    with anyio.move_on_after(MAX_DECISION_S):
+        for end in ends:
+            await end.wait()

@@ -12,8 +12,10 @@ import pytest
 from acp_nvim.agent.observers import TurnStart
 from acp_nvim.edits.text import Text, parse
 from acp_nvim.features.prompts import TurnFiles
+from acp_nvim.files.workspace import Workspace
 from acp_nvim.nvim.buffers import NvimBuffers
 from acp_nvim.session.prompts import Prompt
+from acp_nvim.session.session import Session
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))
@@ -211,13 +213,33 @@ async def test_a_prompt_waits_for_decisions_made_before_it(tmp_path: Path) -> No
         session = workspace.sessions[0]
         files = TurnFiles(workspace.core, NvimBuffers(cast("Any", workspace.neovim)))
         turn = TurnStart(session, Prompt("next"), texts={"a": parse(AGENTS)})
-        with workspace.core.deciding():
+        async with workspace.core.deciding():
             group.start_soon(files.on_turn_starting, turn)
             await anyio.wait_all_tasks_blocked()
             assert workspace.core.disk.turns.get(session) is None
             await workspace.decide("reject")
     assert workspace.core.disk.turns.get(session) is not None
     assert turn.texts == {}, "read again after the decision"
+
+
+async def test_decisions_are_carried_out_in_the_order_in_which_they_are_made(
+    tmp_path: Path,
+) -> None:
+    """Otherwise a slow reject of everything takes what a later unreject brings back."""
+    done: list[int] = []
+
+    async def decide(core: Workspace[Session], n: int) -> None:
+        async with core.deciding():
+            done.append(n)
+
+    async with fake_workspace(tmp_path) as workspace, anyio.create_task_group() as group:
+        async with workspace.core.deciding():
+            for n in (2, 3):
+                group.start_soon(decide, workspace.core, n)
+            await anyio.wait_all_tasks_blocked()
+            assert done == []
+        await anyio.wait_all_tasks_blocked()
+        assert done == [2, 3]
 
 
 async def test_a_change_by_the_agent_during_a_reject_is_pending(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ async def restore(host: Host, args: Args) -> None:
         return
     rewind, every = rewinding.rewind_of(host), bool(args.get("every"))
     ask = partial(host.choose, kind="restore")
-    with host.workspace.deciding():
+    async with host.workspace.deciding():
         notes = None if wanted else await rewinding.undo(host, conversation, ask)
         if notes is None:
             notes = await rewind.restore(session, int(wanted) if wanted else None, ask, every=every)
@@ -107,7 +107,7 @@ async def rewind(host: Host, args: Args) -> None:
     if n is None:
         return
     ask = partial(host.choose, kind="restore")
-    with host.workspace.deciding():
+    async with host.workspace.deciding():
         notes = await rewinding.rewind(host, conversation, source, n, ask)
     host.nvim.notices.show_lines(notes)
 

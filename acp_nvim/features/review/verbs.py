@@ -68,14 +68,14 @@ async def refresh(host: Host, args: Args) -> None:
 @verb("accept")
 async def accept(host: Host, args: Args) -> None:
     """Accept a hunk, all hunks of a file, or all."""
-    with host.workspace.deciding():
+    async with host.workspace.deciding():
         await _decide(host, args, "accept")
 
 
 @verb("reject")
 async def reject(host: Host, args: Args) -> None:
     """Reject a hunk, all hunks of a file, or all: restore the lines of the base."""
-    with host.workspace.deciding():
+    async with host.workspace.deciding():
         await _decide(host, args, "reject")
 
 
@@ -163,9 +163,9 @@ def _decided_message(verdict: Verdict, entries: Sequence[Pending]) -> str:
 @verb("unreject")
 async def unreject(host: Host, args: Args) -> None:
     """Undo the last reject."""
-    paths = host.workspace.files.ledger.unreject_paths()
-    names = ", ".join(Path(path).name for path in paths)
-    with host.workspace.deciding():
+    async with host.workspace.deciding():
+        paths = host.workspace.files.ledger.unreject_paths()
+        names = ", ".join(Path(path).name for path in paths)
         notes = await host.workspace.review.unreject()
     host.nvim.notices.show_lines(notes or [words.UNREJECTED.format(files=names)])
 
