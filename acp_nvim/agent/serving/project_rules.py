@@ -128,7 +128,8 @@ def rule_of(
     commands = requests.commands(call)
     is_run = call.kind == "execute"
     if len(commands) != is_run or any(
-        command.env or command.cwd not in (None, session.cwd) for command in commands
+        command.env or command.has_input or command.cwd not in (None, session.cwd)
+        for command in commands
     ):
         return None
     if dotted_paths(call, session.cwd):

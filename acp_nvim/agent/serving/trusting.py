@@ -16,7 +16,7 @@ from acp_nvim.agent.settings import Settings
 from acp_nvim.files.bytes import guard
 from acp_nvim.session.calls.named_files import expand_home
 from acp_nvim.session.calls.tool_calls import ToolCall
-from acp_nvim.session.questions import hidden_actions, requests, rules, variables
+from acp_nvim.session.questions import hidden_actions, requests, rules
 from acp_nvim.session.questions.decisions import Decision, Option
 from acp_nvim.session.questions.questions import dotted_paths, named_paths
 from acp_nvim.session.questions.requests import Command
@@ -107,7 +107,7 @@ def _is_plain(command: Command, session: Session) -> bool:
     All shells must interpret it in the same way.
     """
     line = rules.plain_line(command)
-    if line is None or not variables.are_harmless(command.env):
+    if line is None or not command.has_harmless_context:
         return False
     if any(hidden_actions.hides_action(one.words) for one in line.commands):
         return False

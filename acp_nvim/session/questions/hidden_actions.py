@@ -36,7 +36,7 @@ _HIDING_OPTIONS_OF: Final[Mapping[str, re.Pattern[str]]] = {
         _EVALUATION,
     ),
     **dict.fromkeys(("nc", "ncat", "netcat"), late(r"-[a-zA-Z]*[ec]|--(?:sh-e|lua-e)")),
-    **dict.fromkeys(("scp", "sftp"), late(r"-[a-zA-Z0-9]*[oFSbD]")),
+    **dict.fromkeys(("7z", "7za", "7zr", "7zz"), late(r"[-/]spf|@|-[ixa][r0-9-]*@")),
     **dict.fromkeys(("mysql", "mariadb"), late(r".*(?:\\!|system|source)|-[a-zA-Z]*\\.")),
     "ansible": late(r"-[a-zA-Z]*[am]|--args|--module-n"),
     "cmake": late(r"-[PE]"),
@@ -50,6 +50,7 @@ _HIDING_OPTIONS_OF: Final[Mapping[str, re.Pattern[str]]] = {
         r".*\\[!|\w]|.*(?i:program|prompt[123]=)|\||-$|-[a-zA-Z]*(?:f-|o\|)|--(?:fi\w*=-|ou\w*=\|)"
     ),
     "rg": late(r"--pre$"),
+    "scp": late(r"-[a-zA-Z0-9]*[oFSD]"),
     "rsync": late(r"-[a-zA-Z]*e"),
     "socat": late(r".*(?i:exec|system|shell):"),
     "split": late(r"--f"),
@@ -62,7 +63,7 @@ _HIDING_OPTIONS_OF: Final[Mapping[str, re.Pattern[str]]] = {
     "make": late(
         r".*[$`]|.*SHELL=|[\w.-]+\s*[:+?!]*=.*[;&|<>()]|-[a-zA-Z]*E|-$|-[a-zA-Z]*f-$|--\w+file=-$"
     ),
-    "ssh": late(r"-[a-zA-Z0-9]*[oF]"),
+    "unzip": late(r"-[a-zA-Z]*:"),
     "sort": late(r"--c"),
 }
 """Arguments of some programs that name commands, code, or files with further names."""
@@ -75,9 +76,13 @@ _READING_INPUT: Final = frozenset(
     {
         *("cpio", "pax", "ed", "ex", "vi", "vim", "nvim", "emacs", "patch", "ghci", "jshell"),
         *("concurrently", "launchctl", "watchexec"),
+        *("ssh", "rsh", "mosh", "sftp", "ftp", "lftp", "telnet"),
     }
 )
-"""Programs that read names or commands from their input, from files or from any argument."""
+"""Programs that read names or commands from their input, from files or from any argument.
+
+Arguments of `ssh` are a line for a shell of another machine, where every file is outside.
+"""
 
 
 def hides_action(words: _Words) -> bool:
@@ -246,7 +251,7 @@ def _npx_hides(args: _Words) -> bool:
 
 # -- tar, awk, git --------------------------------------------------------------------------------
 
-_TAR_HIDING: Final = late(r"-?[a-zA-Z]*[TIF]|--(?:files|info-s|new-v|rmt)")
+_TAR_HIDING: Final = late(r"-?[a-zA-Z]*[TIFP]|--(?:ab|files|info-s|new-v|rmt)")
 _AWK: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
 _AWK_HIDING: Final = late(
     r"system|getline|(?<!\|)\|(?!\|)|@|ARGV|>>|>\s*[^\s\d=]|>\s*$|>\s*[\d.]+\s*[\w\"$(]|-f-"

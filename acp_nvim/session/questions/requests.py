@@ -23,6 +23,7 @@ from acp_nvim.protocol import schema
 from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.protocol.uris import file_path
 from acp_nvim.session.calls.tool_calls import ToolCall
+from acp_nvim.session.questions import variables
 
 SHELLS: Final = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh", "mksh", "yash"})
 """Shells that take a line after `-c`."""
@@ -76,11 +77,17 @@ _DIRECTORY_KEYS: Final = (
     *("cwd", "workdir", "workingdir", "workingdirectory", "currentdirectory"),
     *("directory", "dirpath", "dir"),
 )
-_VARIABLE_KEYS: Final = ("env", "environment", "envvars", "environmentvariables")
+_VARIABLE_ENDS: Final = ("env", "envs", "environ", "environment", "vars", "variables")
+"""Ends of keys that contain environment variables."""
+_INPUT_KEYS: Final = frozenset({"stdin", "stdintext", "input", "inputtext", "keystrokes", "chars"})
+_SHELL_KEYS: Final = frozenset({"shell", "shellpath", "interpreter"})
+_FURTHER_KEYS: Final = frozenset({"run", "exec", "bash", "code"})
+_FURTHER_ENDS: Final = ("command", "commands", "cmd", "cmds", "script", "scripts")
+"""Keys, and ends of keys, that may contain another command beside one (`post_command`)."""
 _COMMAND_KEYS: Final = (
     _PROGRAM_KEYS | _LIST_KEYS | {"argv", "args", "arguments", "language", "lang"}
 )
-_CONTEXT_KEYS: Final = frozenset({*_DIRECTORY_KEYS, *_VARIABLE_KEYS})
+_CONTEXT_KEYS: Final = frozenset({*_DIRECTORY_KEYS, *_INPUT_KEYS, *_SHELL_KEYS})
 _LONGEST_KEY: Final = 40
 _REPEATING_KEYS: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
 """Keys of a parsed form of the `command` next to them, which the agent does not run."""
@@ -109,7 +116,7 @@ class Command(msgspec.Struct, frozen=True):
     reads them, and is None if `line` is for a shell. A call of a shell (`["bash", "-lc", line]`) is
     that line. `found` is its place (`rawInput.command`), for people. `cwd` and `env` come from the
     same map. `is_name` means that the editor's tools run it, without a shell:
-    `lsp:gopls:gopls.tidy`.
+    `lsp:gopls:gopls.tidy`. `has_input`: it gets an input, or runs in an unknown shell.
     """
 
     line: str
@@ -118,6 +125,12 @@ class Command(msgspec.Struct, frozen=True):
     cwd: str | None = None
     env: Variables = ()
     is_name: bool = False
+    has_input: bool = False
+
+    @property
+    def has_harmless_context(self) -> bool:
+        """Return whether variables, input and shell leave the meaning of the line unchanged."""
+        return not self.has_input and variables.are_harmless(self.env)
 
 
 class _Parts:
@@ -148,10 +161,11 @@ class _Item(NamedTuple):
 
 
 class _Context(NamedTuple):
-    """Directory and variables that apply to the commands in a map."""
+    """Directory, variables, inputs and shells that apply to the commands in a map."""
 
     cwd: str | None = None
     env: Variables = ()
+    inputs: tuple[str, ...] = ()
 
 
 class _Value(NamedTuple):
@@ -183,14 +197,18 @@ def _distinct_commands(parts: _Parts) -> tuple[Command, ...]:
     numbers = {key: number_of.setdefault(env, key) for key, env in objects.items()}
     distinct: dict[tuple[object, ...], Command] = {}
     for command in found:
-        key = command.line, command.argv, command.cwd, numbers[id(command.env)]
+        env = numbers[id(command.env)]
+        key = command.line, command.argv, command.cwd, env, command.has_input
         distinct.setdefault(key, command)
     return tuple(distinct.values())
 
 
 def _all_commands(call: ToolCall) -> Iterator[Command]:
     for items, context in _maps(call):
-        yield from _commands_of_map(items, context, executes=call.kind == "execute")
+        found = list(_commands_of_map(items, context, executes=call.kind == "execute"))
+        if found:
+            found += _further_commands(items, context)
+            yield from _with_inputs(found, context.inputs)
     for at, item in enumerate(call.content):
         yield from _shell_text(item, f"content[{at}]")
 
@@ -297,9 +315,11 @@ def _maps(call: ToolCall) -> Iterator[tuple[list[_Item], _Context]]:
                 _Item(normalize_key(key), f"{place}.{key}", item) for key, item in value.items()
             ]
             keys = {item.key for item in items}
-            if not keys.isdisjoint(_CONTEXT_KEYS):
+            if not keys.isdisjoint(_CONTEXT_KEYS) or any(map(_has_variables, keys)):
                 context = _Context(
-                    _directory(items) or context.cwd, context.env + _variables(items)
+                    _directory(items) or context.cwd,
+                    context.env + _variables(items),
+                    context.inputs + _inputs(items),
                 )
             if not keys.isdisjoint(_COMMAND_KEYS):
                 yield items, context
@@ -388,6 +408,22 @@ def _commands_of_map(
             yield from _commands_of_item(value, None, place, context)
 
 
+def _with_inputs(found: Sequence[Command], inputs: Sequence[str]) -> Iterator[Command]:
+    """Yield commands, marked if they get an input that does not only repeat them."""
+    for one in found:
+        is_repeated = all(text == one.line for text in inputs)
+        yield one if is_repeated else msgspec.structs.replace(one, has_input=True)
+
+
+def _further_commands(items: Sequence[_Item], context: _Context) -> Iterator[Command]:
+    """Yield the commands of a map under keys that may contain one beside a known one."""
+    for key, place, value in items:
+        if key in _COMMAND_KEYS or key in _REPEATING_KEYS:
+            continue
+        if key in _FURTHER_KEYS or key.endswith(_FURTHER_ENDS):
+            yield from _commands_of_value(value, place, context)
+
+
 def _commands_of_value(value: Any, source: str, context: _Context) -> Iterator[Command]:
     """Yield the commands of a list, of a map from names to commands, or of a script."""
     items = list(value.values()) if isinstance(value, Mapping) else value
@@ -405,15 +441,20 @@ def _commands_of_item(value: Any, args: Any, source: str, context: _Context) -> 
         has_several = any(isinstance(word, list) for word in value)
         for words in value if has_several else [value]:
             if words and isinstance(words, list) and not isinstance(words[0], Mapping):
-                yield command([*(_word_text(word) for word in words), *apart], source, *context)
+                yield command(
+                    [*(_word_text(word) for word in words), *apart],
+                    source,
+                    context.cwd,
+                    context.env,
+                )
             elif isinstance(words, str) and words.strip():
-                yield Command(words, None, source, *context)
+                yield Command(words, None, source, context.cwd, context.env)
     elif isinstance(value, str) and value.strip():
         if apart:
-            yield command([value, *apart], source, *context)
+            yield command([value, *apart], source, context.cwd, context.env)
         else:
             after = f" {args}" if isinstance(args, str) and args else ""
-            yield Command(value + after, None, source, *context)
+            yield Command(value + after, None, source, context.cwd, context.env)
 
 
 def _word_text(word: Any) -> str:
@@ -430,10 +471,27 @@ def _directory(items: Sequence[_Item]) -> str | None:
     return next((value for value in given if isinstance(value, str) and value), None)
 
 
+def _inputs(items: Sequence[_Item]) -> tuple[str, ...]:
+    """Return the inputs of a command, and its shells that are not shells of the system."""
+    texts: list[str] = []
+    for key, _, value in items:
+        if key in _SHELL_KEYS:
+            texts += [value] if isinstance(value, str) and not is_shell(value) else []
+        elif key in _INPUT_KEYS:
+            parts = value if isinstance(value, list) else [value]
+            texts += [part for part in parts if isinstance(part, str) and not _may_be_json(part)]
+    return tuple(filter(None, texts))
+
+
+def _has_variables(key: str) -> bool:
+    """Return whether a key contains environment variables."""
+    return key.endswith(_VARIABLE_ENDS)
+
+
 def _variables(items: Sequence[_Item]) -> Variables:
     """Return the variables of a command: a map, a list of names and values, or of `NAME=value`."""
     pairs: list[tuple[str, str]] = []
-    for given in (item.value for item in items if item.key in _VARIABLE_KEYS):
+    for given in (item.value for item in items if _has_variables(item.key)):
         if isinstance(given, Mapping):
             pairs += [(str(name), _word_text(value)) for name, value in given.items()]
             continue

@@ -27,7 +27,7 @@ import msgspec
 from acp_nvim.patterns import late
 from acp_nvim.protocol.uris import unquote_path
 from acp_nvim.session.calls.named_files import expand_home
-from acp_nvim.session.questions import command_line, programs, suspicion, variables
+from acp_nvim.session.questions import command_line, programs, suspicion
 from acp_nvim.session.questions.command_line import Line, Simple
 from acp_nvim.session.questions.globs import alternatives
 from acp_nvim.session.questions.requests import Command, command
@@ -306,7 +306,7 @@ class _Judgement:
     def _is_context_harmless(self) -> bool:
         """Return whether variables and directory leave the command's meaning unchanged."""
         assert self._command is not None
-        return not self._case.is_outside and variables.are_harmless(self._command.env)
+        return not self._case.is_outside and self._command.has_harmless_context
 
     def _may_write(self, simple: Simple) -> bool:
         """Return whether a rule allows the files that a command writes.
@@ -448,7 +448,7 @@ class _Judgement:
     def _is_unclear(self) -> bool:
         command = self._command
         assert command is not None
-        if not variables.are_harmless(command.env):
+        if not command.has_harmless_context:
             return True
         if command.argv is not None:
             return suspicion.is_unclear(command.argv)
