@@ -60,7 +60,7 @@ class Agent:
         self.can_steer = False
         """Whether the agent offers to insert text into a running turn (`steer`)."""
         self._closing: dict[str, anyio.Event] = {}
-        """Sessions whose `session/close` is not answered yet."""
+        """Sessions whose `session/close` has not been answered."""
 
     def set_behaviour(self, *, starts_servers: bool, can_add_prompts: bool) -> None:
         """Set the behaviour that the protocol version implies."""

@@ -19,7 +19,7 @@ PLACEHOLDER: Final = late(r"\$ENV\{(\w+)\}")
 
 
 class LoginValues(Struct):
-    """Values for a login of one agent, and the authentication method they are for."""
+    """Values that the user entered to log in to an agent, and their authentication method."""
 
     method: str
     values: dict[str, str]

@@ -469,12 +469,14 @@ class Connection:
     # -- login ------------------------------------------------------------------------------------
 
     def require_login(self) -> None:
-        """Set the state after the agent has refused a request because it needs a login."""
+        """Mark the connection as waiting for a login, after the agent has refused a request without
+        one.
+        """
         self.status = "auth_required"
         self._notify_changed()
 
     async def on_login(self) -> None:
-        """Set the state after a login by the user."""
+        """Mark the connection as ready after the user has logged in."""
         self.status = "ready"
         self._notify_changed()
         await self.login.allow_retry()

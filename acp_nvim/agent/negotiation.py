@@ -66,10 +66,10 @@ class StringVersion:
                 raise error from None
 
     def detect_in_last_words(self, words: Sequence[str]) -> bool:
-        """Return whether to start the agent again, with a string version.
+        """Return whether to start the agent again and send the version as a string.
 
-        The agent has ended without an answer. Return True once, if its last words mention the
-        version or there are none.
+        The agent has ended without an answer. A string may help if its last words mention the
+        version, or if there are none. It is tried only once.
         """
         from acp_nvim.protocol.dialects.requests import mentions_version_type
 

@@ -23,7 +23,7 @@ Which = Callable[[str], str | None]
 """Function that finds a program on PATH, like `shutil.which`."""
 
 MATRIX = "protocol-matrix.json"
-"""Name of the registry's protocol matrix, beside `agents_file`."""
+"""File name of the registry's protocol matrix, which is beside `agents_file`."""
 RUNNERS = {
     "npx": "install Node.js, which includes npx",
     "uvx": "install uv, which includes uvx",
@@ -68,7 +68,7 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """Agent of the registry."""
+    """Agent in the registry."""
 
     id: str
     name: str = ""

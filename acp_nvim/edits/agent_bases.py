@@ -2,7 +2,7 @@
 
 An agent writes whole texts. Its change is the difference between its text and the **base**: the
 text that it last read or wrote, *as far as that still exists*. The base therefore follows some
-changes of the file and not others. `AgentBases.record_change` is called for every change, with its
+changes to the file and not others. `AgentBases.record_change` is called for every change, with its
 `ChangeKind`:
 
 - `TYPED`: the user's own work, a save, another agent's write. The base stays. The next write is
@@ -11,7 +11,7 @@ changes of the file and not others. `AgentBases.record_change` is called for eve
   unsaved text (`:edit!`). The base changes as the text does, for every session. If an agent writes
   the refused text again, that is a new change.
 - `UNDONE`: the user returned to an earlier text (undo, redo, unreject, the undo of a restore).
-  The base follows changes of the agent's own lines, and restored lines that had been removed from
+  The base follows changes to the agent's own lines, and restored lines that had been removed from
   it. Other changes count as typed: if the user undoes their own work, or restores something after
   the agent has read the file, it is the user's.
 - `REPLACED`: a program changed the file on disk. That counts as the user's work, with one
@@ -47,11 +47,11 @@ MAX_BYTES = 64 * 1024 * 1024
 """Maximum size of the texts of all sessions together, in bytes."""
 MAX_DIGESTS = 20_000
 LATEST = 3
-"""Number of an agent's latest writes of a file for which the earlier base is kept."""
+"""Number of an agent's latest writes to a file for which the earlier base is kept."""
 
 
 class ChangeKind(Enum):
-    """Kind of change of a file's text. The module's docstring lists the effects."""
+    """Kind of change to a file's text. The module's docstring lists the effects."""
 
     TYPED = "typed"
     DECIDED = "decided"
@@ -102,7 +102,7 @@ class Belief(msgspec.Struct, frozen=True):
         return tuple(overlay(before, text, after) for text in self.earlier)
 
     def after_change(self, before: Text | None, after: Text | None, kind: ChangeKind) -> Belief:
-        """Return the belief after a change of the file."""
+        """Return the belief after a change to the file."""
         if after is None:
             return Belief(EMPTY, self.read, self.earlier)
         if before is None:
@@ -141,7 +141,7 @@ class Belief(msgspec.Struct, frozen=True):
         return Belief(known.base, known.read, known.earlier, self._with_decision(before))
 
     def _with_undone_writes(self, before: Text, after: Text) -> Belief:
-        """Return the belief after changes of the agent's own lines were undone or redone."""
+        """Return the belief after changes to the agent's own lines were undone or redone."""
         if after == self.read or after in self.earlier:
             return Belief(after, self.read, self.earlier, self.decisions)
         if not self.earlier:
@@ -240,7 +240,9 @@ class AgentBases:
         self._present: dict[str, Text | None] = {}
         """Present texts of the files, if known."""
         self._discarded: dict[str, ChangeKind] = {}
-        """Files with discarded text whose new text is not known yet, with the kind of change."""
+        """Files whose text was discarded and whose new text is still unknown, with the kind of
+        change.
+        """
         self._max_bytes = max_bytes
         self._max_digests = max_digests
         self._bytes = 0
@@ -250,7 +252,7 @@ class AgentBases:
         """Return the approximate number of bytes of texts held."""
         return self._bytes
 
-    # ---- events from agents
+    # -- events from agents -----------------------------------------------------------------------
 
     def record_read(self, session: str, path: str, text: Text) -> None:
         belief = self._belief(session, path)
@@ -296,7 +298,7 @@ class AgentBases:
         for key in [key for key in self._digests if key[0] == session]:
             del self._digests[key]
 
-    # ---- changes of files
+    # -- changes to files -------------------------------------------------------------------------
 
     def has_beliefs(self, path: str) -> bool:
         """Return whether any agent has a belief about a file."""
@@ -344,7 +346,7 @@ class AgentBases:
             self._discarded[path] = kind
 
     def is_discarded(self, path: str) -> bool:
-        """Return whether a file's text was discarded and the new text is not known yet."""
+        """Return whether a file's text was discarded and the new text is still unknown."""
         return path in self._discarded
 
     def record_present(self, path: str, present: Iterator[Text], kind: ChangeKind) -> None:
@@ -375,7 +377,7 @@ class AgentBases:
                 base = EMPTY if after is None else after
                 self._set(session, path, Belief(base, base))
 
-    # ---- helpers
+    # -- helpers ----------------------------------------------------------------------------------
 
     def _belief(self, session: str, path: str) -> Belief | None:
         belief = self._files.get(path, {}).get(session)

@@ -1,8 +1,8 @@
 """Ledger of a workspace's pending edits: the agents' changes that the user has not decided.
 
-It is updated with every change of a file (by real path), and has a base and a live text for each
-file with pending edits. It touches no file: decisions return `Restoration`s for buffer and disk. If
-one of them fails, `reinstate` restores the ledger's state.
+It is updated with every change to a file, and has a base and a live text for each file with pending
+edits. Files are identified by their real paths. The ledger changes no file itself: decisions return
+`Restoration`s for buffer and disk. If one of them fails, `reinstate` restores the ledger's state.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Ledger:
         entries = self._files.values()
         return [entry for entry in entries if session is None or session in entry.writers]
 
-    # Exchange with other processes
+    # -- exchange with other processes ------------------------------------------------------------
 
     def all_edits(self) -> dict[str, FileEdits]:
         """Return the state of all files. The values are shared and must not be changed."""
@@ -125,13 +125,13 @@ class Ledger:
 
     @property
     def rejects(self) -> Sequence[list[Reject]]:
-        """Return the rejects that can be undone, the latest last."""
+        """Return the rejects that can be undone, oldest first."""
         return self._rejects
 
     def replace_rejects(self, rejects: Sequence[list[Reject]]) -> None:
         self._rejects = list(rejects)[-MAX_REJECTS:]
 
-    # Unsaved buffers
+    # -- unsaved buffers --------------------------------------------------------------------------
 
     def split_from_disk(self, path: str) -> None:
         """Store the entry as the state on disk, before the buffer gets unsaved changes."""
@@ -168,11 +168,11 @@ class Ledger:
             self._drop(path, text)
 
     def keep_in_buffer(self, path: str, entry: Pending) -> None:
-        """Keep edits in our unsaved buffer that another process has rejected in the file."""
+        """Keep edits in the unsaved buffer here that another process has rejected in the file."""
         self.disk_entries.set(path, None)
         self._put(entry)
 
-    # Parked edits
+    # -- parked edits -----------------------------------------------------------------------------
 
     def record_tree_change(
         self, path: str, now: Text | None, *, replaced: bool, branch: str, time: float
@@ -210,7 +210,7 @@ class Ledger:
             entry = self._files.get(path)
             self._put(unparked if entry is None else combine(unparked, entry))
 
-    # Changes of files
+    # -- changes to files -------------------------------------------------------------------------
 
     def record_agent_write(
         self,
@@ -222,7 +222,7 @@ class Ledger:
         saved: bool = True,
         on_disk: tuple[Text, Text] | None = None,
     ) -> None:
-        """Record an agent's change of `before` (the live text, None: no file) to `after`.
+        """Record an agent's change from `before` (the live text, None: no file) to `after`.
 
         A write that is not `saved` is only in the buffer. `on_disk` are the file's texts before
         and after a change on disk that was merged into unsaved changes.
@@ -247,7 +247,7 @@ class Ledger:
         return self._files.get(path) or self._undo_entries.get(path)
 
     def record_user_edit(self, path: str, after: Text | None, *, is_undo: bool = False) -> None:
-        """Record a change of the live text by the user (None: a deletion, which settles the edits).
+        """Record a change to the live text by the user (None: a deletion, which settles the edits).
 
         An undo or redo (`is_undo`) restores the entry that its text had. Any other change counts by
         its lines, because the user may have typed an earlier text again.
@@ -281,7 +281,7 @@ class Ledger:
             self.disk_entries.undo_unsaved_writes(path)
 
     def record_formatting(self, path: str, before: Text, after: Text) -> None:
-        """Record a formatter's change of `before` to `after`.
+        """Record a formatter's change from `before` to `after`.
 
         Changes that touch the agent's hunks count as the agent's.
         """
@@ -355,7 +355,7 @@ class Ledger:
         return True
 
     def record_conflict(self, path: str, live: Text, theirs: Text | None, session: int = 0) -> None:
-        """Record a conflict of the agent's text (None: deleted) with the unsaved one."""
+        """Record a conflict between the agent's text (None: deleted) and the unsaved one."""
         entry = self._sync(path, live) or Pending(path, live, live, live)
         writers = entry.writers | {session}
         self.disk_entries.drop(path)
@@ -416,7 +416,7 @@ class Ledger:
         self._files.pop(path, None)
         self._undo_entries.pop(path, None)
 
-    # Decisions
+    # -- decisions --------------------------------------------------------------------------------
 
     def accept(self, path: str, hunk: Hunk | None = None) -> list[Restoration]:
         """Accept a hunk, or the whole file. Only a conflict needs a restoration.
@@ -471,7 +471,7 @@ class Ledger:
             self._rejects.append(refused)
         return steps
 
-    # Helpers
+    # -- helpers ----------------------------------------------------------------------------------
 
     def _add_write(
         self,

@@ -1,8 +1,8 @@
 """Three-way merge by lines: the user's and the agent's changes to the same base.
 
-Changes in different places are both applied, and equal changes are one. Changes of the same lines
-are a conflict. So are two adjacent changes that both add more lines than they remove, since their
-order would be arbitrary.
+Changes in different places are both applied, and equal changes are one. Changes to the same lines
+conflict. So are two adjacent changes that both add more lines than they remove, since their order
+would be arbitrary.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Moves:
     def add(
         self, path: str, before: Text | None, after: Text | None, entry: Pending | None
     ) -> Move | None:
-        """Record a change of one file. Return the move that it completes, or None."""
+        """Record a change to one file. Return the move that it completes, or None."""
         self._removed.pop(path, None)
         self._created.pop(path, None)
         if before is None and after not in (None, EMPTY):

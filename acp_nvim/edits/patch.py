@@ -87,7 +87,7 @@ class PatchHunk(msgspec.Struct, frozen=True, dict=True):
 
 
 class FilePatch(msgspec.Struct, frozen=True):
-    """Change of one file by a patch. Paths are as in the patch."""
+    """Change that a patch makes to one file. Paths are as in the patch."""
 
     kind: Kind
     path: str

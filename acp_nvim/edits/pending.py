@@ -54,14 +54,14 @@ class Summary(msgspec.Struct, frozen=True):
 class Pending(msgspec.Struct, frozen=True, dict=True):
     """Undecided edits of a file.
 
-    Without `base` the agent created the file, without `live` it deleted it. `written` is the
-    agent's last text; it is None once the user has changed a file that the agent created and the
-    agent has written it again. `origin` is the path from before the agent renamed the file.
+    If `base` is None, the agent created the file. If `live` is None, the agent deleted it.
+    `written` is the agent's last text. It becomes None when the agent writes a file again that it
+    created and the user has changed. If the agent renamed the file, `origin` is the old path.
     `writers` are the numbers of the sessions that wrote.
 
-    If `is_conflict` is set, the agent's text could not be merged into the user's unsaved one. It
-    is `theirs`, on disk and not in `live`. If `is_overtaken` is set, it is in neither, since
-    the user has changed the same lines in between.
+    If `is_conflict` is set, the agent's text could not be merged into the user's unsaved one. That
+    text is in `theirs` and on disk, but not in `live`. If `is_overtaken` is set, the agent's text
+    is neither on disk nor in `live`, since the user has changed the same lines since then.
 
     `format_change` describes the change besides the text (`line endings: unix → dos`),
     which is decided with the file.
@@ -158,13 +158,13 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     def edited(
         self, after: Text, formatter: bool = False, restorable: Sequence[Hunk] = ()
     ) -> Pending:
-        """Return the entry after a change of the live text, made by others than the agent.
+        """Return the entry after a change to the live text by anyone but the agent.
 
         Changes outside of the hunks are added to the base. A formatter's change belongs to every
         hunk that it touches; a user's only if it changes lines of a hunk or inserts lines between
-        them. A change of whole hunks and of lines beside them is split. `restorable` are the
-        hunks that were pending when the text was like this before: restored parts of these count
-        as the agent's again.
+        them. A change to whole hunks and to lines beside them is split. `restorable` are the hunks
+        that were pending when the text was like this before: restored parts of these count as the
+        agent's again.
         """
         if self.base is None or self.live is None:
             return msgspec.structs.replace(self, live=after)

@@ -1,8 +1,8 @@
 """Conversion between the values of a journal and records. The last record of a key counts.
 
 Texts have separate records, named by their content, so a text in many values is written once. The
-first text of a path is written as a whole, later ones as changes of it. The size of a journal
-therefore depends on the changes, not on the size of the files.
+first text of a path is written as a whole, later ones as changes to an earlier one. The size of a
+journal therefore depends on the changes, not on the size of the files.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 REMEMBERED = 64
 """Maximum number of texts whose names are remembered by object."""
 ANCHORS = 3
-"""Maximum number of texts of a path that later texts are written as changes of.
-
-The latest are used.
+"""Maximum number of texts of a path that later texts are stored as changes to. The latest are used.
 """
 SMALL = 2
 """Factor by which a change must be smaller than the text to be written instead of it."""
@@ -51,7 +49,7 @@ class FullText(msgspec.Struct, frozen=True, tag="text", array_like=True):
 
 
 class TextChange(msgspec.Struct, frozen=True, tag="change", array_like=True):
-    """A text, stored as changes of another text."""
+    """A text, stored as changes to another text."""
 
     name: bytes
     of: bytes

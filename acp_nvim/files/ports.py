@@ -88,7 +88,7 @@ class NotLoaded(msgspec.Struct, frozen=True):
 
 
 class BufferEdit(msgspec.Struct, frozen=True):
-    """Change of a watched buffer, or a request to read it again.
+    """Change to a watched buffer, or a request to read it again.
 
     `lines` replace rows [first, last), 0-based.
     """
@@ -197,7 +197,7 @@ class Buffers(Protocol):
         signature: str | None,
         unmerged: bool,
     ) -> WriteResult:
-        """Apply a change of the file on disk to its buffer, without saving.
+        """Apply a change in the file on disk to its buffer, without saving.
 
         `signature` is the file's. `modified` is true if unsaved edits remain. If they are
         `unmerged` with an earlier change, Neovim still asks before it overwrites the file.
@@ -319,7 +319,7 @@ class Amendments(Protocol[S_contra]):
         ...
 
     async def on_turn_end(self, session: S_contra, scan: Callable[[str], Awaitable[None]]) -> None:
-        """End the session's turn. `scan` reads the latest changes of a file by agents."""
+        """End the session's turn. `scan` reads the latest changes to a file by agents."""
         ...
 
 

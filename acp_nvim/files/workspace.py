@@ -51,7 +51,7 @@ MAX_CATCH_UP_S: Final = 10.0
 MAX_DECISION_S: Final = 10.0
 """Maximum time that a prompt or a decision waits for decisions made before it, in seconds."""
 SLOW_S: Final = 1.0
-"""Duration of the first scan from which it is reported to the user, in seconds."""
+"""Duration in seconds from which the first scan is reported to the user."""
 
 S = TypeVar("S", bound=AgentSession)
 
@@ -112,7 +112,7 @@ class Workspace(Generic[S]):
         self.disk.close()
         await self.persistence.close()
 
-    # ---- events
+    # -- events -----------------------------------------------------------------------------------
 
     def on_idle_save(self, path: str) -> None:
         """Handle a save of a file by the user while no agent is working."""

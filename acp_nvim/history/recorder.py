@@ -1,4 +1,4 @@
-"""Recorder that collects the changes of sessions for the writer thread.
+"""Recorder that collects the changes to sessions for the writer thread.
 
 It runs on the event loop and never waits. Its cost depends only on the size of the changes.
 """
@@ -75,7 +75,7 @@ class _Recording(Struct):
     placed_count: int = 0
     """Number of entries with a place, including skipped ones."""
     last_change: float = 0.0
-    """Time of the last change of a replay."""
+    """Time of the last change in a replay."""
     places: dict[Entry, int] = field(default_factory=dict)
     recorded_parts: dict[Message, tuple[int, int]] = field(default_factory=dict)
     """Number of recorded parts of a message, and its `dropped` at that time."""

@@ -522,7 +522,7 @@ def words(data: bytes) -> str:
 
 
 def words_of(record: Record) -> str:
-    """Return the searchable text of a record that is not encoded yet."""
+    """Return the searchable text of a record that has not been encoded."""
     read = _SEARCHED_TEXTS.get(record.__class__)
     return "" if read is None else text.clean_text("\n".join(filter(None, read(record))))
 

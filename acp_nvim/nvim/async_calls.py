@@ -24,7 +24,7 @@ class Caller(Protocol):
         ...
 
     def call_nowait(self, module: str, function: str, *args: Any) -> None:
-        """Run a function like `call`, without waiting for the outcome."""
+        """Run the function as `call` does, but don't wait for its result."""
         ...
 
 

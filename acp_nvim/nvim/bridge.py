@@ -81,11 +81,11 @@ class Bridge:
         return self.request("nvim_exec_lua", _CALL, [module, function, *args])
 
     def call_nowait(self, module: str, function: str, *args: Any) -> None:
-        """Run a function like `call`, without waiting for the outcome."""
+        """Run the function as `call` does, but don't wait for its result."""
         self.notify("nvim_exec_lua", _CALL, [module, function, *args])
 
     def notify(self, method: str, *args: Any) -> None:
-        """Send an API request without waiting for its outcome."""
+        """Send an API request, but don't wait for its result."""
         if not self.is_closed:
             self._session.notify(method, args)
 

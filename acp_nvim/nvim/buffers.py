@@ -84,7 +84,7 @@ class NvimBuffers:
         signature: str | None,
         unmerged: bool,
     ) -> WriteResult:
-        """Apply a change of the file on disk to a buffer.
+        """Apply a change in the file on disk to its buffer.
 
         Neovim does not ask about it, unless the buffer is `unmerged` with an earlier change.
         """

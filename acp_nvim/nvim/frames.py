@@ -1,4 +1,4 @@
-"""Frames: changes of the screen, sent to Neovim in one call at a time.
+"""Frames: changes to the screen, sent to Neovim in one call at a time.
 
 Each call is awaited before the next frame is sent, which is the back-pressure. The size of a frame
 depends on the time that Neovim took for the last one, so that Neovim stays responsive to keys.

@@ -121,7 +121,7 @@ class Pace:
         await self._wake.wait()
         if self._clock() - began > GAP_S:
             self._quick = QUICK_FRAMES
-            await asyncio.sleep(0)  # changes of the same moment go into one frame
+            await asyncio.sleep(0)  # changes made at the same moment go into one frame
             await self._free.wait()
         self._wake.clear()
         self._is_woken = self.is_urgent = self._is_flooded = False

@@ -158,7 +158,7 @@ class Screen:
         return ops, has_more
 
     def _state_changes(self, session: Session, drawn: int) -> list[Op]:
-        """Return the changes of a session's state whose text in the chat has been drawn.
+        """Return the changes to a session's state whose text in the chat has been drawn.
 
         The first frame of a session has its whole state, even if its text is not drawn yet.
         """

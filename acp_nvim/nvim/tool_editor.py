@@ -28,7 +28,7 @@ class ToolEditor:
         self._bridge = bridge
         self._calls = calls
 
-    # ---- turns
+    # -- turns ------------------------------------------------------------------------------------
 
     def turn_began(self, session: Session) -> None:
         """Announce the start of a turn, before its prompt is sent."""
@@ -42,7 +42,7 @@ class ToolEditor:
         """Announce that a session is closed or its agent has exited."""
         self._bridge.call_nowait(MODULE_PREFIX + "turns", "on_closed", session.n)
 
-    # ---- the port
+    # -- the port ---------------------------------------------------------------------------------
 
     async def diagnostics(
         self,

@@ -26,7 +26,7 @@ class MessageChunk(Struct, frozen=True, gc=False):
 
 
 class MessageUnchanged(Struct, frozen=True, gc=False):
-    """Mention of the message with this id, whose content is unchanged."""
+    """Update that names a message by its id and leaves its content unchanged."""
 
     role: Role
     message_id: str

@@ -28,7 +28,7 @@ _CONTEXT = "nvim://context/"
 
 
 def draw_block(block: Any, where: BlockPosition, cwd: str = "") -> list[Row]:
-    """Return the rows of a content block. The others fold below the first.
+    """Return the rows of a content block. All but the first fold below it.
 
     Files below `cwd`, the session's directory, are named relative to it.
     """

@@ -61,7 +61,7 @@ _VERB_WORDS: Final = frozenset(
 
 
 class Change(Struct, frozen=True):
-    """Planned change of one file, with counts of lines."""
+    """Planned change to one file, with counts of lines."""
 
     path: str
     kind: str
@@ -265,7 +265,7 @@ def _address(call: ToolCall) -> str | None:
 
 
 def planned_changes(call: ToolCall, cwd: str) -> list[Change]:
-    """Return the planned changes of a call, one for each file.
+    """Return the changes that a call plans, one for each file.
 
     They are taken from its diffs, then from patches and edits of other files. `cwd` is the
     session's directory.

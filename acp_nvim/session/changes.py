@@ -1,4 +1,4 @@
-"""Pending changes of a session for the next frame: state, tool calls, `User` events."""
+"""Pending changes to a session for the next frame: state, tool calls, `User` events."""
 
 from __future__ import annotations
 

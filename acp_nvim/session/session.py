@@ -45,7 +45,7 @@ class SessionObserver(Protocol):
     """Observer of sessions and their work, called at once, in wire order."""
 
     def on_change(self, session: Session) -> None:
-        """Handle changes of state, events or the transcript."""
+        """Handle changes to state, events or the transcript."""
 
     def on_own_turn(self, session: Session) -> None:
         """Handle the start or end of a turn without a user prompt."""
@@ -66,7 +66,7 @@ class SessionObserver(Protocol):
         """Handle a command that a terminal runs."""
 
     def on_work_at(self, session: Session, path: str) -> None:
-        """Handle a read or change of a file by one of the editor's tools."""
+        """Handle a read of a file, or a change to it, by one of the editor's tools."""
 
 
 class NoObserver:

@@ -49,12 +49,14 @@ class ToolFiles:
         return (await self._files.guard.allow(session, "read", absolute(session, path)))[0]
 
     def sources(self, session: Session, read_before: Mapping[str, Text] = NOTHING) -> Sources:
-        """Return the source of texts for an answer. `read_before` are texts already read."""
+        """Return the texts that one answer may quote. `read_before` has the ones already read, by
+        path.
+        """
         return Sources(self._files, self._buffers, self._options(), session, read_before)
 
 
 class Sources:
-    """Texts of files for one answer. Each is read once, and no question is asked."""
+    """Texts of files that one answer may quote. Each is read once, without asking the user."""
 
     def __init__(
         self,

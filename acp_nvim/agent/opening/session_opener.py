@@ -68,7 +68,7 @@ class SessionOpener:
         self._lost_line = ""
         """End of the line that reports the loss of the session."""
         self._is_login_tried = False
-        """Whether the configured login was tried since the agent last accepted a request."""
+        """Whether the configured login has been tried since the agent last accepted a request."""
         self._awaits_restart = False
         """Whether the session waits for a restart of its agent."""
 
@@ -230,7 +230,7 @@ class SessionOpener:
     async def log_in(self) -> bool:
         """Log in with the configured method once, else ask the user. Return whether to retry now.
 
-        After a login by the user, the queue continues automatically.
+        Once the user has logged in, the queue continues automatically.
         """
         session, connection = self.session, self.connection
         assert connection is not None

@@ -33,7 +33,7 @@ def _redactor() -> Redactor:
 
 
 def shown_value(name: str, value: str) -> str:
-    """Return a value for a question to the user.
+    """Return a value as a question shows it to the user.
 
     A value that is secret by its name or form is replaced by its length. Placeholders are kept.
     """

@@ -67,7 +67,7 @@ class Comments:
         self._notes: dict[int, list[str]] = {}
 
     def add(self, comment: Comment) -> None:
-        """Add a remark to the next prompt, unless it is added already."""
+        """Add a remark to the next prompt, unless it has already been added."""
         if all(waiting.id != comment.id for waiting in self._waiting):
             self._waiting.append(comment)
             self._push("remark", comment.id, comment.first, comment.last, list(comment.lines))

@@ -309,7 +309,7 @@ class Conversation:
         self._opener.on_restart_failed(reason)
 
     def on_login(self) -> None:
-        """Open the session if it waited for a login by the user."""
+        """Open the session if it was waiting for the user to log in."""
         if self._opener.is_login_awaited:
             self.open()
 

@@ -77,7 +77,7 @@ class ProposedEdits:
         self._made: dict[int, list[Amendment]] = {}
         self._writer = FileWriter(files)
 
-    # ---- proposals
+    # -- proposals --------------------------------------------------------------------------------
 
     async def show(self, session: Session, decision: Decision) -> list[Proposal]:
         """Return the proposals, and store them as the texts that the user may amend."""
@@ -163,7 +163,7 @@ class ProposedEdits:
         limit, place = self._files.options().message_bytes, Place(path, path)
         return await to_thread.run_sync(disk.saved_text, place, limit, live.format)
 
-    # ---- amendments
+    # -- amendments -------------------------------------------------------------------------------
 
     def on_answer(self, session: Session, decision: Decision, texts: Mapping[str, str]) -> None:
         """Store the user's versions of the proposed files, just before the permission is allowed.
@@ -205,7 +205,7 @@ class ProposedEdits:
             amendment.is_in_file = True
             return
 
-    # ---- end of a turn
+    # -- end of a turn ----------------------------------------------------------------------------
 
     async def on_turn_end(self, session: Session, scan: Callable[[str], Awaitable[None]]) -> None:
         """Merge the remaining amendments into the files that the agent wrote itself.

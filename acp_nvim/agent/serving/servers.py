@@ -28,7 +28,7 @@ Route = Literal["relay", "acp"]
 
 
 class OwnTools(Protocol):
-    """Offers of the editor's own tools to sessions."""
+    """Provider of the editor's own tools, which offers them to sessions."""
 
     def offer(
         self, session: Session, wanted: bool | Sequence[str], route: Route

@@ -98,7 +98,7 @@ class SessionRouter:
         self.sessions: dict[str, Session] = {}
         self._warnings = warnings
         self.pending_updates = PendingUpdates()
-        """Updates for sessions whose `session/new` is not answered yet."""
+        """Updates for sessions whose `session/new` has not been answered."""
         self._waiting_for_id: list[Session] = []
         self._muted: dict[str, Mute] = {}
         """Muted sessions by id."""
@@ -269,7 +269,7 @@ class SessionRouter:
         return None if equivalents else decode_params("session/update", params, self._warnings)
 
     def _store_early_updates(self, session_id: str, updates: Iterable[Any]) -> None:
-        """Store updates for a session whose `session/new` is not answered yet."""
+        """Store updates for a session whose `session/new` has not been answered."""
         if session_id in self._forgotten:
             return
         for update in updates:

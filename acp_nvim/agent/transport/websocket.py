@@ -49,7 +49,7 @@ MAX_UNREAD_PONGS: Final = 4 << 20
 SLICE_S: Final = 0.005
 """Time after which other tasks run while received data is read, in seconds."""
 PART: Final = 1024
-"""Maximum number of bytes between two looks at the clock, except within a large fragment."""
+"""Maximum number of bytes between two checks of the clock, except within a large fragment."""
 
 _SILENT: Final = logging.getLogger("acp_nvim.websocket")
 """Disabled logger for the library, which would log headers."""

@@ -211,7 +211,7 @@ class Endpoint:
             call.cancel()
             self.notify(CANCEL, schema.CancelRequestNotification(request_id=call.id))
 
-    # Reading...
+    # -- reading ----------------------------------------------------------------------------------
 
     async def _read(self) -> None:
         while True:
@@ -341,7 +341,7 @@ class Endpoint:
         if call is not None:
             self._run_guarded(call.cancel, "cancelled by the agent")
 
-    # Answering...
+    # -- answering --------------------------------------------------------------------------------
 
     def _start(self, request: Request) -> None:
         call = IncomingCall(request.id, request.method, self._respond)
@@ -395,7 +395,7 @@ class Endpoint:
         del self._incoming[call.id]
         self._send(line, call.method)
 
-    # The end...
+    # -- the end ----------------------------------------------------------------------------------
 
     async def _reason(self) -> str:
         if self.closed is None and self._last_words is not None:

@@ -1,4 +1,4 @@
-"""Inline edits: changes of lines in place, in a session without a chat window."""
+"""Inline edits: changes to lines in place, in a session without a chat window."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class InlineEdit(msgspec.Struct, eq=False):
         self.failure = reason
 
     def cancel(self) -> None:
-        """Record that the user cancels it."""
+        """Record that the user has cancelled the edit."""
         self.is_cancelled = True
 
 

@@ -42,7 +42,7 @@ EXIT_WAIT_S: Final = 10.0
 class History:
     """Session transcripts of this host in the database.
 
-    Nothing of `acp_nvim.history` is imported before the first prompt has been sent.
+    No module of `acp_nvim.history` is imported before the first prompt has been sent.
     """
 
     def __init__(

@@ -85,7 +85,7 @@ class TurnFiles(Struct, frozen=True, eq=False):
         prompt.set_number(self.workspace.prompts.last(session))
 
     async def on_turn_ended(self, session: Session) -> None:
-        """Find the last changes of the turn."""
+        """Find the turn's last changes."""
         if session.shares_files:
             await self.workspace.end_turn(session)
 

@@ -2,7 +2,8 @@
 
 Neovim keeps their chats and their state. The next prompt starts the agent, which resumes or loads
 the session. If that fails, a new session is opened and the chat says why. Pending edits and
-checkpoints, also of closed sessions, are in the journal (`files/journal/persistence.py`).
+checkpoints, including those of closed sessions, are in the journal
+(`files/journal/persistence.py`).
 """
 
 from __future__ import annotations

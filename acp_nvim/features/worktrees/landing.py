@@ -1,4 +1,4 @@
-"""Landing: the changes of a worktree become pending edits of the user's tree.
+"""Landing: the changes in a worktree become pending edits of the user's tree.
 
 Each change is merged into the live text with the common ancestor, like an agent's write. A worktree
 is removed when all its changes have landed or been refused, and the user has decided the landed
@@ -48,7 +48,7 @@ class Landing:
         """Ids of worktrees that are being landed or removed."""
 
     async def land(self, worktree: Worktree, session: Session) -> None:
-        """Land the changes of a worktree as pending edits of a session, and show the review."""
+        """Land the changes in a worktree as pending edits of a session, and show the review."""
         if self._is_at_work(worktree) or not await self._is_quiet(worktree, words.NOT_LANDED_BUSY):
             return
         if not self._claim(worktree):

@@ -1,6 +1,6 @@
 """Steps that put the changed files of a worktree into the user's tree.
 
-A change of a text becomes a pending edit. Any other change, such as one of a binary file, is copied
+A change to a text becomes a pending edit. Any other change, such as one to a binary file, is copied
 as a whole after a question, and only onto a file that the user has not changed.
 """
 
@@ -35,12 +35,12 @@ _EXECUTE: Final = 0o111
 
 
 class Step(msgspec.Struct, frozen=True):
-    """Change of one file, with its path in the user's tree."""
+    """Change to one file, with its path in the user's tree."""
 
     path: str
     change: Change
     text: FileChange | None = None
-    """Change of the file's text, or None if the file is copied as a whole."""
+    """Change to the file's text, or None if the file is copied as a whole."""
     executable: bool | None = None
     """Whether the file becomes executable, or None if that does not change."""
     ends: Format | None = None

@@ -89,7 +89,7 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """Changes of a worktree that have neither landed nor been refused."""
+    """Changes in a worktree that have neither landed nor been refused."""
 
     base: str
     """Tree with which the files were compared."""
@@ -294,7 +294,7 @@ def _add_all(git: PrivateGit) -> list[Change]:
 
 
 def _unadded(name: str) -> Change:
-    """Return the change of a file, or of a repository whose name ends with a slash."""
+    """Return the change to a file, or to a repository whose name ends with a slash."""
     is_nested = name.endswith("/")
     mode = NESTED if is_nested else PLAIN
     return Change(name.rstrip("/"), None, File(mode, "", b"", is_unread=not is_nested))

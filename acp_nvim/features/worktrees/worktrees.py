@@ -61,7 +61,7 @@ class Worktrees:
             host.problem, lambda: host.options.data_file("setup.json"), setup_command.TEXTS
         )
         self._setups: dict[int, Setup] = {}
-        """Setups that run or wait for the user's consent, by session number."""
+        """Setups that are running or waiting for the user's consent, by session number."""
 
     def sessions(self, worktree: Worktree) -> list[Conversation]:
         """Return the open sessions in a worktree."""

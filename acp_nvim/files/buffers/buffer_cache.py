@@ -45,10 +45,10 @@ class BufferCache:
         """Return the loaded buffer of a file, if known."""
         return self._files.buffer(path).text
 
-    # ---- read
+    # -- read -------------------------------------------------------------------------------------
 
     async def read(self, place: Place) -> BufferText | NotLoaded:
-        """Read the buffer like `Buffers.read`, or return the cached one if it can be trusted."""
+        """Read the buffer as `Buffers.read` does, or return the cached one if it can be trusted."""
         state = self._files.buffer(place.real)
         if state.text is not None and state.is_trusted:
             return state.text
@@ -61,14 +61,14 @@ class BufferCache:
         return live
 
     async def read_cached(self, place: Place) -> BufferText | NotLoaded:
-        """Return the buffer, from the cache if all changes of it have been reported.
+        """Return the buffer, from the cache if all changes to it have been reported.
 
-        Neovim reports each change of a watched buffer on the channel of the user's actions, before
+        Neovim reports each change to a watched buffer on the channel of the user's actions, before
         later actions (`flush_all` in `acp.buffers.watch`). So an agent that has received a prompt,
         an answer or a decision never reads a text from before the user's earlier changes.
 
-        Two kinds of changes are not reported. A clean buffer follows changes of its file, so the
-        signature is compared here. After changes other than of text, such as options
+        Two kinds of changes are not reported. A clean buffer follows changes to its file, so the
+        signature is compared here. After a change to anything but the text, such as an option
         (`report_unknown_change` in `acp.buffers.watch`), the buffer is read again.
         """
         state = self._files.buffer(place.real)
@@ -132,10 +132,10 @@ class BufferCache:
         if file.buffer.trusted_tick is not None:
             file.set_buffer(replace(file.buffer, trusted_tick=None))
 
-    # ---- writing
+    # -- writing ----------------------------------------------------------------------------------
 
     async def write(self, place: Place, live: BufferText, change: BufferChange) -> WriteResult:
-        """Make a change like `Buffers.write`, record the buffer, and return the result."""
+        """Make a change as `Buffers.write` does, record the buffer, and return the result."""
         written = await self._inner.write(place, live, change)
         file = self._files[place.real]
         if written.is_unloaded:
@@ -151,7 +151,7 @@ class BufferCache:
     async def follow_disk(
         self, path: str, live: BufferText, after: Text, modified: bool, signature: str | None
     ) -> str:
-        """Apply a change of the file on disk to its buffer, by hunks, without saving.
+        """Apply a change in the file on disk to its buffer, by hunks, without saving.
 
         `signature` is the file's signature when it was read. Return `done`, `moved` (buffer
         or file changed again), `busy` (Neovim allows no edit now), or the reason of a failure.
@@ -191,7 +191,7 @@ class BufferCache:
             file.set_buffer(replace(file.buffer, text=None))
         await self.read(Place(path, path))
 
-    # ---- events from Neovim
+    # -- events from Neovim -----------------------------------------------------------------------
 
     def on_unknown_change(self, path: str) -> None:
         """Record a change that no region describes (`buffer_state.after_unknown_change`)."""
@@ -199,7 +199,7 @@ class BufferCache:
         file.set_buffer(buffer_state.after_unknown_change(file.buffer))
 
     def on_edit(self, edit: BufferEdit) -> None:
-        """Record a change of a watched buffer (`buffer_state.after_edit`)."""
+        """Record a change to a watched buffer (`buffer_state.after_edit`)."""
         file = self._files[edit.path]
         state, news = buffer_state.after_edit(file.buffer, edit)
         self._update(file, state, news)

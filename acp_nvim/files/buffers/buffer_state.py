@@ -1,6 +1,6 @@
 """State of one file's buffer, and its transitions.
 
-Neovim reports each change of a watched buffer by its region (`acp.buffers.watch`). If that is not
+Neovim reports each change to a watched buffer by its region (`acp.buffers.watch`). If that is not
 sufficient, the buffer has to be read again. All functions are pure.
 """
 
@@ -46,7 +46,7 @@ class BufferState(msgspec.Struct, frozen=True):
 
 
 class Typed(msgspec.Struct, frozen=True):
-    """Change of the buffer to this text by the user. `is_undo` is true for undo and redo."""
+    """New text of the buffer after a change by the user. `is_undo` is true for undo and redo."""
 
     after: Text
     is_undo: bool = False

@@ -179,7 +179,7 @@ class Scanned(msgspec.Struct, frozen=True):
 
 
 class AgentChanged(msgspec.Struct, frozen=True):
-    """Change of the file by an agent."""
+    """Change to the file by an agent."""
 
 
 class NeovimRead(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Texts of files from before the changes of a running turn.
+"""Texts of files from before the changes in a running turn.
 
 `ReadTexts` records the texts that agents read through the editor. `UnreadFiles` has the bases for
 writes to files that an agent has not read. Such an agent knows at most the text at the start of its

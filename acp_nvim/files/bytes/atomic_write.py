@@ -118,7 +118,7 @@ def _check_same(now: os.stat_result | None, then: os.stat_result) -> None:
         raise FileExistsError(errno.EEXIST, "the file has been replaced meanwhile")
 
 
-# ---- overwriting in place
+# -- overwriting in place -------------------------------------------------------------------------
 
 
 def _overwrite(at: Spot, info: os.stat_result, data: bytes) -> None:
@@ -178,7 +178,7 @@ def _put_back(handle: int, old: bytes, new: bytes) -> bool:
     return True
 
 
-# ---- helpers
+# -- helpers --------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager

@@ -209,7 +209,7 @@ def settled_signature(path: str) -> str | None:
 
 
 def is_settled(path: str, signature: str | None) -> bool:
-    """Return whether the next change of a file is sure to change this signature."""
+    """Return whether the next change to a file is sure to change this signature."""
     return signature in (None, settled_signature(path))
 
 

@@ -2,7 +2,7 @@
 
 It follows 'fileencodings', 'fileformats' and 'bomb' as `:edit` does (`:help 'fileencodings'`,
 `:help file-formats`), so a file reads the same whether or not it is open. `FormatChange` describes
-a change of line endings or BOM by an agent.
+a change to line endings or BOM by an agent.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ class FormatChange(msgspec.Struct, frozen=True):
         return self.old != self.new
 
     def in_encoding(self, name: str) -> FormatChange:
-        """Return the same change of a file in another encoding."""
+        """Return the same change to a file in another encoding."""
         old, new = (msgspec.structs.replace(side, encoding=name) for side in (self.old, self.new))
         return FormatChange(old, new)
 

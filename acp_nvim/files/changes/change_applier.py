@@ -84,7 +84,7 @@ class ChangeApplier:
         self._warned: set[str] = set()
 
     def reset(self) -> None:
-        """Forget the moves and the user's changes of earlier turns."""
+        """Forget the moves and the user's changes from earlier turns."""
         self._moves = Moves()
         self.by_user.clear()
 

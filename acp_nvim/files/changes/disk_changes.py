@@ -75,7 +75,7 @@ class DiskChanges:
         self.by_user = self._applier.by_user
         self._lock = anyio.Lock(fast_acquire=True)
 
-    # ---- turns
+    # -- turns ------------------------------------------------------------------------------------
 
     def enter(self, session: AgentSession) -> Turn:
         """Start a turn and return it. `begin` must be called next."""
@@ -194,7 +194,7 @@ class DiskChanges:
                 await self.scan_named(turn)
                 await self.scan(turn.roots)
 
-    # ---- scans
+    # -- scans ------------------------------------------------------------------------------------
 
     def on_disk(self, path: str) -> Text | UnsetType | None:
         """Return the text of a file on disk at the last scan or save, or UNSET if unknown."""
@@ -222,7 +222,9 @@ class DiskChanges:
                 await self._apply([change])
 
     async def before_use(self, path: str) -> None:
-        """Process agents' latest changes of a file before a decision, outside `LiveTexts.hold`."""
+        """Process agents' latest changes to a file before a decision. Call this outside of
+        `LiveTexts.hold`.
+        """
         if self.turns.ready_turns() and not await self.has_known_text(path):
             await self.scan(self.turns.roots(), [path])
 
@@ -313,7 +315,7 @@ class DiskChanges:
             changes += undetected
             await self._apply_locked(changes)
             self._record_compared(compared)
-            await self._naming.mark_late()
+            await self._naming.unmark_named()
             for path, signature in signatures.items():
                 self._tracked[path].apply(Scanned((turns, signature)))
         return {change.path for change in changes}
@@ -360,7 +362,7 @@ class DiskChanges:
         self._files.save_notes.close()
 
     async def check_unchanged(self, path: str, roots: Sequence[str]) -> bool:
-        """Process changes of a file. Return whether its text is certainly unchanged."""
+        """Process changes to a file. Return whether its text is certainly unchanged."""
         if self._tracked.state(path).disk is not UNSET:
             return await self.has_known_text(path) or path not in await self.scan([], [path])
         is_detectable = await self._snapshots.can_detect_change(roots, path)
@@ -369,7 +371,7 @@ class DiskChanges:
     async def _undetected_changes(
         self, paths: Sequence[str] | None, detected: set[str]
     ) -> tuple[list[FileChange], Mapping[str, tuple[FileState, str | None]]]:
-        """Return changes of files (None: all) that a store cannot detect.
+        """Return changes to files (None: all) that a store cannot detect.
 
         Such a file has the stored content again, but not its known text. Also return the compared
         states and signatures of all files read.

@@ -56,7 +56,7 @@ class Step(NamedTuple):
 
 
 class EnteredChange(msgspec.Struct, frozen=True):
-    """Change of one file that is being applied to buffer and ledger."""
+    """Change to one file that is being applied to buffer and ledger."""
 
     session: AgentSession
     path: str
@@ -70,7 +70,7 @@ class EnteredChange(msgspec.Struct, frozen=True):
     """Signature of the file when the bytes were read."""
 
     format_change: FormatChange | None
-    """Change of line endings and BOM, if known."""
+    """Change to line endings and BOM, if known."""
 
     is_read: bool
     """Whether Neovim reloaded the buffer with the change, before the unsaved edits."""
@@ -125,7 +125,7 @@ def kind_of(before: object, after: object) -> str:
 
 
 class DecodedChange(NamedTuple):
-    """Texts of a file before and after a change, and the change of its format, if known."""
+    """Texts of a file before and after a change, and the change to its format, if known."""
 
     before: Text | None
     after: Text | None
@@ -356,7 +356,7 @@ async def _enter(
 
 
 def _merge_sides(base: Text | None, live: Text, agents_text: Text | None) -> Text | None:
-    """Merge the changes of user and agent. Return None if they overlap."""
+    """Merge the changes by user and agent. Return None if they overlap."""
     if live == agents_text:
         return live
     if base is None or agents_text is None:
@@ -521,7 +521,7 @@ def _replace_link(files: Files, change: EnteredChange) -> None:
 
 
 async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None:
-    """Set the buffer's format to the file's. Enter a change of the format as a pending edit."""
+    """Set the buffer's format to the file's. Enter a change to the format as a pending edit."""
     reformat, path = change.format_change, change.path
     known = files.buffers.get(path)
     if reformat is None:

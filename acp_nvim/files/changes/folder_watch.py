@@ -177,7 +177,7 @@ class FolderWatch:
         self._end = weakref.finalize(self, os.close, fd)
         return True
 
-    # ---- events
+    # -- events -----------------------------------------------------------------------------------
 
     def _read(self) -> None:
         while self._fd is not None:

@@ -44,7 +44,7 @@ class HeadMove(msgspec.Struct, frozen=True):
 
 
 class TreeChange(NamedTuple):
-    """Change of a work tree by git commands."""
+    """Change to a work tree by git commands."""
 
     has_moved: bool
     """Whether git has moved the work tree. False without an earlier mark."""
@@ -72,7 +72,7 @@ class GitTrees:
         return top
 
     def change(self, path: str) -> TreeChange:
-        """Return the change of a file's work tree since its earlier mark."""
+        """Return the change to a file's work tree since its earlier mark."""
         top = self.top(path)
         if not top:
             return TreeChange(False, "")
@@ -181,7 +181,7 @@ def _commit(name: bytes) -> str:
 
 
 def _git_folder(top: str) -> Path:
-    """Return the git directory of a work tree, also of a linked one or a submodule."""
+    """Return the git directory of a work tree, which may be a linked one or a submodule."""
     folder = Path(top) / ".git"
     try:
         text = folder.read_text(errors="surrogateescape")

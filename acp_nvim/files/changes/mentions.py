@@ -64,9 +64,9 @@ class Mentions:
         self._read = set[tuple[str, str, bool]]()
         self._parsing = Lock()
         self.has_new_names = False
-        """Whether names were added since the last call of `named_among`."""
+        """Whether names have been added since the last call of `named_among`."""
         self.unnamed = set[str]()
-        """Files with pending changes of the turn that are not named."""
+        """Files with pending changes from the turn that are not named."""
 
     def add_paths(self, paths: Iterable[str]) -> None:
         self._paths.update(paths)

@@ -16,7 +16,7 @@ from acp_nvim.files.ports import AgentSession
 
 
 class Naming:
-    """Marks on pending edits and in checkpoints."""
+    """Marks on the pending edits and checkpoints of files that their agents did not name."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -34,8 +34,8 @@ class Naming:
             elif path in named:
                 lacking.discard(path)
 
-    async def mark_late(self) -> None:
-        """Unmark files that agents named only after the changes were found."""
+    async def unmark_named(self) -> None:
+        """Unmark files that agents have named since their changes were found."""
         for turn in self._files.turns:
             lacking = turn.mentions.unnamed
             if lacking and turn.mentions.has_new_names:

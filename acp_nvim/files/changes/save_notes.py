@@ -34,16 +34,16 @@ MAX_LATE_NS: Final = 10_000_000_000
 """Time after which a change is an agent's although a Neovim may be writing the file."""
 PAUSE_S: Final = 0.01
 MAX_INBOX: Final = 8 << 20
-"""Size of an inbox from which on it gets no notes of decisions, in bytes."""
+"""Size in bytes from which an inbox gets no more notes on decisions."""
 MAX_READ: Final = 1 << 20
-"""Size of an inbox from which on the next turn gets a new one, in bytes."""
+"""Size in bytes of an inbox from which the next turn gets a new one."""
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 _HEAD: Final = re.compile(rb"(begin|end|failed) (\d+) (\d+) (\d+) (-?\d+) (-?\d+)\n")
 _NO_FILE: Final = -1
 _UNKNOWN: Final = -2
 _APPEND: Final = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 _MAX_FILE: Final = 256 * 1024
-"""Size of a file from which on its contents are not noted, in bytes."""
+"""Size in bytes of a file from which its contents are not noted."""
 
 Content = bytes | UnsetType | None
 """Bytes of a file, None if there is no file, UNSET if they are not known."""
@@ -167,7 +167,7 @@ class SaveNotes:
         self._saves = {path: saves for path, saves in self._saves.items() if path in paths}
 
     def forget_until(self, path: str, signature: str | None) -> None:
-        """Forget the saves of a file up to a content with this signature."""
+        """Forget the saves of a file up to the one with this signature."""
         saves = self._saves.get(path, [])
         saves[:] = [save for save in saves if _is_older(signature, save.signature)]
 
@@ -179,11 +179,11 @@ class SaveNotes:
     async def saves(
         self, path: str, signature: str | None, at: int, own: str | None
     ) -> Sequence[Save]:
-        """Return the saves of a file that are not processed yet, the last one last.
+        """Return the saves of a file that have not been processed, oldest first.
 
-        The file has this signature, and was changed at a time in nanoseconds. If a Neovim is
-        writing it, wait for the second note. `own` is the signature of the last save in this
-        Neovim, which has replaced earlier saves.
+        `signature` is the file's present one, and `at` the time of its last change in nanoseconds.
+        If a Neovim is writing the file, wait for the note after the write. `own` is the signature
+        of the last save in this Neovim, which has replaced earlier saves.
         """
         self._read()
         while self._writers(path, signature) and time.time_ns() - at < MAX_WRITE_NS:
@@ -194,7 +194,7 @@ class SaveNotes:
         return self.saves_since(path, own)
 
     def saves_since(self, path: str, own: str | None) -> Sequence[Save]:
-        """Return the known saves like `saves`, without waiting."""
+        """Return the saves as `saves` does, but don't wait for a note."""
         saves = self._saves.setdefault(path, [])
         return [save for save in saves if not _is_older(save.signature, own)]
 
@@ -292,7 +292,7 @@ def _first_note(data: bytes) -> tuple[_Note, int] | None:
 
 
 def _is_older(signature: str | None, other: str | None) -> bool:
-    """Return whether a signature is from before another one."""
+    """Return whether a signature is older than another one."""
     if signature is None or other is None:
         return False
     return _time_of(signature) < _time_of(other)

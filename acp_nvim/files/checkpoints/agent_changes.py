@@ -1,6 +1,6 @@
 """Attribution of changes since a checkpoint, by file contents.
 
-Each change by an agent is recorded with marks of the contents before and after. The changes of a
+Each change by an agent is recorded with marks of the contents before and after. The changes to a
 file form a chain. If the chain starts with the content at the checkpoint, has no gap and ends with
 the present content, only agents have changed the file. A gap is a change by the user, in any
 program.
@@ -28,7 +28,7 @@ Content = Text | bytes | Unstored | None
 
 
 class ContentChange(msgspec.Struct, frozen=True):
-    """Change of a file between two checkpoints, by agents and by decisions on their changes.
+    """Change to a file between two checkpoints, by agents and by decisions on their changes.
 
     `agent` is false if only decisions changed the file. `gap` is true if something else changed
     it in between.
@@ -55,7 +55,7 @@ def follows(before: str, *marks: str) -> bool:
 
 
 def combine_changes(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[str, ContentChange]:
-    """Combine the changes of each path. `agent_changes` are ordered, oldest first."""
+    """Combine the changes to each path. `agent_changes` are ordered, oldest first."""
     changes: dict[str, ContentChange] = {}
     for by_path in agent_changes:
         for path, change in by_path.items():
@@ -64,7 +64,7 @@ def combine_changes(agent_changes: Iterable[dict[str, ContentChange]]) -> dict[s
 
 
 def add(agent_changes: dict[str, ContentChange], path: str, change: ContentChange) -> None:
-    """Add the next change of a file to `agent_changes`."""
+    """Add the next change to a file to `agent_changes`."""
     agent_changes[path] = agent_changes[path].then(change) if path in agent_changes else change
 
 

@@ -181,12 +181,12 @@ class Checkpoints:
                 made[-1].touched.setdefault(path, before)
 
     def record_write(self, path: str, before: Text | None, after: Text | None) -> None:
-        """Record a change of a file by an agent through the editor."""
+        """Record a change to a file by an agent through the editor."""
         self.on_touch(path, before)
         self.record(path, before, after)
 
     def record(self, path: str, before: Content, after: Content, agent: bool = True) -> None:
-        """Record a change of a file by an agent, or by the user's decision or restore."""
+        """Record a change to a file by an agent, or by the user's decision or restore."""
         if any(self._made.values()):
             self.record_change(path, ContentChange(mark(before), mark(after), agent))
 

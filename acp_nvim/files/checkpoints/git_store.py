@@ -38,8 +38,8 @@ from acp_nvim.files.checkpoints.store import (
     Blob,
     Change,
     LimitError,
-    Room,
     Scan,
+    ScannedFiles,
     StoreError,
     existing_path,
     is_beyond_link,
@@ -110,19 +110,19 @@ class GitStore:
         indexed = [] if self._tree else self._indexed_files()
         is_whole = paths is None or not self._tree
         resting = self._signatures() if is_whole else None
-        room = Room()
-        room.sort(
+        files = ScannedFiles()
+        files.sort(
             self._choose_files(converted)
             if is_whole
             else map(self._path, self._inside(paths or ()))
         )
-        self._update_index(room)
+        self._update_index(files)
         before, self._tree = self._tree, self._write_tree()
         changes = left_out.certain_changes(self.differences(before, self._tree)) if before else []
         missed = [path for path, blob in self._out.items() if blob.is_missed]
         missed += sorted(self._closed - {self._root})
         self._last_signatures = resting
-        return Scan(self._tree, changes, missed, [*indexed, *room.fitting], self._nested)
+        return Scan(self._tree, changes, missed, [*indexed, *files.fitting], self._nested)
 
     def is_unchanged(self) -> bool:
         """Return whether a scan would find nothing.
@@ -255,7 +255,7 @@ class GitStore:
         paths = map(self._path, self._changed_files())
         return [path for path in paths if changed_at(path) >= since]
 
-    # ---- helpers
+    # -- helpers ----------------------------------------------------------------------------------
 
     def _copy_user_index(self) -> list[str]:
         """Copy the user's index, whose stat cache saves reading unchanged files.
@@ -320,22 +320,22 @@ class GitStore:
         """Return `others`, the files that may have changed, and the files left out so far."""
         return sorted({*map(self._path, (*self._changed_files(), *others)), *self._out})
 
-    def _update_index(self, room: Room) -> None:
+    def _update_index(self, files: ScannedFiles) -> None:
         links: dict[str, bool] = {}
         away = [
             path
-            for path in [*room.fitting, *room.left_out, *room.missing]
+            for path in [*files.fitting, *files.left_out, *files.missing]
             if self._is_behind_link(path, links)
         ]
-        for path in [*room.fitting, *room.missing, *away]:
+        for path in [*files.fitting, *files.missing, *away]:
             self._out.pop(path, None)
-        still_out = [path for path in room.left_out if path not in self._out and path not in away]
-        self._out |= {path: out for path, out in room.left_out.items() if path not in away}
-        folders = [path for path in room.missing if os.path.lexists(path)]
+        still_out = [path for path in files.left_out if path not in self._out and path not in away]
+        self._out |= {path: out for path, out in files.left_out.items() if path not in away}
+        folders = [path for path in files.missing if os.path.lexists(path)]
         lost = {*away, *still_out, *folders}
         self._remove_from_index(sorted(lost))
         self._add_to_index(
-            sorted(self._name(path) for path in {*room.fitting, *room.missing} - lost)
+            sorted(self._name(path) for path in {*files.fitting, *files.missing} - lost)
         )
 
     def _is_behind_link(self, path: str, links: dict[str, bool]) -> bool:

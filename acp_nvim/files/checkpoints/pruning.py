@@ -1,6 +1,6 @@
 """Limits on the size and age of snapshot stores.
 
-Stores that were not used for `MAX_AGE_S` are removed. The contents of a large store become
+Stores that have not been used for `MAX_AGE_S` are removed. The contents of a large store become
 read-only, and are removed once they are older than any checkpoint. All Neovims that work in a
 directory share its store. Each holds the store's lock as long as it lives, so that no process
 removes a store in use.

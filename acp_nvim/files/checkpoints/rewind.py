@@ -59,7 +59,7 @@ class Rewind:
         self._snapshots = files.snapshots
         self._prompts = prompts
 
-    # ---- listing
+    # -- listing ----------------------------------------------------------------------------------
 
     async def list_lines(self, session: AgentSession) -> list[str]:
         """Return lines for a session's checkpoints, newest first, with the files changed since.
@@ -102,7 +102,7 @@ class Rewind:
             became = str(error)
         return [f"{head}  {became}", *(f"     {reason}" for reason in checkpoint.reasons)]
 
-    # ---- restoring
+    # -- restoring --------------------------------------------------------------------------------
 
     async def restore(
         self, session: AgentSession, n: int | None, ask: Ask, *, every: bool = False
@@ -227,7 +227,7 @@ def _files_not_asked_about(
     ]
 
 
-# -- changes of files since a checkpoint -----------------------------------------------------------
+# -- changes to files since a checkpoint -----------------------------------------------------------
 
 
 def _diff_rows(checkpoint: Checkpoint, present: Checkpoint, plan: Plan, cwd: str) -> list[str]:

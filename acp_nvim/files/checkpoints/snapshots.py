@@ -214,7 +214,7 @@ class Snapshots:
         return rest
 
     async def can_detect_change(self, roots: Sequence[str], path: str) -> bool:
-        """Return whether the next scan of a file can detect a change of its content."""
+        """Return whether the next scan of a file can detect a change to its content."""
         if path in self._single:
             return True
         if not any(root in self._stores for root in self.group_by_root(roots, [path])[0]):
@@ -325,7 +325,7 @@ class Snapshots:
         is_scanning = lock is not None and lock.locked()
         return store is not None and not is_scanning and store.is_unchanged()
 
-    # ---- in a worker thread
+    # -- in a worker thread -----------------------------------------------------------------------
 
     def _scan(
         self, root: str, paths: Sequence[str] | None

@@ -22,7 +22,7 @@ MAX_AGE_S: Final = 14 * 24 * 3600
 OLDER: Final = "older"
 """Subdirectory for the contents of a store that grew too large (`pruning`)."""
 MAX_FILE_BYTES: Final = 8 * 1024 * 1024
-"""Maximum size of a stored file, in bytes. Changes of larger ones are not reviewed or restored."""
+"""Maximum size of a stored file, in bytes. Changes to larger ones are not reviewed or restored."""
 MAX_SCAN_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of the new contents that one scan stores, in bytes. Further files are left out."""
 NO_ROOM: Final = "more than one scan can store"
@@ -146,7 +146,7 @@ class LimitError(StoreError):
     """A directory is too large, which will not change soon."""
 
 
-class Room:
+class ScannedFiles:
     """Files of one scan, sorted into files to store, files to leave out, and missing ones."""
 
     def __init__(self) -> None:

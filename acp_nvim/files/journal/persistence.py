@@ -244,7 +244,7 @@ class Persistence:
     # -- exchange with others ---------------------------------------------------------------------
 
     async def exchange(self) -> None:
-        """Apply the changes of other Neovims, and write this one's."""
+        """Apply the changes by other Neovims, and write this one's."""
         for replica in list(self._state.replicas.values()):
             if await self._check_due(replica):
                 try:
@@ -413,7 +413,7 @@ class Persistence:
                 self._files.ledger.keep_in_buffer(path, was)
 
     async def _apply_change(self, replica: Replica, path: str) -> None:
-        """Apply the changes of other processes to this process's text of a file.
+        """Apply the changes by other processes to this process's text of a file.
 
         The result is not written again, unless it parked edits or caused a conflict.
         """

@@ -364,7 +364,7 @@ def _differ(some: Any, other: Any) -> bool:
 
 
 def _is_due(key: Key, before: Any, after: Any) -> bool:
-    """Return whether a change of a value needs a write. `after` is None if the value is gone.
+    """Return whether a change to a value needs a write. `after` is None if the value is gone.
 
     If the user changes an unsaved buffer, a write is needed only if hunks change.
     """

@@ -55,12 +55,12 @@ class LiveTexts:
                 await stack.enter_async_context(self._tracked[path].lock)
             yield
 
-    # ---- user edits
+    # -- user edits -------------------------------------------------------------------------------
 
     async def run(self, scan: Callable[[str], Awaitable[None]]) -> None:
         """Process the user's edits until cancelled.
 
-        `scan` reads the latest changes of a file by running agents.
+        `scan` reads the latest changes to a file by running agents.
         """
         while True:
             await self._user_edits.news.wait()
@@ -111,7 +111,7 @@ class LiveTexts:
         else:
             self._bases.record_change(path, None, ChangeKind.REPLACED)
 
-    # ---- the ledger
+    # -- the ledger -------------------------------------------------------------------------------
 
     async def sync_typed(self, path: str) -> None:
         """Enter the changes that the user has made into the ledger. Do not read a loaded buffer."""
@@ -179,14 +179,14 @@ class LiveTexts:
 
     @asynccontextmanager
     async def as_one_change(self, paths: Iterable[str], kind: ChangeKind) -> AsyncIterator[None]:
-        """Record all changes of these files within the context as one change by the user."""
+        """Record all changes to these files within the context as one change by the user."""
         known = [path for path in paths if self._bases.has_beliefs(path)]
         before = {path: await self._text_or_none(path) for path in known}
         yield
         for path, text in before.items():
             self._bases.record_change(path, await self._text_or_none(path), kind, text)
 
-    # ---- texts
+    # -- texts ------------------------------------------------------------------------------------
 
     async def text(self, path: str, *, is_deleted: bool = False) -> Text | None:
         """Return the text of a file from buffer or disk, or None for no file. Raise Refusal.

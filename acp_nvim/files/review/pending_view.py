@@ -1,4 +1,4 @@
-"""Updates of the screen after changes of pending edits."""
+"""Screen updates after changes to pending edits."""
 
 from __future__ import annotations
 

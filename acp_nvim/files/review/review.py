@@ -53,7 +53,7 @@ class Review:
         self._claim = claim
         self._writer = DecisionWriter(files, live)
 
-    # ---- one hunk
+    # -- one hunk ---------------------------------------------------------------------------------
 
     async def hunk(
         self, verdict: Verdict, path: str, row: int, tick: int | None = None
@@ -111,8 +111,8 @@ class Review:
         the user has not seen.
 
         If a folder with pending files has replaced a deleted file, the deletion can be rejected
-        only together with those files. `others` is empty then, since no other Neovim has changed
-        the entry (`hunk`).
+        only together with those files. No other Neovim has changed these edits: `hunk` has checked
+        that.
         """
         seen = await self._sync_typed([path], [path])
         entry = seen[path].entry
@@ -143,7 +143,7 @@ class Review:
         self._files.view.next_hunk(self.next_hunk(path, hunk.new_start if hunk else 0))
         return notes
 
-    # ---- whole files
+    # -- whole files ------------------------------------------------------------------------------
 
     async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
         """Decide all edits of these files. Return lines for the user."""
@@ -174,7 +174,7 @@ class Review:
             return [*notes, *(await self._reject(free) if free else ())]
 
     async def _sync_typed(self, paths: Sequence[str], held: Sequence[str]) -> _SeenFiles:
-        """Enter the user's changes of files. Return the edits that the user now sees.
+        """Enter the user's changes to files. Return the edits that the user now sees.
 
         `held` are the files to hold: `paths`, and the earlier paths of moved files.
         """
@@ -190,7 +190,7 @@ class Review:
     async def _hold_synced(
         self, paths: Sequence[str], held: Sequence[str], seen: _SeenFiles
     ) -> AsyncIterator[EarlierEdits]:
-        """Enter all latest changes of `paths`, and hold the files `held`.
+        """Enter all the latest changes to `paths`, and hold the files `held`.
 
         For each file that an agent has changed since, yield the edits that the user saw (`seen`).
         """
@@ -269,7 +269,7 @@ class Review:
             )
         return []
 
-    # ---- the last reject
+    # -- the last reject --------------------------------------------------------------------------
 
     async def unreject(self) -> list[str]:
         """Undo the last reject. Return lines for the user."""
@@ -290,7 +290,7 @@ class Review:
         except BusyError:
             return [wording.OTHER_NEOVIM_BUSY]
 
-    # ---- pending state
+    # -- pending state ----------------------------------------------------------------------------
 
     def in_scope(self, n: int | None) -> list[Pending]:
         """Return the entries in the scope of `all`: those of session `n` and of ended sessions."""

@@ -59,7 +59,7 @@ class UserEdits:
         paths, self._to_read = self._to_read, set()
         return paths
 
-    # ---- changes of buffers
+    # -- changes to buffers -----------------------------------------------------------------------
 
     def on_buffer_news(self, path: str, news: News) -> None:
         """Process a buffer change that Neovim reported or that a read detected."""
@@ -78,7 +78,7 @@ class UserEdits:
                 self._read_later(path)
 
     def _on_typed(self, path: str, after: Text, is_undo: bool = False) -> None:
-        """Process a change of the buffer by the user."""
+        """Process a change to the buffer by the user."""
         self._bases.record_change(path, after, ChangeKind.UNDONE if is_undo else ChangeKind.TYPED)
         # A buffer that a typed change leaves clean was saved, perhaps by a formatter.
         self._on_edited(path, after, is_undo=is_undo, may_be_discarded=is_undo)
@@ -147,7 +147,7 @@ class UserEdits:
         if is_known or path in ledger.parked or self._tracked.buffer(path).text is not None:
             self._read_soon(path)
 
-    # ---- saves
+    # -- saves ------------------------------------------------------------------------------------
 
     def on_save_signature(self, path: str, signature: str, other_bytes: bool) -> None:
         """Record the signature of a user's save, and whether its bytes differ from the text."""

@@ -305,7 +305,7 @@ class AgentWrite(Generic[S]):
             failure=failure,
         )
 
-    # ---- through the buffer
+    # -- through the buffer -----------------------------------------------------------------------
 
     async def _write_to_buffer(self, live: BufferText) -> CompletedWrite:
         deadline = anyio.current_time() + PATIENCE_S
@@ -404,7 +404,7 @@ class AgentWrite(Generic[S]):
             self._record_present(again)
         return again
 
-    # ---- without the buffer
+    # -- without the buffer -----------------------------------------------------------------------
 
     async def _write_to_disk(self, stored: Decoded, not_loaded: NotLoaded) -> CompletedWrite:
         """Write the file without Neovim, which cannot load it."""

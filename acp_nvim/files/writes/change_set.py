@@ -1,4 +1,4 @@
-"""Changes of several files by an agent, made all or not at all with the user's permission.
+"""Changes to several files by an agent, made all or not at all with the user's permission.
 
 Each text is merged into the live one like an agent's write (`agent_files`). If one fails despite
 all checks, those before it are undone.
@@ -33,7 +33,7 @@ S = TypeVar("S", bound=AgentSession)
 
 
 class FileChange(msgspec.Struct, frozen=True):
-    """Change of a file (real path), with the texts before and after, or None for no file.
+    """Change to a file (real path), with the texts before and after, or None for no file.
 
     With `origin`, the file is moved from that path and has the text `before` there.
     """
@@ -52,7 +52,7 @@ class LiveText(msgspec.Struct, frozen=True):
 
 
 class ChangeSets(Generic[S]):
-    """Reads of live texts, and changes of several files as one."""
+    """Reads of live texts, and changes to several files as one."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class ChangeSets(Generic[S]):
         agent_files: AgentFiles[S],
         scan: Callable[[str], Awaitable[None]],
     ) -> None:
-        """`scan` reads the latest changes of a file by running agents."""
+        """`scan` reads the latest changes to a file by running agents."""
         self._files = files
         self._live = live
         self._agent_files = agent_files
@@ -217,7 +217,7 @@ class ChangeSets(Generic[S]):
         if live is not None:
             await self._files.buffers.vacate(old, live)
 
-    # ---- undo
+    # -- undo -------------------------------------------------------------------------------------
 
     async def _undo_steps(
         self, done: Iterable[FileChange], pending: Mapping[str, Pending | None]

@@ -233,7 +233,7 @@ def _rows_as_answered(decision: Decision, entry: ToolEntry, style: Style) -> lis
 def differs_from_answer(decision: Decision, call: ToolCall, cwd: str = "") -> bool:
     """Return whether title, input or edits of a call have changed since the user's answer.
 
-    Changes of the output do not count.
+    Changes to the output do not count.
     """
     answered = decision.record
     if answered is None:

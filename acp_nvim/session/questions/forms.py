@@ -328,8 +328,8 @@ def matches(pattern: str, value: str) -> bool | None:
 def _max_steps(pattern: str, length: int) -> float:
     """Return an upper limit for the steps of a backtracking matcher.
 
-    A repeated group may take exponential time, and so may a back reference. Flags may hide a
-    repeated group: in `(?x)(a+) +` the blank means nothing. Without any of these, each quantifier
+    A repeated group may take exponential time, and so may a backreference. Flags may hide a
+    repeated group: in `(?x)(a+) +` the space is ignored. Without any of these, each quantifier
     multiplies the number of steps by at most the length of the text.
     """
     if len(pattern) > 1000:

@@ -101,7 +101,7 @@ def dotted_paths(call: ToolCall, cwd: str) -> list[str]:
 
 
 def _spelled_paths(call: ToolCall) -> list[str]:
-    """Return the files that a call names, also in the blocks of its content."""
+    """Return the files that a call names, including those in the blocks of its content."""
     blocks = [item.content for item in call.content if isinstance(item, schema.Content)]
     return [*requests.paths(call), *(path for block in blocks for path in _files_of_block(block))]
 

@@ -1,4 +1,4 @@
-"""Changes of tool calls during a permission request.
+"""Changes to tool calls during a permission request.
 
 The user answers the text of a card. If the agent changes the call while the question is open, the
 question gets a new id. An answer to the old text then has no effect.

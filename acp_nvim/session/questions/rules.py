@@ -216,7 +216,7 @@ def plain_line(command: Command) -> Line | None:
 
 
 def _line_in_shell(outer: Simple) -> Line | None:
-    """Return the line of a shell (`bash -lc '…'`), if the command does nothing else."""
+    """Return the line that a command passes to a shell, as `bash -lc '…'` does, or None."""
     inner = command(outer.words)
     return plain_line(inner) if inner.argv is None and not outer.writes else None
 

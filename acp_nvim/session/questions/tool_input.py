@@ -100,7 +100,7 @@ class Patch(Struct, frozen=True):
 
     @property
     def files(self) -> tuple[FilePatch, ...] | None:
-        """Return the changes of the patch by file, or None if a part of the patch would be lost."""
+        """Return the changes in the patch by file, or None if a part of the patch would be lost."""
         if self.path is None:
             return patch.parse_complete(self.text)
         if self.moved is None:

@@ -187,14 +187,14 @@ class Transcript:
         self._earlier = set()
 
     def forget_ids(self) -> list[tuple[Role, str]]:
-        """Forget the earlier ids that were not used since the reopen. Return them."""
+        """Forget the earlier ids that have not been used since the reopening. Return them."""
         forgotten, self._earlier = list(self._earlier), set()
         for key in forgotten:
             del self._named[key]
         return forgotten
 
     def chunk(self, role: Role, message_id: str, part: Part) -> Message:
-        """Append a part to the message of that id, which may be anywhere."""
+        """Append a part to the message with that id, anywhere in the transcript."""
         message = self._message(role, message_id)
         message.parts.append(part)
         self.touch(message)
@@ -202,7 +202,7 @@ class Transcript:
         return message
 
     def rewrite(self, role: Role, message_id: str, parts: list[Part]) -> Message:
-        """Replace all parts of the message of that id."""
+        """Replace all parts of the message with that id."""
         message = self._message(role, message_id)
         if parts == message.parts:
             return message

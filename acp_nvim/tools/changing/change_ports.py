@@ -32,7 +32,7 @@ class ProposedChanges(msgspec.Struct, frozen=True):
     guarded: Mapping[str, str] = {}
     """Files that always require a question, with the reason `outside`, `secret` or `executed`."""
     path: str | None = None
-    """The affected file, if the changes are not known yet."""
+    """The affected file, if the changes are still unknown."""
     runs: Run | None = None
     """Commands that compute the changes. They run after the user agrees."""
     agent_call: ToolCall | None = None

@@ -1,4 +1,4 @@
-"""File changes of tools: ask the user with diffs, merge into the live texts, add pending hunks.
+"""File changes by tools: ask the user with diffs, merge into the live texts, add pending hunks.
 
 All tools change files through this module. A call changes all of its files or none.
 """

@@ -24,7 +24,7 @@ class SessionTools:
         self._session = session
         self._enabled = enabled
         self._sent: _Listing | None = None
-        """Last listing that was sent, or None if none was requested since the last change."""
+        """Last listing that was sent, or None if none has been requested since the last change."""
         self.changes = ListChanges()
 
     def has_any(self) -> bool:

@@ -10,7 +10,7 @@ M.diff = vim.text and vim.text.diff or vim.diff
 --- Value of `virt_lines_overflow` for virtual lines wider than the window (0.11).
 M.virt_lines_overflow = is_011 and 'scroll' or nil
 
---- Whether `nvim_buf_set_text()` splits the fold around a change of several lines (0.11).
+--- Whether `nvim_buf_set_text()` splits the fold around a change to several lines (0.11).
 M.cuts_folds = not is_011
 
 --- Whether `nvim_win_set_config()` moves a float above others (0.11).

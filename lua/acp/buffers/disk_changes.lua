@@ -14,7 +14,7 @@ local MAX_WAIT_MS = 2000 -- longest wait of a user's `:w` for a file's change to
 local MAX_BYTES = 64 * 1024 -- of unsaved text sent with a prompt
 
 local stamps = {} ---@type table<integer, string> stamp of the file last read or written, in turns
-local fresh = {} ---@type table<integer, boolean> whether the stamp may hide a change of its tick
+local fresh = {} ---@type table<integer, boolean> whether the stamp may hide a change to its tick
 --- Whether a stamp was recorded at the start of a turn. The file may have changed before that and
 --- after the buffer was read.
 local assumed = {} ---@type table<integer, true>
@@ -169,7 +169,7 @@ local function watch_writes(bufnr)
   on_write('BufWritePre', REFUSE, { buffer = bufnr, nested = true })
 end
 
---- Merge a change of a file into its buffer, which must be at `tick`. `stamp` is the signature of
+--- Merge a change to a file into its buffer, which must be at `tick`. `stamp` is the signature of
 --- the file that the host read, nil if it was deleted. `want` has `eol`, `empty`, `modified`
 --- (whether unsaved edits remain) and `unmerged` (whether these lack an earlier change by the user,
 --- so that Neovim still has to ask before it overwrites the file). Return

@@ -216,7 +216,7 @@ end
 --- Accept a changed file that has the same text.
 function M.accept_same_text(bufnr) mark_in_sync(bufnr, vim.bo[bufnr].modified) end
 
---- Accept a change of the file that was merged into the buffer. Neovim will not prompt about it.
+--- Accept a change to the file that was merged into the buffer. Neovim will not prompt about it.
 ---@param modified boolean whether the buffer has unsaved edits
 function M.accept_merge(bufnr, modified)
   mark_in_sync(bufnr, modified)

@@ -89,7 +89,7 @@ function M.flush_all()
   end
 end
 
---- Report a change of a watched buffer that no region describes. The host reads the buffer before
+--- Report a change to a watched buffer that no region describes. The host reads the buffer before
 --- it uses its text again.
 local function report_unknown_change(bufnr)
   local watch = watched[bufnr]

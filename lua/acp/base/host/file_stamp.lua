@@ -1,4 +1,4 @@
---- Stamps that detect a change of a file: modification time, size and inode, in the format of the
+--- Stamps that detect a change to a file: modification time, size and inode, in the format of the
 --- host's `signature_of`.
 local M = {}
 

@@ -10,7 +10,7 @@ local TERMINATED = 143
 --- Time that a host may take to start before a warning is shown.
 M.patience_ms = 10000
 
---- Verbs that report changes of buffers. Every other verb emits `verb_goes` first, so that pending
+--- Verbs that report changes to buffers. Every other verb emits `verb_goes` first, so that pending
 --- reports are sent before it.
 local ABOUT_BUFFERS = { edited = true, doubted = true, saved = true }
 

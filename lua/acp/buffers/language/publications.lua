@@ -1,4 +1,4 @@
---- Records of whether language servers have published diagnostics for the last change of a buffer:
+--- Records of whether language servers have published diagnostics for the last change to a buffer:
 --- the version last sent to each server, and the version of its last diagnostics.
 local M = {}
 
@@ -55,7 +55,7 @@ local function record_versions()
   end)
 end
 
---- Handle a change of a buffer's diagnostics. It affects the namespaces that were just hidden, or
+--- Handle a change to a buffer's diagnostics. It affects the namespaces that were just hidden, or
 --- the server that is publishing if none was.
 ---@param bufnr integer
 function M.on_changed(bufnr)

@@ -7,7 +7,7 @@ local api = vim.api
 local lines_ns = api.nvim_create_namespace('acp.blame.lines')
 local text_ns = api.nvim_create_namespace('acp.blame')
 
---- Delay before the authors of a buffer that has changed meanwhile are requested again.
+--- Delay before the authors of a buffer that has since changed are requested again.
 local AGAIN_MS = 100
 --- Id of the only extmark with text in a buffer.
 local TEXT = 1

@@ -17,7 +17,7 @@ local BEFORE = "%!v:lua.require'acp.features.chat.margin'.before()"
 --- Options of a window that starts to show a chat.
 M.options = { statuscolumn = BEFORE, signcolumn = 'yes:1' }
 
-local due = {} ---@type table<integer, fun()> by window: scheduled change of its margin
+local due = {} ---@type table<integer, fun()> by window: scheduled change to its margin
 
 ---@param highlights? acp.RowHighlights
 local function is_user(highlights) return highlights ~= nil and highlights[3] == USER end
@@ -40,7 +40,7 @@ local function swap(win, from, to)
   if now == from then set(win, 'statuscolumn', to) end -- otherwise the user has set it
 end
 
---- Schedule a change of the margin if needed. Called while a window draws these rows of a chat.
+--- Schedule a change to the margin if needed. Called while a window draws these rows of a chat.
 ---@param chat acp.Chat
 function M.on_drawn(chat, win, first, last)
   local now = api.nvim_get_option_value('statuscolumn', { win = win, scope = 'local' })

@@ -1,4 +1,4 @@
---- Ranges of lines that follow all changes of their buffer, even an undo. Lines added above the
+--- Ranges of lines that follow all changes to their buffer, even an undo. Lines added above the
 --- first or below the last line are outside, lines that replace some of the range are inside.
 --- Extmarks would move behind the new lines if a change replaces the first line.
 local M = {}
@@ -33,7 +33,7 @@ local function follow(range, first, last, count)
   range.last = math.max(range.first, range.last)
 end
 
---- Follow the changes of a buffer while it has ranges.
+--- Follow the changes to a buffer while it has ranges.
 ---@param on_change fun()
 local function attach(bufnr, on_change)
   if attached[bufnr] or not api.nvim_buf_is_loaded(bufnr) then return end
@@ -56,7 +56,7 @@ end
 
 ---@param first integer 0-based
 ---@param last integer exclusive
----@param on_change fun() called after each change of the buffer, even while text is locked
+---@param on_change fun() called after each change to the buffer, even while text is locked
 ---@return acp.LineRange
 function M.create(bufnr, first, last, on_change)
   local range = { bufnr = bufnr, first = first, last = last }

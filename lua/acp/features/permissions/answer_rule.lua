@@ -44,7 +44,7 @@ local function pause(id)
   times[id] = ms >= MIN_MS and { ms = ms } or nil
 end
 
---- Return whether a change of the buffer has moved another card under the cursor.
+--- Return whether a change to the buffer has moved another card under the cursor.
 ---@param now acp.OnScreen
 local function has_moved_card(now)
   return now.cursor ~= last.cursor and now.bufnr == last.bufnr and now.tick ~= last.tick

@@ -256,7 +256,7 @@ local function draw_or_fetch(chat, row, where)
   end)
 end
 
---- Draw the picture of a row that is being drawn, unless it is drawn already.
+--- Draw the picture of a row that is being drawn, unless it has already been drawn.
 ---@param chat acp.Chat
 ---@param row integer
 ---@param where table position of the content block

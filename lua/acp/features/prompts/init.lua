@@ -1,4 +1,4 @@
---- Prompts: the composer, the queue, attachments, and texts that are not sent yet.
+--- Prompts: the composer, the queue, attachments, and texts that have not been sent.
 ---@type acp.Feature
 return {
   subcommands = {

@@ -137,13 +137,13 @@ function M.on_remarks_sent(n, ids)
   require('acp.base.signals').emit('unsent_changed')
 end
 
---- Return the remarks that were not sent yet, oldest first.
+--- Return the remarks that have not been sent, oldest first.
 ---@return acp.Remark[]
 function M.remarks()
   return vim.tbl_map(function(comment) return comment.remark end, waiting)
 end
 
---- Return the remarks that were not sent yet, by directory.
+--- Return the remarks that have not been sent, by directory.
 ---@return table<string, acp.Remark[]>
 function M.by_directory()
   local by_directory = {}
@@ -186,7 +186,7 @@ function M.restore(cwd, remarks)
   show_missing()
 end
 
---- Return the notes that were not sent yet.
+--- Return the notes that have not been sent.
 ---@return acp.Note[]
 function M.notes() return vim.list_slice(notes) end
 

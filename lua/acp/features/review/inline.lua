@@ -315,7 +315,7 @@ end
 ---@param hidden boolean
 function M.hide(bufnr, hidden) set_hidden(in_review, bufnr, hidden) end
 
---- Redraw all marks after a change of options.
+--- Redraw all marks after a change to options.
 function M.redraw()
   for _, file in pairs(by_buffer) do
     wipe(file.bufnr)

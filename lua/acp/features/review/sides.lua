@@ -153,7 +153,7 @@ end
 ---@param file acp.ReviewFile
 function M.is_undecided(file) return file.pending or file.label ~= nil end
 
---- Describe the changes of a file, such as `+3 -1` or `done`.
+--- Describe the changes to a file, such as `+3 -1` or `done`.
 ---@param file acp.ReviewFile
 ---@param brief? boolean without the note
 ---@return string

@@ -48,7 +48,7 @@ local function copy(path, name)
   return bufnr
 end
 
---- Turn on diff mode without the change of 'scrollopt' that `:diffthis` makes.
+--- Turn on diff mode without the change to 'scrollopt' that `:diffthis` makes.
 local function enable_diff(win)
   local before = vim.o.scrollopt
   api.nvim_win_call(win, function() vim.cmd.diffthis() end)

@@ -85,7 +85,7 @@ local function fit()
   if is_overflowing() then vim.cmd('vertical wincmd =') end
 end
 
---- Restore the heights now, and again with the next `WinResized`. Two changes of the screen may
+--- Restore the heights now, and again with the next `WinResized`. Two changes to the screen may
 --- cause only one, or none if the second reverts the first.
 local function on_screen_resized()
   fit()

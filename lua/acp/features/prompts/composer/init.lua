@@ -16,7 +16,7 @@ local suggestions = require('acp.features.prompts.composer.suggestions')
 
 local function name_of(n) return 'acp://composer/' .. n end
 
---- Update the decoration and reset 'modified' after every change of the buffer.
+--- Update the decoration and reset 'modified' after every change to the buffer.
 local function watch(n, bufnr)
   local decorate_later = require('acp.base.schedule_once')(function()
     if vim.api.nvim_buf_is_loaded(bufnr) then

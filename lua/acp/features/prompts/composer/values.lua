@@ -138,7 +138,7 @@ function resolve.buffers(it)
   return table.concat(lines, '\n')
 end
 
---- Return the unsaved changes of each buffer as unified diffs. The host adds git's diff of the
+--- Return the unsaved changes to each buffer as unified diffs. The host adds git's diff of the
 --- files when it sends the prompt.
 function resolve.diff(it)
   local diffs = {}
