@@ -117,7 +117,7 @@ async def _sample_text(turn: Turn) -> str:
         return ""
 
 
-# ---- the steps
+# -- the steps ------------------------------------------------------------------------------------
 
 
 def _text_step(text: str) -> Callable[[Turn], Awaitable[Outcome]]:

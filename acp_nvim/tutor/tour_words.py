@@ -27,7 +27,7 @@ To change the text before you allow it: `:Acp review`.
 REFUSED: Final = "{why} Nothing was changed. Send anything to be asked again, or `/skip`."
 AMENDED: Final = "You changed my text before you allowed it, so yours was written."
 NO_MODE: Final = "In this mode I change nothing. `:Acp mode ask` lets me ask; then send anything."
-FIXED: Final = "`{name}` is fixed already, so there is nothing to ask and nothing to review."
+FIXED: Final = "`{name}` is already fixed, so there is nothing to ask and nothing to review."
 
 REVIEW: Final = """\
 Both changes are in the file already, waiting for your review. Go to `{name}`:
@@ -49,7 +49,7 @@ Now let a window follow me. In the window of `{name}`: {follow}. Then send anyth
 """
 FOLLOWED: Final = "I looked at two files; a window that follows has shown them. {follow} stops it."
 
-STOP: Final = "Now I talk too much. Stop me: {cancel} in the chat, {cancel_anywhere} anywhere."
+STOP: Final = "Now I'll talk too much. Stop me: {cancel} in the chat, {cancel_anywhere} anywhere."
 
 QUEUE: Final = """\
 Stopped. Now send something, and I'll be busy for a while. Send another prompt meanwhile: it \

@@ -56,7 +56,7 @@ class Turn:
         self.anchor: s.CursorAnchor | None = None
         """Last message or tool call, or None if a later update has no id."""
 
-    # ---- messages
+    # -- messages ---------------------------------------------------------------------------------
 
     async def say(self, text: str) -> None:
         """Stream Markdown at the session's pace.
@@ -108,7 +108,7 @@ class Turn:
         """Send a `session/update`."""
         self._connection.notify("session/update", s.SessionNotification(self.session.id, update))
 
-    # ---- files
+    # -- files ------------------------------------------------------------------------------------
 
     def file(self, named: str = "") -> Path | None:
         """Return the named file, or one that the prompt attaches, or the project's main file."""
@@ -144,7 +144,7 @@ class Turn:
             raise RefusedError(f"The editor would not take it: {error.message}") from error
         self._finish(call, "completed", diff)
 
-    # ---- the wire
+    # -- the wire ---------------------------------------------------------------------------------
 
     async def _permit(self, call: str, title: str, diff: s.Diff) -> None:
         """Ask for permission, unless the mode or an earlier answer decides. Raise RefusedError."""
@@ -153,7 +153,7 @@ class Turn:
             return
         if session.always_answer == "reject_always":
             self._finish(call, "failed", _text("You said: never in this session."))
-            raise RefusedError("You told me not to ask again, so I leave it.")
+            raise RefusedError("You told me not to ask again, so I'll leave it.")
         place = s.ToolCallLocation(diff.path)
         about = s.PermissionToolCall(call, "edit", title=title, content=[diff], locations=[place])
         request = s.RequestPermissionRequest(session.id, about, list(OPTIONS))
@@ -166,7 +166,7 @@ class Turn:
             session.always_answer = option
         if not option.startswith("allow_"):
             self._finish(call, "failed", _text("You said no."))
-            raise RefusedError("All right, I leave it as it is.")
+            raise RefusedError("All right, I'll leave it as it is.")
 
     def _start(
         self, title: str, kind: s.ToolKind, path: Path, line: int | None = None, *diff: s.Diff

@@ -1,4 +1,4 @@
-"""Requests of an agent for a session whose `session/new` is not answered yet."""
+"""Requests of an agent for a session whose `session/new` has not been answered."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class Agent:
         self.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
 
     def end(self, reason: str = "end_turn", **more: Any) -> None:
-        """Answer the current prompt, if it is not answered yet."""
+        """Answer the current prompt, unless it has been answered."""
         if self.turn is not None:
             self.reply(self.turn, {"stopReason": reason, **more})
             self.turn = None

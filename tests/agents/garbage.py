@@ -141,7 +141,7 @@ def late_updates(agent: Agent) -> None:
 
 @whole_life
 def early_updates(agent: Agent) -> None:
-    """Send updates for a session whose `session/new` is not answered yet."""
+    """Send updates for a session whose `session/new` has not been answered."""
     handshake(agent)
     request = agent.expect("session/new")
     agent.session = "s1"

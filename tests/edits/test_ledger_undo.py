@@ -115,7 +115,7 @@ def test_many_writes_that_are_undone_at_once_are_redone_one_by_one() -> None:
     ("now", "left"), [("abXdef", [(2, 2, "X")]), ("abdefg", []), ("abXdefg", [(2, 2, "X")])]
 )
 def test_a_part_of_a_change_is_undone(now: str, left: list[tuple[int, int, str]]) -> None:
-    """Neovim reports all changes of a macro at once and undoes them one by one."""
+    """Neovim reports all changes made by a macro at once and undoes them one by one."""
     found = ledger("abdefg", "abXdefg")
     found.record_user_edit("/f", text("abdef"))
     assert found.get("/f") is None

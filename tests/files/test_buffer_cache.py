@@ -58,7 +58,7 @@ def buffer(text: Text, tick: int) -> BufferText:
 
 
 def edited(base: int, tick: int) -> BufferEdit:
-    """Return the user's change of the second line."""
+    """Return the user's change to the second line."""
     return BufferEdit(PATH, 3, base, tick, 1, 2, ("mine",), True, True)
 
 

@@ -1,4 +1,4 @@
-"""Two changes of a file within one tick of the clock, which leave its signature unchanged."""
+"""Two changes to a file within one tick of the clock, which leave its signature unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Git notes on the current commit: in the plugin's ref, without other changes of the repository."""
+"""Git notes on the current commit: in the plugin's ref, without other changes to the repository."""
 
 from __future__ import annotations
 

@@ -229,7 +229,7 @@ async def test_a_save_of_an_unknown_text_is_in_the_next_checkpoint(
 ) -> None:
     """Neovim can report a save before the buffer was read, for example right after `:edit`.
 
-    An agent's change of the file is then found together with it.
+    An agent's change to the file is then found together with it.
     """
     async with histories(tmp_path, monkeypatch, 0) as history:
         workspace, path = history.workspace, history.fresh[0]
@@ -269,7 +269,7 @@ async def test_a_turn_without_a_prompt_is_the_author_of_changes_during_the_scan(
     """The agent is at work before the scan, when the turn is reported, and not only after it."""
     async with histories(tmp_path, monkeypatch, 0) as history:
         monkeypatch.setattr(subject, "SCAN_WAIT_S", 0.05)
-        await history.edit()  # a change of the user, for the scan
+        await history.edit()  # a change by the user, for the scan
         history.gate.shut("before")
         history.set_at_work()
         await history.edit()

@@ -1,4 +1,4 @@
-"""A restore undoes changes of agents. The user's changes stay, or need an answer.
+"""A restore undoes changes by agents. The user's changes stay, or need an answer.
 
 `tests/features/review` tests commands, pickers, windows and several hosts.
 """

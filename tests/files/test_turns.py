@@ -120,7 +120,7 @@ async def test_a_turn_ends_after_the_scan_that_follows_its_last_prompt() -> None
 async def test_a_prompt_waits_only_for_the_very_first_scan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Changes of its agent before the end of that scan would count as original contents."""
+    """Changes by its agent before the end of that scan would count as original contents."""
     look, gate = Snapshots.scan, anyio.Event()
 
     async def stopped(self: Snapshots, *args: Any) -> Any:

@@ -49,7 +49,7 @@ class Typed:
         return await decisions.files("reject", self.neovim.core.files.ledger.files())
 
     async def settle(self) -> None:
-        """Wait until all changes of the user are processed."""
+        """Wait until all changes by the user are processed."""
         await self.neovim.settle(self.path)
         await self.neovim.core.sync_all()
         await self.neovim.core.live.sync(str(self.path))

@@ -28,7 +28,7 @@ def kept(tmp_path: Path) -> Iterator[StoredHistory]:
 
 
 def write(kept: StoredHistory, session: Session, before: str | None, after: str) -> None:
-    """Record a change of a text by the agent of a session."""
+    """Record a change to a text by the agent of a session."""
     old, new = None if before is None else parse(before), parse(after)
     kept.recorder.on_write(file_write(session, PATH, (old, new, new)))
     kept.recorder.flush()

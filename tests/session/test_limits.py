@@ -79,5 +79,7 @@ def test_text_that_waits_for_drawing_is_reported_once_per_turn(editor: Editor) -
     editor.agent("script")
     editor.turn("chunks 2000 100")
     [title] = notices(editor)
-    assert title == ("More than 2 KiB waits to be drawn, so reading pauses (limits.pending_bytes)")
+    assert title == (
+        "More than 2 KiB is waiting to be drawn, so reading is paused (limits.pending_bytes)"
+    )
     assert "limits hit: 1 × limits.pending_bytes" in info(editor)

@@ -298,7 +298,7 @@ def test_each_request_is_answered_exactly_once(frames: list[Json], size: int) ->
     asyncio.run(life())
 
 
-# -- changes of the list of tools -----------------------------------------------------------------
+# -- changes to the list of tools -----------------------------------------------------------------
 
 OTHER = msgspec.structs.replace(ECHO, name="other")
 CHANGED = "notifications/tools/list_changed"

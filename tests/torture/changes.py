@@ -1,4 +1,4 @@
-"""Changes of files in random histories."""
+"""Changes to files in random histories."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class Parent:
     def compare_pending(self, dead: Child, now: State) -> None:
         """Compare pending lines before and after a death.
 
-        A user's saved change of the same lines, if no journal has it, makes a conflict. In such a
+        A user's saved change to the same lines, if no journal has it, makes a conflict. In such a
         file no lines are lost, and none come back.
         """
         last, disk = dead.last, self.on_disk()

@@ -60,7 +60,7 @@ class Saving(Wide):
 
     def is_told_at_once(self, text: Text, new: Text) -> bool:
         """Return whether the order of two reports does not matter: the user's edit, and the
-        formatter's change of it, which widens a hunk that it touches.
+        formatter's change to it, which widens a hunk that it touches.
         """
         entry = next((one for one in self.ledger.files() if one.live == text), None)
         if entry is None:

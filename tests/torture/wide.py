@@ -104,12 +104,12 @@ class Wide(History):
         return decode(data).text
 
     def is_format_pending(self, path: str) -> bool:
-        """Return whether a change of the format is pending."""
+        """Return whether a change to the format is pending."""
         entry = self.ledger.get(path)
         return entry is not None and entry.format_change != ""
 
     def commit(self) -> None:
-        """Commit, which accepts all texts, and a change of the format if HEAD has another one."""
+        """Commit, which accepts all texts, and a change to the format if HEAD has another one."""
         if not all(map(self.clean, self.paths)):
             return
         present = self.bytes_of_all()

@@ -95,10 +95,10 @@ def test_a_step_that_is_not_done_is_explained_again(
     assert f"· {title}" not in client.prompt("go on")
 
 
-def test_a_sample_that_is_fixed_already_is_not_reviewed(client: TutorClient) -> None:
+def test_a_sample_that_is_already_fixed_is_not_reviewed(client: TutorClient) -> None:
     change(client, "basket[:-1]:", "basket:")
     reply = skip_to(client, "Allow")
-    assert "fixed already" in reply
+    assert "already fixed" in reply
     assert "6 of 10 · Follow" in reply
     assert not client.asked("session/request_permission")
 

@@ -7,7 +7,7 @@ from typing import Final
 NEW_SESSIONS_USE: Final = "New sessions use {agent}"
 PART_PROMPT_OPENS: Final = ". :AcpPrompt! opens one"
 PART_NEXT_PROMPT_OPENS: Final = ". Your next prompt opens one"
-PART_REACHED: Final = "reached, {name} answers after {seconds} s"
+PART_REACHED: Final = "reached, {name} answered after {seconds} s"
 WHY_REACH_SLOW: Final = "no answer within {seconds:g} s"
 WHY_REACH_REFUSED: Final = "reached, but it refuses initialize: {reason}"
 NO_PROVIDERS: Final = "{agent} has no providers to set"

@@ -36,7 +36,7 @@ return {
 
   -- Progress
   progress_working = 'The agent is working',
-  progress_waiting = 'The agent waits for you',
+  progress_waiting = 'The agent is waiting for you',
   progress_ended = 'The turn has ended',
 
   -- Worktrees
@@ -49,7 +49,7 @@ return {
   queued_one = '1 prompt waiting',
   queued_many = '%d prompts waiting',
   queue_separator = 'Edit, move or delete prompts; a line separates them',
-  not_applied = 'Your changes are not applied yet. :w applies them',
+  not_applied = 'Your changes have not been applied. :w applies them',
 
   -- Attachments
   attached = 'With your next prompt: %s',
@@ -105,7 +105,7 @@ return {
   takes_prompt_number = "%s takes the number of a prompt, not '%s'%s",
   review_ready = 'The review is ready. :Acp review opens it',
   review_done = 'Nothing left to review%s',
-  comparison_only = 'This edit is already made. :Acp review shows what is pending',
+  comparison_only = 'This edit has already been made. :Acp review shows what is pending',
   not_saved = 'Not saved: %s',
   no_file = 'This buffer has no file. Go to a line of a file first',
   not_a_path = '%s is not a file path',

@@ -208,7 +208,7 @@ def test_cancel_on_the_lines_of_an_edit_cancels_that_one(editor: Editor, path: P
     orders.traffic.wait("session/prompt", 2)
     orders.give("s2", "replace", str(path), "line 6", "six")
     editor.keys("9G:AcpCancel<CR>")
-    editor.wait_message("Nothing to cancel here. Other sessions run: see :Acp overview")
+    editor.wait_message("Nothing to cancel here. Other sessions are running. See :Acp overview")
     editor.keys("6G:AcpCancel<CR>")
     editor.wait_message("Edit cancelled: second")
     wait_marks(editor, (2, 3, "Scripted: first…"))

@@ -220,7 +220,7 @@ def test_a_key_on_the_question_answers_it(editor: Editor) -> None:
     editor.keys("G")
     editor.lua("_G.acp_answers = { 'a reason' }")
     editor.press("c")
-    editor.wait_message("No agent waits for this answer")
+    editor.wait_message("No agent is waiting for this answer")
     editor.wait("vim.tbl_contains(vim.fn.getbufline('acp://composer/1', 1, '$'), 'a reason')")
     editor.press("n")
     editor.wait(f"{PENDING} == 0")

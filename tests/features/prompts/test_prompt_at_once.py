@@ -223,7 +223,7 @@ SAVES = lua_chunk(__file__, "write_before_expect")
 
 @pytest.mark.parametrize("first", ["true", "sed -i s/one/first/ a.txt"])
 def test_a_save_just_before_the_prompt_is_sent_is_the_users(gate: Gate, first: str) -> None:
-    """In one case an earlier change of the file was the agent's."""
+    """In one case an earlier change to the file was the agent's."""
     slow, path = gate.editor, gate.editor.work / "a.txt"
     gate.open()
     slow.turn("runs a.txt " + json.dumps(first))

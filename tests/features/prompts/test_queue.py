@@ -185,7 +185,7 @@ def test_the_bar_of_the_queue_shows_the_current_keys(waiting: Editor) -> None:
 
 def test_a_key_closes_the_queue_unless_changes_would_be_lost(waiting: Editor) -> None:
     waiting.keys("ggAx<Esc>q")
-    waiting.wait_message("Your changes are not applied yet. :w applies them")
+    waiting.wait_message("Your changes have not been applied. :w applies them")
     assert waiting.lua("return vim.fn.bufname()") == NAME
     waiting.keys("<C-s>q")
     waiting.wait("vim.fn.bufwinid(...) == -1", NAME)

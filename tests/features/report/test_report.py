@@ -116,7 +116,7 @@ def test_a_report_is_written_by_the_user_only(editor: Editor) -> None:
     editor.wait("_G.saved")
     assert not file.exists()
     editor.keys("ggOread twice<Esc>q")
-    editor.wait_message("Your changes are not applied yet. :w applies them")
+    editor.wait_message("Your changes have not been applied. :w applies them")
     editor.keys("<C-s>")
     editor.wait_message("Report written to ")
     assert file.read_text().startswith("read twice\n# Report about acp.nvim\n")

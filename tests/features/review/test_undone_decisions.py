@@ -57,7 +57,7 @@ def test_unreject_restores_text_and_disk(changed: Editor) -> None:
 
 
 def go_to(editor: Editor, change: int, *hunks: int) -> None:
-    """Go to a change of the undo tree, and wait until so many hunks are pending."""
+    """Go to a change in the undo tree, and wait until so many hunks are pending."""
     editor.cmd(f"undo {change}")
     wait_hunks(editor, *hunks)
 

@@ -31,7 +31,7 @@ def notices(editor: Editor) -> list[str]:
     [
         ("resume", "It was resumed, and your prompt was sent again"),
         ("load", "It was loaded, and your prompt was sent again"),
-        ("new", "A new one was given the conversation, and your prompt was sent again"),
+        ("new", "A new one has the conversation, and your prompt was sent again"),
     ],
 )
 def test_a_lost_session_is_reopened_and_the_prompt_sent_again(

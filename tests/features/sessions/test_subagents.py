@@ -161,7 +161,7 @@ def test_a_child_that_cannot_be_cancelled_is_not(editor: Editor) -> None:
     traffic = editor.agent("script")
     editor.turn("subagent_stays no")
     editor.lua("require('acp').cancel(2)")
-    editor.wait_message("cannot be cancelled alone")
+    editor.wait_message("cannot be cancelled on its own")
     assert traffic.received("session/cancel") == []
 
 

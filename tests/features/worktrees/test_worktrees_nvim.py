@@ -263,7 +263,7 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     editor.cmd("Acp race one two three -- change the file")
     editor.wait_event("AcpTurnEnd", 2)
     editor.cmd("Acp race")
-    editor.wait_message("The race has changed no file yet")
+    editor.wait_message("No racer has changed a file yet")
     editor.lua("require('acp').cancel(...)", 1)
     editor.wait_event("AcpTurnEnd", 3)
     editor.cmd("Acp race")

@@ -130,7 +130,7 @@ def test_an_agent_elsewhere_is_shown_without_secrets_and_needs_more_packages(
     editor.setup({"agent": "far", "agents": {"far": {"url": url}, "near": near}})
     report = health(editor)
     assert "WARNING far: cannot reach wss://127.0.0.1:9/acp: Connection refused" in report
-    assert "OK near: reached, Scripted 1 answers after " in report
+    assert "OK near: reached, Scripted 1 answered after " in report
     assert "pa55" not in report
     assert "t0ken" not in report
     assert "far (for new sessions): at wss://127.0.0.1:9/acp\n" in report
