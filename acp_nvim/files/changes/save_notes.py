@@ -34,7 +34,7 @@ MAX_LATE_NS: Final = 10_000_000_000
 """Time after which a change is an agent's although a Neovim may be writing the file."""
 PAUSE_S: Final = 0.01
 MAX_INBOX: Final = 8 << 20
-"""Size in bytes from which an inbox gets no more notes on decisions."""
+"""Size in bytes at which an inbox stops getting notes on decisions."""
 MAX_READ: Final = 1 << 20
 """Size in bytes of an inbox from which the next turn gets a new one."""
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
