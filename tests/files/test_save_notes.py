@@ -203,6 +203,35 @@ async def test_neovim_asks_before_it_overwrites_a_save_from_before_the_turn(
     assert (buffer.accepted != signature_of(str(path))) == is_typed
 
 
+@pytest.mark.parametrize("is_noted", [False, True])
+async def test_neovim_asks_before_it_overwrites_a_save_from_the_beginning_of_the_turn(
+    here: FakeWorkspace, is_noted: bool
+) -> None:
+    """The save is found by the scan before the turn. A save without autocommands has no note."""
+    path, disk = here.work / "a.txt", here.core.disk
+    await here.end()
+    here.neovim.type(str(path), Text(("typed", *LINES[1:])))
+    turn = disk.enter(here.sessions[0])
+    await disk.remember(turn)
+    theirs = TEXT.replace("line 4\n", "theirs\n")
+    if is_noted:
+        save(here, path, theirs)
+    else:
+        path.write_text(theirs)
+    await disk.begin(turn)
+    turn.mentions.add_command("write **", str(here.work))
+    path.write_text(path.read_text().replace("line 8\n", "agents\n"))
+    await disk.scan([str(here.work)])
+    buffer = here.neovim.buffers[str(path)]
+    assert buffer.text.lines[7] == "agents"
+    assert buffer.accepted != signature_of(str(path))
+    here.neovim.save(str(path))
+    here.neovim.type(str(path), Text((*buffer.text.lines[:6], "typed", "agents")))
+    path.write_text(path.read_text().replace("line 2\n", "agents\n"))
+    await disk.scan([str(here.work)])
+    assert buffer.accepted == signature_of(str(path))
+
+
 async def test_a_text_of_the_agent_that_neovim_has_read_before_a_save_stays_pending(
     here: FakeWorkspace,
 ) -> None:

@@ -35,9 +35,11 @@ from acp_nvim.files.changes.entered_change import (
     apply_change,
     decode_change,
     kind_of,
+    lacks_save,
     steps_of,
 )
 from acp_nvim.files.changes.naming import Naming
+from acp_nvim.files.changes.save_notes import Save
 from acp_nvim.files.changes.turn_start import TurnStarts
 from acp_nvim.files.changes.turns import Attribution, Turn
 from acp_nvim.files.checkpoints.rights import usual_rights
@@ -93,6 +95,7 @@ class ChangeApplier:
     ) -> None:
         """Apply changes. `by_git` has the contents that the user's git commands made."""
         entered: dict[int, dict[str, Pending | None]] = {}
+        by_user: list[FileChange] = []
         for change in changes:
             if change.after is None and self._tracked.state(change.path).disk is not None:
                 rights = change.rights or (usual_rights(True) if change.executable else None)
@@ -101,17 +104,49 @@ class ChangeApplier:
             turn, at = await self._attribution.last_author(change.path)
             if any(_is_by_git(content, change, at) for content in by_git.get(change.path, ())):
                 await self._enter_git_change(change)
+                by_user.append(change)
                 continue
             earlier = self._files.ledger.get(change.path)
-            writer = await self._apply_one(change, turn, at)
+            session = self._session_of(change, turn, at)
+            if session is None:
+                by_user.append(change)
+            writer = await self._apply_one(change, turn, at, session)
             if writer is not None:
                 entered.setdefault(writer.n, {})[change.path] = earlier
+        await self._find_unmerged(by_user)
         for turn in self._files.turns:
             if turn.session.n in entered:
                 await self._naming.mark_changed(turn, entered[turn.session.n])
 
+    async def _find_unmerged(self, changes: Sequence[FileChange]) -> None:
+        """Find the unsaved buffers that lack one of these changes by the user.
+
+        Neovim asks before it overwrites such a file, and later changes by agents do not end that.
+        """
+        unsaved = await self._files.buffers.unsaved() if changes else {}
+        for change in changes:
+            path, live = change.path, self._files.buffers.get(change.path)
+            if path not in unsaved:
+                continue
+            if await to_thread.run_sync(signature_of, path) == self._tracked.state(path).saved:
+                continue
+            before, after = (
+                UNSET if isinstance(data, Unstored) else data
+                for data in (change.before, change.after)
+            )
+            file_format = live.format if live else None
+            if lacks_save(unsaved[path], [Save(before, after, None)], file_format):
+                self._tracked[path].apply(Unmerged(True))
+
+    def _session_of(self, change: FileChange, turn: Turn | None, at: int) -> AgentSession | None:
+        """Return the session whose agent made a change, or None for the user."""
+        late = self._tracked.state(change.path).postponed
+        if turn is not None and (late is None or at != late.at):
+            return turn.session
+        return None if late is None else late.session
+
     async def _apply_one(
-        self, change: FileChange, turn: Turn | None, at: int
+        self, change: FileChange, turn: Turn | None, at: int, session: AgentSession | None
     ) -> AgentSession | None:
         """Process a change by a turn or the user.
 
@@ -120,9 +155,6 @@ class ChangeApplier:
         if turn is not None:
             self._turn_starts.on_change(turn, change, at)
         state = self._tracked.state(change.path)
-        session = None if state.postponed is None else state.postponed.session
-        if turn is not None and (state.postponed is None or at != state.postponed.at):
-            session = turn.session
         if state.postponed is not None:
             self._tracked[change.path].apply(CaughtUp())
         if session is None or self._is_agent_store(session, change.path):
@@ -144,13 +176,10 @@ class ChangeApplier:
     async def _enter_git_change(self, change: FileChange) -> None:
         file = self._tracked[change.path]
         self.by_user.add(change.path)
-        buffer = self._files.buffers.get(change.path)
-        if buffer is not None and buffer.is_modified:
-            file.apply(Unmerged(True))
         file.apply(Forgotten())
         if file.state.postponed is not None:
             file.apply(CaughtUp())
-        if self._files.ledger.get(change.path) or buffer:
+        if self._files.ledger.get(change.path) or self._files.buffers.get(change.path):
             await self._live.sync(change.path)
 
     async def _enter_user_change(self, change: FileChange) -> None:
