@@ -15,8 +15,8 @@ local MAX_BYTES = 64 * 1024 -- of unsaved text sent with a prompt
 
 local stamps = {} ---@type table<integer, string> stamp of the file last read or written, in turns
 local fresh = {} ---@type table<integer, boolean> whether the stamp may hide a change to its tick
---- Whether a stamp was recorded at the start of a turn. The file may have changed before that and
---- after the buffer was read.
+--- Whether the file with the stamp may have another text than the buffer: the stamp was recorded at
+--- the start of a turn, or the file was deleted.
 local assumed = {} ---@type table<integer, true>
 --- Stamps of files whose change since then was not merged. The host knows their present text, but
 --- their buffers do not have it.
@@ -222,6 +222,7 @@ function M.vacate(bufnr, tick)
   watch.hold(bufnr)
   buffers.edit(bufnr, {}, { eol = true, empty = true })
   save.accept_merge(bufnr, false)
+  assumed[bufnr] = true
   watch.release(bufnr)
   if #vim.fn.win_findbuf(bufnr) == 0 then api.nvim_buf_delete(bufnr, { force = true }) end
 end

@@ -215,3 +215,21 @@ def test_a_change_on_disk_right_after_formatting_is_the_agents(
     project.cmd("Acp reject all")
     wait_edits(project)
     wait_text(project, lines(l3="mine all"))
+
+
+def test_a_rejected_move_of_a_file_that_was_formatted_is_not_pending_again(
+    project: Editor, agent: StepwiseAgent
+) -> None:
+    old, new = project.work / "a.txt", project.work / "new.txt"
+    agent.ask("runs", f"mv {old} {new}")
+    project.wait("#require('acp').state().sessions[1].edits == 1")
+    project.open("new.txt")
+    save_line(project, 3, "mine  all")
+    saved = lines(l3="mine all")
+    until(lambda: new.read_text() == saved, what="the file is not formatted")
+    project.wait("vim.fn.getline(3) == 'mine all'")
+    project.cmd("Acp reject file")
+    until(lambda: not new.exists(), what="the file still exists")
+    end_turn(project, agent)
+    assert edits_by_name(project) == {}
+    assert old.read_text() == saved
