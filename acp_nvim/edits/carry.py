@@ -26,14 +26,19 @@ class Carried(msgspec.Struct, frozen=True):
     lost: Pending | None = None
 
 
-def carry_over(entry: Pending, now: Text | None, replaced: bool = False) -> Carried:
+def carry_over(
+    entry: Pending, now: Text | None, replaced: bool = False, earlier: Pending | None = None
+) -> Carried:
     """Carry an entry over to the present text, which is None if there is no file.
 
     If both sides changed the same lines, that is a conflict: the user's lines stay, and the agent's
-    are in `theirs`. With `replaced`, git has replaced the text, and such hunks are lost.
+    are in `theirs`. With `replaced`, git has replaced the text, and such hunks are lost. Otherwise
+    an `earlier` entry that had the present text replaces the entry.
     """
     if now == entry.live:
         return Carried(entry)
+    if earlier is not None and not replaced:
+        return _replace_entry(entry, earlier)
     if entry.base is None and now is not None:
         return Carried(msgspec.structs.replace(entry, live=now))
     if entry.base is None or entry.live is None or now is None:
@@ -44,12 +49,6 @@ def carry_over(entry: Pending, now: Text | None, replaced: bool = False) -> Carr
         lost = entry.hunks_not_in(remaining)
         return Carried(_unless_settled(remaining), entry.with_only(lost) if lost else None)
     return _carry_entangled(entry, now, replaced)
-
-
-def replace_entry(entry: Pending, other: Pending) -> Carried:
-    """Return the transfer of an entry that `other`, which has the present text, replaces."""
-    lost = entry.hunks_not_in(other)
-    return Carried(_unless_settled(other), entry.with_only(lost) if lost else None)
 
 
 def split_parked(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
@@ -84,6 +83,12 @@ def combine(entry: Pending, other: Pending) -> Pending:
         format_change=other.format_change or entry.format_change,
         origin=other.origin or entry.origin,
     )
+
+
+def _replace_entry(entry: Pending, other: Pending) -> Carried:
+    """Return the transfer of an entry that `other`, which has the present text, replaces."""
+    lost = entry.hunks_not_in(other)
+    return Carried(_unless_settled(other), entry.with_only(lost) if lost else None)
 
 
 def _carry_entangled(entry: Pending, now: Text, replaced: bool) -> Carried:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from acp_nvim import wording
-from acp_nvim.edits.carry import Carried, carry_over, combine, replace_entry
+from acp_nvim.edits.carry import carry_over
 from acp_nvim.edits.disk_entries import DiskEntries, is_nearer
 from acp_nvim.edits.merge import Conflict, merge
 from acp_nvim.edits.parked import Parked
@@ -185,30 +185,22 @@ class Ledger:
         """
         entry, is_parked = self._files.get(path), False
         if entry is not None and not entry.is_conflict:
-            result = self._carry(entry, now, replaced)
+            earlier = None if now is None else self._undo_history.entry_with_text(path, now)
+            result = carry_over(entry, now, replaced, earlier)
             self._files.pop(path)
             if result.entry is not None:
                 self._put(result.entry)
-            if result.lost is not None:
-                is_parked = True
-                self.parked.add(path, result.lost, branch, time)
+            is_parked = self.parked.add(path, result.lost, branch, time)
         else:
             self.record_user_edit(path, now)
         self.unpark(path, now)
         return is_parked
 
-    def _carry(self, entry: Pending, now: Text | None, replaced: bool) -> Carried:
-        """Carry an entry over to `now`, or use the undo history's entry for that text."""
-        if now is None or replaced or now == entry.live:
-            return carry_over(entry, now, replaced)
-        earlier = self._undo_history.entry_with_text(entry.path, now)
-        return carry_over(entry, now) if earlier is None else replace_entry(entry, earlier)
-
     def unpark(self, path: str, now: Text | None) -> None:
         """Make parked edits pending again if this text of the file contains them."""
-        for unparked in self.parked.take(path, now):
-            entry = self._files.get(path)
-            self._put(unparked if entry is None else combine(unparked, entry))
+        unparked = self.parked.take(path, now, self._files.get(path))
+        if unparked is not None:
+            self._put(unparked)
 
     # -- changes to files -------------------------------------------------------------------------
 

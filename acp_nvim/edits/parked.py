@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from acp_nvim.edits.carry import split_parked
+from acp_nvim.edits.carry import combine, split_parked
 from acp_nvim.edits.pending import ParkedEdits
 
 if TYPE_CHECKING:
@@ -45,18 +45,23 @@ class Parked:
         if parked:
             self._files[path] = tuple(parked)
 
-    def add(self, path: str, lost: Pending, branch: str, time: float) -> None:
-        """Park the edits that a file lost when it left `branch`."""
-        self._files[path] = (*self.get(path), ParkedEdits(lost, branch, time))[-MAX_PARKED:]
+    def add(self, path: str, lost: Pending | None, branch: str, time: float) -> bool:
+        """Park the edits that a file lost when it left `branch`. Return whether there are any."""
+        if lost is not None:
+            self._files[path] = (*self.get(path), ParkedEdits(lost, branch, time))[-MAX_PARKED:]
+        return lost is not None
 
-    def take(self, path: str, now: Text | None) -> list[Pending]:
-        """Remove and return the edits that this text of the file contains."""
-        taken: list[Pending] = []
+    def take(self, path: str, now: Text | None, entry: Pending | None) -> Pending | None:
+        """Remove the edits that this text of the file contains.
+
+        Return them combined with the file's `entry`, or None if there are no such edits.
+        """
+        taken: Pending | None = None
         left: list[ParkedEdits] = []
         for parked in self.get(path):
             contained, rest = split_parked(parked.entry, now)
             if contained is not None:
-                taken.append(contained)
+                entry = taken = contained if entry is None else combine(contained, entry)
             if rest is not None:
                 left.append(msgspec.structs.replace(parked, entry=rest))
         self.set(path, left)
