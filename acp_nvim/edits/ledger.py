@@ -35,7 +35,7 @@ class Ledger:
     def __init__(self) -> None:
         self._files: dict[str, Pending] = {}
         self._rejects: list[list[Reject]] = []
-        self._undo_history = UndoHistory()
+        self.undo_history = UndoHistory()
         self._undo_entries: dict[str, Pending] = {}
         """Files of the undo history without pending edits."""
         self.parked = Parked()
@@ -59,7 +59,7 @@ class Ledger:
     def all_edits(self) -> dict[str, FileEdits]:
         """Return the state of all files. The values are shared and must not be changed."""
         history: dict[str, list[Pending]] = {}
-        for before in self._undo_history.entries:
+        for before in self.undo_history.entries:
             history.setdefault(before.path, []).append(before)
         known = (*self._files, *self._undo_entries, *history, *self.parked, *self.disk_entries)
         paths = dict.fromkeys(known)
@@ -67,7 +67,7 @@ class Ledger:
 
     def edits_of(self, path: str) -> FileEdits:
         """Return the state of one file."""
-        history = [entry for entry in self._undo_history.entries if entry.path == path]
+        history = [entry for entry in self.undo_history.entries if entry.path == path]
         return self._edits_of(path, history)
 
     def _edits_of(self, path: str, history: list[Pending]) -> FileEdits:
@@ -101,7 +101,7 @@ class Ledger:
         self._undo_entries.pop(path, None)
         if edits.undo_entry is not None and edits.entry is None:
             self._undo_entries[path] = edits.undo_entry
-        self._undo_history.replace_file(path, edits.history)
+        self.undo_history.replace_file(path, edits.history)
         self._before_unpublished.pop(path, None)
         self.parked.set(path, edits.parked)
 
@@ -164,7 +164,7 @@ class Ledger:
             self._files.pop(path, None)
             self._put(on_disk)
         elif unsaved is not None and not unsaved.is_settled:
-            self._undo_history.add_if_reduced(unsaved, 0)
+            self.undo_history.add_if_reduced(unsaved, 0)
             self._drop(path, text)
 
     def keep_in_buffer(self, path: str, entry: Pending) -> None:
@@ -185,7 +185,7 @@ class Ledger:
         """
         entry, is_parked = self._files.get(path), False
         if entry is not None and not entry.is_conflict:
-            earlier = None if now is None else self._undo_history.entry_with_text(path, now)
+            earlier = None if now is None else self.undo_history.entry_with_text(path, now)
             result = carry_over(entry, now, replaced, earlier)
             self._files.pop(path)
             if result.entry is not None:
@@ -225,7 +225,7 @@ class Ledger:
         self._add_write(path, before, after, writers, saved, on_disk)
         saved_entry = self.disk_entries.get(path) if on_disk is not None else None
         if saved_entry is not None:  # the buffer may return to the file's text
-            self._undo_history.add(saved_entry)
+            self.undo_history.add(saved_entry)
 
     def set_named(self, path: str, named: bool) -> None:
         """Record whether the agent has named the file that it changed."""
@@ -241,9 +241,10 @@ class Ledger:
     def record_user_edit(self, path: str, after: Text | None, *, is_undo: bool = False) -> None:
         """Record a change to the live text by the user (None: a deletion, which settles the edits).
 
-        An undo or redo (`is_undo`) restores the entry that its text had. Any other change counts by
-        its lines, because the user may have typed an earlier text again.
+        An undo or redo (`is_undo`, or expected) restores the entry that its text had. Any other
+        change counts by its lines, because the user may have typed an earlier text again.
         """
+        is_undo = self.undo_history.take_expected(path) or is_undo
         entry = self.tracked_entry(path)
         if after is None:
             self.disk_entries.drop(path)
@@ -255,9 +256,9 @@ class Ledger:
             return
         if after == entry.live:
             return
-        earlier = self._undo_history.entry_with_text(path, after)
+        earlier = self.undo_history.entry_with_text(path, after)
         if is_undo:
-            edited = self._undo_history.entry_after_undo(entry, after)
+            edited = self.undo_history.entry_after_undo(entry, after)
         elif earlier is None:
             edited = entry.edited(after)
         else:
@@ -267,7 +268,7 @@ class Ledger:
             edited = msgspec.structs.replace(
                 edited, is_conflict=False, theirs=None, is_overtaken=False
             )
-        self._undo_history.record_user_edit(entry, edited, is_known=earlier is not None)
+        self.undo_history.record_user_edit(entry, edited, is_known=earlier is not None)
         self._put(edited)
         if edited.is_settled:
             self.disk_entries.undo_unsaved_writes(path)
@@ -419,7 +420,7 @@ class Ledger:
         if hunk is not None:
             self.accept_hunks(path, [_require(entry, hunk)])
             return []
-        self._undo_history.forget_accepted(entry, None)
+        self.undo_history.forget_accepted(entry, None)
         self.disk_entries.accept(entry, entry.hunks, whole=True)
         self._drop(path, entry.live)
         return [Restoration(path, entry.live, entry.theirs)] if entry.is_conflict else []
@@ -490,12 +491,12 @@ class Ledger:
             theirs=None,
             is_overtaken=False,
         )
-        self._undo_history.record_write(entry, changed)
+        self.undo_history.record_write(entry, changed)
         self._put(changed)
 
     def _replace_accepted(self, entry: Pending, remaining: Pending) -> None:
         """Replace an entry with the one without its accepted hunks."""
-        self._undo_history.forget_accepted(entry, remaining)
+        self.undo_history.forget_accepted(entry, remaining)
         self._put(remaining)
 
     def _put(self, entry: Pending) -> None:
@@ -508,7 +509,7 @@ class Ledger:
     def _drop(self, path: str, live: Text | None) -> None:
         """Remove a file's entry. Its text stays if an undo, or a discard, may need it."""
         self._files.pop(path, None)
-        undoable = self._undo_history.paths() | set(self.disk_entries)
+        undoable = self.undo_history.paths() | set(self.disk_entries)
         if path in undoable and live is not None:
             self._undo_entries[path] = Pending(path, live, live, live)
         for forgotten in self._undo_entries.keys() - undoable:
@@ -535,12 +536,12 @@ class Ledger:
                 rejected = entry.rejected([_require(entry, hunk)])
                 steps = [Restoration(entry.path, entry.live, rejected.live)]
                 if rejected.live is not None:
-                    self._undo_history.add_if_reduced(entry, rejected.pending_lines)
+                    self.undo_history.add_if_reduced(entry, rejected.pending_lines)
                 self._put(rejected)
             else:
                 steps = entry.revert_steps()
                 if entry.base is not None and entry.origin is None:
-                    self._undo_history.add_if_reduced(entry, 0)
+                    self.undo_history.add_if_reduced(entry, 0)
                 self._drop(entry.path, entry.base if entry.origin is None else None)
             if self.get(entry.path) is None:
                 self.disk_entries.undo_unsaved_writes(entry.path)

@@ -36,6 +36,18 @@ class UndoHistory:
         """Entries, the latest step last."""
         self._recent: dict[str, list[Pending]] = {}
         """Entries of each file from before its latest changes, by agents and the user."""
+        self._expected = set[str]()
+        """Files with an undo or redo that has not been recorded yet."""
+
+    def expect(self, path: str) -> None:
+        """Expect that the next recorded change of a file by the user includes an undo or redo."""
+        self._expected.add(path)
+
+    def take_expected(self, path: str) -> bool:
+        """Return whether an undo or redo of a file is expected, and end that."""
+        is_expected = path in self._expected
+        self._expected.discard(path)
+        return is_expected
 
     def replace_file(self, path: str, entries: Sequence[Pending]) -> None:
         others = [entry for entry in self.entries if entry.path != path]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers.buffer_cache import BufferCache
-from acp_nvim.files.buffers.buffer_state import News, Outdated, Typed, with_eol
+from acp_nvim.files.buffers.buffer_state import News, Outdated, Reread, Typed, with_eol
 from acp_nvim.files.buffers.tracked_file import TrackedFiles
 from acp_nvim.files.bytes.disk import GRAIN_NS
 from acp_nvim.files.bytes.paths import Place
@@ -82,6 +82,27 @@ def test_an_edit_that_the_text_already_has(neovim: Neovim) -> None:
     neovim.cache.on_edit(edited(2, 3))
     neovim.found(buffer(NEW, 3))
     assert not neovim.is_stale()
+
+
+@pytest.mark.parametrize("undone", [[True, True], [True, False], [False, True]])
+def test_changes_before_a_read_are_an_undo_if_one_of_them_is(
+    neovim: Neovim, undone: list[bool]
+) -> None:
+    neovim.found(buffer(OLD, 2))
+    for is_undo in undone:
+        neovim.cache.on_edit(replace(edited(5, 6), is_undo=is_undo))
+    neovim.found(buffer(NEW, 7))
+    assert neovim.told[-1] == Typed(NEW, is_undo=True)
+
+
+@pytest.mark.parametrize("undone", [[True, True], [True, False], [False, True]])
+def test_an_undone_reload_is_no_new_read(neovim: Neovim, undone: list[bool]) -> None:
+    neovim.found(buffer(OLD, 2))
+    for is_undo in undone:
+        neovim.cache.on_edit(replace(edited(2, 3), is_reload=True, is_undo=is_undo))
+    neovim.found(buffer(NEW, 7))
+    news = Typed(NEW, is_undo=True) if all(undone) else Reread(OLD, NEW, is_undo=undone[-1])
+    assert neovim.told[-1] == news
 
 
 def test_a_save_that_ends_the_text(neovim: Neovim) -> None:

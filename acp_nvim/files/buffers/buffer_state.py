@@ -21,9 +21,9 @@ class BufferState(msgspec.Struct, frozen=True):
     is_stale: bool = False
     """Whether the buffer has changed and has to be read."""
     is_undone: bool = False
-    """Whether the change was only an undo or a redo."""
+    """Whether an undo or redo is among the changes since the text was last read."""
     is_reread: bool = False
-    """Whether Neovim has read the file again."""
+    """Whether Neovim has read the file again. An undo or redo of that does not count."""
     missed: tuple[int, int] | None = None
     """Buffer and changedtick of a change that was reported before its text arrived."""
     confirmed_signature: str | None = None
@@ -46,14 +46,17 @@ class BufferState(msgspec.Struct, frozen=True):
 
 
 class Typed(msgspec.Struct, frozen=True):
-    """New text of the buffer after a change by the user. `is_undo` is true for undo and redo."""
+    """New text of the buffer after a change by the user.
+
+    `is_undo`: the change includes an undo or redo.
+    """
 
     after: Text
     is_undo: bool = False
 
 
 class Reread(msgspec.Struct, frozen=True):
-    """New read of the file by Neovim, or an undo to a text that Neovim had read."""
+    """New read of the file by Neovim. `is_undo`: an undo or redo has followed."""
 
     before: Text
     after: Text
@@ -113,12 +116,13 @@ def after_edit(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[
         return msgspec.structs.replace(
             after_unknown_change(state), missed=(edit.bufnr, edit.tick)
         ), [Outdated()]
-    if edit.is_reload:
-        return _require_read(msgspec.structs.replace(state, is_reread=True), edit.is_undo)
-    if known.tick >= edit.tick:
+    if edit.is_reload and not edit.is_undo:
+        return _require_read(msgspec.structs.replace(state, is_reread=True, is_undone=False))
+    if known.tick >= edit.tick and not edit.is_reload:
         return state, []
-    if known.tick != edit.tick_before:
-        return _require_read(state, edit.is_undo)
+    if known.tick != edit.tick_before or edit.is_reload:
+        is_undone = edit.is_undo or state.is_undone
+        return _require_read(msgspec.structs.replace(state, is_undone=is_undone))
     text = _apply_edit(known, edit)
     return msgspec.structs.replace(state, text=text), [Typed(text.text, edit.is_undo)]
 
@@ -160,15 +164,9 @@ def with_eol(state: BufferState, eol: bool) -> BufferState:
     return msgspec.structs.replace(state, text=msgspec.structs.replace(live, raw=raw, text=text))
 
 
-def _require_read(state: BufferState, is_undo: bool) -> tuple[BufferState, list[News]]:
-    """Mark the buffer as stale. Return the new state and the news.
-
-    `is_undone` is set if all changes since the last read are undos.
-    """
-    alone = is_undo and not state.is_stale
-    return msgspec.structs.replace(after_unknown_change(state), is_stale=True, is_undone=alone), [
-        Outdated()
-    ]
+def _require_read(state: BufferState) -> tuple[BufferState, list[News]]:
+    """Mark the buffer as stale. Return the new state and the news."""
+    return msgspec.structs.replace(after_unknown_change(state), is_stale=True), [Outdated()]
 
 
 def _is_newer(known: BufferText, live: BufferText) -> bool:

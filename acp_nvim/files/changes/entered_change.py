@@ -391,9 +391,10 @@ def _enter_earlier_text(files: Files, change: EnteredChange, live: BufferText) -
     if earlier is None or earlier in (change.before, change.after):
         return change
     first, rest = _split(change, earlier)
+    is_undo = files.ledger.undo_history.take_expected(change.path)  # of the text below
     _record(files, first, change.before, earlier)
     files.ledger.split_from_disk(change.path)
-    files.ledger.record_user_edit(change.path, live.text)
+    files.ledger.record_user_edit(change.path, live.text, is_undo=is_undo)
     file.apply(ContentKnown(earlier, None))
     if rest.is_by_user and not first.is_by_user:
         _announce(files, first)
@@ -432,10 +433,11 @@ async def _enter_read(files: Files, change: EnteredChange, live: BufferText, aft
     if outcome != "done":
         return outcome
     files.tracked[path].apply(ConflictOver())
+    is_undo = files.ledger.undo_history.take_expected(path)  # of the text below
     _record(files, change, change.before, after)
     if live.text != after:
         files.ledger.split_from_disk(path)
-    files.ledger.record_user_edit(path, live.text)
+    files.ledger.record_user_edit(path, live.text, is_undo=is_undo)
     await _enter_format(files, change, live.text)
     _announce(files, change)
     return "done"

@@ -142,6 +142,7 @@ class LiveTexts:
         entry = self._ledger.tracked_entry(path)
         is_same = entry is None or entry.live == text
         if self._user_edits.is_exiting or (is_same and path not in self._ledger.parked):
+            self._ledger.undo_history.take_expected(path)
             self.restored.discard(path)
             return
         if self._files.turns.any_may_change(path) and await self._has_unscanned_change(path):

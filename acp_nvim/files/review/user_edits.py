@@ -87,29 +87,32 @@ class UserEdits:
         self, path: str, after: Text, *, is_undo: bool, may_be_discarded: bool = True
     ) -> None:
         if self._tracked.state(path).is_author_unknown:
+            if is_undo:
+                self._ledger.undo_history.expect(path)
             return  # the change is entered once its author is known
         buffer = self._tracked.buffer(path).text
         if buffer is not None and buffer.is_modified:
             self._ledger.split_from_disk(path)
         elif buffer is not None:
             self._ledger.join_disk(path, after, may_be_discarded=may_be_discarded)
-        if self._ledger.tracked_entry(path) is not None:
+        may_unpark = is_undo and path in self._ledger.parked
+        if may_unpark or self._ledger.tracked_entry(path) is not None:
             self._ledger.record_user_edit(path, after, is_undo=is_undo)
+            if may_unpark:
+                self._ledger.unpark(path, after)
             self._view.refresh_later(path)
             self.news.set()
 
     def _on_reread(self, path: str, after: Text, is_undo: bool) -> None:
         """Process a new read of the file by Neovim.
 
-        Either an agent changed the file, or the user discarded unsaved changes. An undo or redo
-        that restored such a text is the user's.
+        Either an agent changed the file, or the user discarded unsaved changes.
         """
-        self._bases.record_change(
-            path, after, ChangeKind.UNDONE if is_undo else ChangeKind.REPLACED
-        )
+        self._bases.record_change(path, after, ChangeKind.REPLACED)
         self._ledger.join_disk(path, after)
-        may_be_agents = not is_undo and self._turns.any_may_change(path)
-        if may_be_agents and self._tracked.state(path).disk != after:
+        if is_undo:
+            self._ledger.undo_history.expect(path)
+        if self._turns.any_may_change(path) and self._tracked.state(path).disk != after:
             self.unsettle(path)
         elif path in self._ledger.parked or (
             self._ledger.get(path) and self._trees.change(path).has_moved
