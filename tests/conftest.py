@@ -31,7 +31,7 @@ HERE = Path(__file__).parent
 settings.register_profile("same", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("same")
-"""Use the same examples in each run of `make test`, also on a slow machine.
+"""Use the same examples in each run of `make test`, even on a slow machine.
 
 `make test ARGS=--hypothesis-profile=explore` looks for new ones.
 """

@@ -216,7 +216,10 @@ class Document:
         )
 
     def _erase(self, message: Message, batch: Batch) -> None:
-        """Remove the drawing of a message that was replaced."""
+        """Remove the rows of a message whose parts were replaced, if it is drawn.
+
+        The replaced text counts as drawn, whether or not it ever was.
+        """
         at = self._positions.get(message)
         if at is None:
             self.drawn += message.dropped - self._skipped.get(message, 0)

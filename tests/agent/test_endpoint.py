@@ -35,7 +35,7 @@ async def wire() -> AsyncIterator[MemoryEndpoint]:
 
 
 async def test_everything_is_handled_in_wire_order(wire: MemoryEndpoint) -> None:
-    """A response is passed on before later frames, also within one read."""
+    """A response is passed on before later frames, even within one read."""
     handled = wire.handler.heard
 
     def on_response(result: Any, error: Exception | None) -> None:

@@ -99,7 +99,7 @@ def remember_sessions(path: Path, writer: int) -> None:
         (remember_sessions, lambda path: len(IndexFile(path, pytest.fail).read().entries())),
     ],
 )
-def test_changes_of_several_neovims_at_the_same_time_are_all_stored(
+def test_changes_by_several_neovims_at_the_same_time_are_all_stored(
     tmp_path: Path,
     add: Callable[[Path, int], None],
     count: Callable[[Path], int],

@@ -296,7 +296,7 @@ async def test_a_caller_that_is_cancelled_does_not_stop_the_end(start: Start, ma
 
 @pytest.mark.filterwarnings("ignore:subprocess .* is still running:ResourceWarning")
 async def test_a_loop_that_is_closed_leaves_no_process(tmp_path: Path, mark: str) -> None:
-    """Also without the guard, which still runs at the time of the check."""
+    """This does not need the guard, which is still running during the check."""
     reaper = Reaper()
 
     async def leave() -> None:

@@ -83,7 +83,7 @@ def test_no_process_survives_a_killed_host(mark: str, number: signal.Signals) ->
 
 @ONLY_WITH_PROC
 async def test_a_daemon_ends_with_the_agent_that_started_it(start: Start, mark: str) -> None:
-    """Also if the agent exits before its children can be listed."""
+    """This holds even if the agent exits before its children can be listed."""
     process = await start(DAEMON % "os._exit(3)")
     assert await process.wait() == Exit(3, None)
     await process.stop()

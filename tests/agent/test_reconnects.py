@@ -27,7 +27,7 @@ class Started:
 
 
 class Broken:
-    """A broken connection that was up since a time."""
+    """A broken connection that had been up since a given time."""
 
     def __init__(self, up_since: float | None) -> None:
         self.name, self.up_since = "far", up_since

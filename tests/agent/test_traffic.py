@@ -175,7 +175,7 @@ PIECES = st.tuples(st.sampled_from(["in", "out", "err"]), st.integers(1, 27_000)
 @settings(max_examples=15)
 @given(st.lists(PIECES, min_size=30, max_size=60))
 def test_a_log_that_was_compressed_shows_the_same(pieces: list[tuple[Any, int]]) -> None:
-    """For any amount of lost lines at the start."""
+    """This holds for any number of lines lost at the start."""
     plain, packed = (Traffic(limit_bytes=700_000, clock=Clock()) for _ in range(2))
     streams = [b"".join(message(method=d, params={"n": n}) for n in range(900)) for d in "abc"]
     for number, (direction, size) in enumerate(pieces):

@@ -81,7 +81,7 @@ async def test_a_message_of_64_mib_comes_in_one_piece() -> None:
 async def test_a_message_beyond_the_limit_is_refused_and_the_next_one_read(
     in_fragments: bool,
 ) -> None:
-    """As for a long line of a process."""
+    """The same holds for a long line of a process."""
     long = json.dumps({"id": 7, "method": "_a", "params": {"p": "x" * (8 << 20)}})
 
     async def life(socket: ServerConnection) -> None:

@@ -40,7 +40,7 @@ class Agent2(Agent):
         self._inserted: Frame | None = None
 
     def keep_old(self) -> None:
-        """Speak version 1, also if the client asks for another version."""
+        """Speak version 1, even if the client asks for another version."""
         self.old = True
 
     # ---- the turn

@@ -177,7 +177,7 @@ def test_user_edits_of_a_moved_file_belong_to_the_user() -> None:
     ]
 
 
-def test_an_agents_change_of_a_new_file_stays_pending_when_its_model_is_deleted() -> None:
+def test_an_agents_change_to_a_new_file_stays_pending_when_its_model_is_deleted() -> None:
     for edits in ("abcU",), ():
         found = Ledger()
         found.record_agent_write("/g", None, text("abc"))

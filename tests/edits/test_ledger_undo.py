@@ -190,7 +190,7 @@ def test_lines_beside_a_hunk_undone_with_a_removal_belong_to_the_user() -> None:
     assert base(found) == "abcdefg"
 
 
-def test_changes_of_another_file_do_not_matter() -> None:
+def test_changes_to_another_file_do_not_matter() -> None:
     found = ledger("abcdefg", "aXcdYfg")
     found.record_agent_write("/g", text("abc"), text("aXc"))
     for now in ["aXnocdfg", "aXcdYfg"]:

@@ -72,7 +72,7 @@ def test_changes_in_different_places_survive(
         ("abcdefgh", "1XbcdefgZ", "Ybcdefgh", [(1, 2)]),
     ],
 )
-def test_changes_of_the_same_lines_are_refused(
+def test_changes_to_the_same_lines_are_refused(
     base: str, live: str, theirs: str, ranges: list[tuple[int, int]] | None
 ) -> None:
     assert conflict(base, live, theirs) == (ranges or [(1, 1), (8, 8)])

@@ -50,7 +50,7 @@ def test_wrong_counts_are_counted_again(old: Text, new: Text) -> None:
 
 @given(TEXTS, TEXTS, LINES)
 def test_new_lines_above_move_a_hunk(old: Text, new: Text, above: list[str]) -> None:
-    """If the context of each hunk is unique."""
+    """This requires that the context of each hunk is unique."""
     numbered = Text(tuple(f"{n}: {line}" for n, line in enumerate(old.lines)))
     changed = Text((*numbered.lines[:1], *new.lines, *numbered.lines[1:]))
     written = diff_of("f", numbered, changed)
@@ -253,7 +253,7 @@ def test_a_patch_with_more_than_its_files_is_shown_as_text(text: str) -> None:
     assert parse_complete(text, "x") is None
 
 
-def test_changes_of_modes_are_notes() -> None:
+def test_changes_of_mode_are_notes() -> None:
     head = f"{HEAD}new file mode 120000\n--- /dev/null\n+++ b/x\n"
     [link] = parse_complete(head + "@@ -0,0 +1 @@\n+/etc\n") or ()
     assert (link.kind, link.notes) == ("created", ("new file mode 120000",))

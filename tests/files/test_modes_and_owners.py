@@ -57,7 +57,7 @@ def test_a_rejected_deletion_and_a_restored_file_have_their_mode_and_owner(proje
 
 @pytest.mark.parametrize("by_agent", [False, True])
 def test_a_restored_file_has_its_last_mode(project: Editor, by_agent: bool) -> None:
-    """Also after an earlier scan, if only its mode has changed since."""
+    """The same holds after an earlier scan, if only the mode has changed since then."""
     path, other = project.work / "plain", project.work / "other"
     until(lambda: int(time.time()) > int(path.stat().st_ctime))  # git compares whole seconds
     project.turn("runs " + json.dumps("echo new > other"))

@@ -98,7 +98,7 @@ async def test_a_turn_ends_after_the_changes_that_an_earlier_scan_has_found(
         assert workspace.pending() == {"../beside/a.txt": "modified"}
 
 
-async def test_a_scan_for_another_session_finds_changes_of_the_first(tmp_path: Path) -> None:
+async def test_a_scan_for_another_session_finds_changes_by_the_first(tmp_path: Path) -> None:
     outer = prepare_tree(tmp_path)
     async with fake_workspace(tmp_path, agents=2) as workspace:
         first, second = workspace.sessions

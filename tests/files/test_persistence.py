@@ -142,7 +142,7 @@ async def test_changes_between_two_neovims_belong_to_the_user(started: Neovims) 
 
 
 @pytest.mark.parametrize("verdict", ["accept", "reject"])
-async def test_changes_of_the_same_lines_by_both_are_a_conflict(
+async def test_changes_to_the_same_lines_by_both_are_a_conflict(
     started: Neovims, verdict: str
 ) -> None:
     first = await write_two_lines(started)

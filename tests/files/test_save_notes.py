@@ -85,7 +85,7 @@ async def test_a_process_has_an_inbox_from_its_first_turn_on(
     assert inbox not in inboxes(other)
 
 
-async def test_saves_between_changes_of_the_agent_are_the_users(here: FakeWorkspace) -> None:
+async def test_saves_between_changes_by_the_agent_are_the_users(here: FakeWorkspace) -> None:
     path = here.work / "a.txt"
     path.write_text(TEXT.replace("line 2\n", "two\n"))
     save(here, path, path.read_text().replace("line 4\n", "line 4\nmine\n"))
@@ -137,7 +137,7 @@ async def test_a_save_is_merged_with_unsaved_text_unless_they_conflict(
 
 
 @pytest.mark.parametrize("row", [0, 5])
-async def test_neovim_asks_before_it_overwrites_a_save_after_a_change_of_the_agent(
+async def test_neovim_asks_before_it_overwrites_a_save_after_a_change_by_the_agent(
     here: FakeWorkspace, row: int
 ) -> None:
     path = here.work / "a.txt"

@@ -75,7 +75,7 @@ async def test_the_answer_ends_the_agents_time_before_the_end_of_the_turn() -> N
 
 
 async def test_changes_between_two_prompts_belong_to_the_user() -> None:
-    """Also if the second prompt is about to be sent when the first one is answered."""
+    """The same holds if the second prompt is about to be sent when the first one is answered."""
     turns = Turns(ignore_roots)
     session = Session(1, "agent", "/")
     turn = turns.enter(session)
@@ -102,7 +102,7 @@ async def test_a_failed_prompt_leaves_no_turn_behind(tmp_path: Path) -> None:
 
 
 async def test_a_turn_ends_after_the_scan_that_follows_its_last_prompt() -> None:
-    """Also if the scan after its first prompt takes longer than the second prompt."""
+    """The same holds if the scan after its first prompt takes longer than the second prompt."""
     turns = Turns(ignore_roots)
     files, tasks = SimpleNamespace(save_notes=SaveNotes()), SimpleNamespace(start_soon=id)
     disk = cast(Any, SimpleNamespace(turns=turns, _tasks=tasks, _files=files))

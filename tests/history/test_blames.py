@@ -91,7 +91,7 @@ def test_lines_of_an_unknown_session_have_no_author(kept: StoredHistory) -> None
     assert words(kept, "a\n") == [""]
 
 
-def test_user_changes_of_an_agents_write_have_no_prompt(kept: StoredHistory) -> None:
+def test_user_changes_to_an_agents_write_have_no_prompt(kept: StoredHistory) -> None:
     session = kept.session()
     begin(session, "Go")
     texts = parse("a\n"), parse("a\nb\nc\n"), parse("a\nb\nmine\n")

@@ -532,7 +532,7 @@ def bin(tmp_path: Path) -> Path:
 async def test_environment_and_directory_are_judged_with_the_command(
     tmp_path: Path, bin: Path, more: dict[str, Any], rule: dict[str, Any], *, question: bool
 ) -> None:
-    """Also if commands run without a rule. A directory alone hides no program."""
+    """The same holds if commands run without a rule. A directory alone hides no program."""
     agent = TerminalAgent(tmp_path, **rules(rule))
     agent.env["PATH"] = f"{bin}:{os.environ['PATH']}"
     if "PATH" in more.get("env", {}):

@@ -52,7 +52,7 @@ HEAD: Final = """\
 provider, and writes this page. It shows the agent's own program with this plugin, not how well a
 model works. Last run: {date}.
 
-An agent that is not here works too if it speaks the protocol: `:help acp-agents` says how to add
+Any other agent that speaks the protocol works too: `:help acp-agents` says how to add
 it. `:Acp agent` lists the presets, `:checkhealth acp` those that are installed.
 
 | | |

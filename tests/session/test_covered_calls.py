@@ -127,7 +127,7 @@ def test_a_kind_alone_names_no_action_before_the_first_call() -> None:
         {"content": [{"type": "diff", "path": "/w/b.txt", "newText": "x\n"}]},
     ],
 )
-def test_a_change_of_an_open_call_makes_it_a_new_question(fields: dict[str, Any]) -> None:
+def test_a_change_to_an_open_call_makes_it_a_new_question(fields: dict[str, Any]) -> None:
     chat = JsonChat()
     chat.update("tool_call", toolCallId="a", **RUN)
     decision = ask(chat)

@@ -304,7 +304,7 @@ OTHER = msgspec.structs.replace(ECHO, name="other")
 CHANGED = "notifications/tools/list_changed"
 
 
-async def test_a_client_gets_changes_of_tools_after_its_handshake(client: Client) -> None:
+async def test_a_client_gets_changes_to_tools_after_its_handshake(client: Client) -> None:
     await client.ask("initialize", {"protocolVersion": "2025-11-25"})
     await client.change(OTHER)
     assert len(client.lines) == 1  # the client is not initialized yet

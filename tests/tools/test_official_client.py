@@ -62,7 +62,7 @@ async def test_the_official_client_lists_and_calls_tools(tmp_path: Path, mode: s
         assert result.content[0].text == "text: missing"
 
 
-async def test_the_official_client_gets_changes_of_tools_after_a_handshake(tmp_path: Path) -> None:
+async def test_the_official_client_gets_changes_to_tools_after_a_handshake(tmp_path: Path) -> None:
     from mcp.types import ToolListChangedNotification
 
     heard = anyio.Event()
@@ -84,7 +84,7 @@ async def test_the_official_client_gets_changes_of_tools_after_a_handshake(tmp_p
         assert len((await client.list_tools()).tools) == 2
 
 
-async def test_the_official_client_gets_changes_of_tools_by_subscription(tmp_path: Path) -> None:
+async def test_the_official_client_gets_changes_to_tools_by_subscription(tmp_path: Path) -> None:
     from mcp.shared.subscriptions import ToolsListChanged
 
     async with (

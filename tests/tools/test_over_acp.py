@@ -115,7 +115,7 @@ async def test_a_request_is_active_once_and_ends_with_its_session() -> None:
     assert wait.ended.is_set()
 
 
-async def test_a_subscribed_agent_gets_changes_of_tools_until_its_session_ends() -> None:
+async def test_a_subscribed_agent_gets_changes_to_tools_until_its_session_ends() -> None:
     """A notification needs an active request (`MessageMcpNotification`)."""
     agent = Agent()
     wanted = {"toolsListChanged": True}

@@ -95,7 +95,7 @@ def failed(why: str) -> Outcome:
     return Outcome(ToolResult(why), has_failed=True)
 
 
-def test_changes_of_tools_are_reported_once() -> None:
+def test_changes_to_tools_are_reported_once() -> None:
     users = Users()
     users.tools.replace([mine("a"), mine("b")])
     users.tools.replace([mine("a"), mine("b")])

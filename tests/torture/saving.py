@@ -50,7 +50,7 @@ class Saving(Wide):
         return found.replace(" ", "   ") if self.messy and self.formatter else found
 
     def changed(self, text: Text, who: str) -> Text:
-        """Return a changed text. The user's lines are not formatted yet."""
+        """Return a changed text, in which the user's lines have not been formatted."""
         self.messy = self.messy or who == "user"
         try:
             new = super().changed(text, who)

@@ -232,9 +232,9 @@ def _cancel_turn(host: Host, conversation: Conversation, *, clear: bool) -> None
     session = conversation.session
     was_cancelling = session.status == "cancelling"
     ends_turn = conversation.cancel()
-    is_dismissed = not ends_turn and _dismiss(host, conversation)
-    has_ended = host.observers.stop_work(session) or ends_turn or is_dismissed
-    ends_login = not has_ended and _cancel_login(host)
+    ends_questions = not ends_turn and _dismiss(host, conversation)
+    has_ended = host.observers.stop_work(session) or ends_turn or ends_questions
+    ends_login = not has_ended and _cancel_login(host)  # which reports itself
     is_held = not (ends_turn or ends_login) and conversation.hold()
     is_cleared = clear and _clear_queue(conversation)
     if is_cleared and (was_cancelling or not ends_turn):
@@ -242,11 +242,15 @@ def _cancel_turn(host: Host, conversation: Conversation, *, clear: bool) -> None
     elif was_cancelling:
         host.echo("info", words.CANCELLING)
     elif is_held or (ends_turn and session.queue):
-        count = len(session.queue)
-        on_hold = words.ONE_ON_HOLD if count == 1 else words.ON_HOLD
-        host.echo("info", on_hold.format(count=count))
+        _report_held(host, len(session.queue))
     elif not (has_ended or ends_login):
         _report_nothing_to_cancel(host)
+
+
+def _report_held(host: Host, count: int) -> None:
+    """Tell the user that prompts are on hold."""
+    text = words.ONE_ON_HOLD if count == 1 else words.ON_HOLD
+    host.echo("info", text.format(count=count))
 
 
 def _report_nothing_to_cancel(host: Host) -> None:

@@ -127,6 +127,19 @@ class Persistence:
         keys = self._first_read(replica)
         if root in self._state.ignored:
             return []
+        paths = self._adopt_values(replica, keys, again)
+        self._finish_reading(replica)
+        if keys:
+            self._watch(replica)
+        self._show_sessions()
+        return sorted(paths, key=lambda path: path != first)
+
+    def _adopt_values(self, replica: Replica, keys: Sequence[Key], again: bool) -> list[str]:
+        """Apply the values of these keys. Return the files with edits.
+
+        These include files with writes by a killed process, and with `again` the files of the
+        unsaved buffers.
+        """
         if replica.file.has_notes() or any(kind == WRITES for kind, _ in keys):
             self._writes_of(replica).read_old_notes()
         for key in in_order(keys):
@@ -138,13 +151,9 @@ class Persistence:
             self._live.restored.update(paths)
         for path in paths:
             replica.own[FILE, path] = self._state.file_value(path)
-        if root in self._writes_under_way:
-            paths += set(self._writes_under_way[root].unrecorded_paths()) - set(paths)
-        self._finish_reading(replica)
-        if keys:
-            self._watch(replica)
-        self._show_sessions()
-        paths.sort(key=lambda path: path != first)
+        if replica.root in self._writes_under_way:
+            unrecorded = self._writes_under_way[replica.root].unrecorded_paths()
+            paths += set(unrecorded) - set(paths)
         return paths
 
     def _first_read(self, replica: Replica) -> list[Key]:

@@ -14,7 +14,7 @@ from tests.support.neovims import Neovims
 
 
 class Writer(msgspec.Struct):
-    """Session as far as titles know it."""
+    """Session, with the members that titles use."""
 
     n: int
 

@@ -273,7 +273,7 @@ def test_without_a_read_the_saved_file_is_the_base(opened: AgentFilesInNvim) -> 
     assert (lines(opened)[0], lines(opened)[49]) == ("unsaved line 1", "fifty")
 
 
-def test_changes_of_the_same_lines_are_refused_and_named(opened: AgentFilesInNvim) -> None:
+def test_changes_to_the_same_lines_are_refused_and_named(opened: AgentFilesInNvim) -> None:
     opened.read("a.txt")
     opened.editor.keys("50GSmine<Esc>")
     tick = opened.editor.lua("return vim.b.changedtick")

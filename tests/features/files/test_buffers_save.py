@@ -369,7 +369,7 @@ def test_a_write_waits_for_the_end_of_a_textlock(live: AgentFilesInNvim) -> None
 
 
 def test_a_write_during_an_autocommand_that_waits_triggers_its_own(live: AgentFilesInNvim) -> None:
-    """For example while a formatter waits for its language server."""
+    """An example is a formatter that waits for its language server."""
     live.editor.cmd("autocmd User Wait call wait(30000, {-> exists('g:is_over')}, 5)")
     live.editor.cmd("autocmd BufWritePre f,new.lua $s/$/;/")
     live.editor.rpc.notify("nvim_command", "doautocmd User Wait")

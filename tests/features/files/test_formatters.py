@@ -173,7 +173,7 @@ def test_a_new_file_that_is_formatted_is_still_the_agents_alone(
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])
-def test_changes_of_a_formatter_in_the_background_are_pending_and_not_lost(
+def test_changes_by_a_formatter_in_the_background_are_pending_and_not_lost(
     editor: Editor, verb: str
 ) -> None:
     """Its changes on disk during a turn cannot be distinguished from the agent's."""

@@ -414,7 +414,7 @@ def test_text_that_the_user_saves_during_a_turn_is_theirs(plain: Editor) -> None
     assert set(found) == {"b.txt", "go"}
 
 
-def test_a_later_change_of_the_agent_to_a_saved_file_is_pending_alone(plain: Editor) -> None:
+def test_a_later_change_by_the_agent_to_a_saved_file_is_pending_alone(plain: Editor) -> None:
     plain.open("a.txt")
     plain.prompt(f"until_there {plain.work}/go\n" + shell("sed -i '3s/.*/theirs/' a.txt"))
     until(lambda: "waiting" in plain.traffic[0].notes())

@@ -71,7 +71,7 @@ def test_nothing_is_sent_to_an_agent_that_reads_through_the_editor(
 def test_an_agent_without_resources_gets_changes_once_it_is_known_not_to_read(
     editor: Editor,
 ) -> None:
-    """For it they are text among the user's words."""
+    """For such an agent, they would be part of the user's text."""
     agent = editor.agent("hello", capabilities={"promptCapabilities": {}})
     editor.open(editor.write("a.txt", LINES))
     change(editor, 1, "TWO")

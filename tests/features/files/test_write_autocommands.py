@@ -96,7 +96,9 @@ either = pytest.mark.parametrize("dirty", [False, True], ids=["clean", "dirty"])
 
 @either
 @pytest.mark.parametrize("event", EVENTS)
-def test_a_write_and_what_the_user_has_run_at_it(editor: Editor, event: str, dirty: bool) -> None:
+def test_a_write_with_the_users_autocommands_at_each_step(
+    editor: Editor, event: str, dirty: bool
+) -> None:
     for act, nested in product(ACTS, ("", "++nested")):
         live = begin(editor, dirty=dirty)
         editor.cmd(f"autocmd {event} f {nested} {ACTS[act]}")
@@ -177,7 +179,7 @@ def test_the_path_is_checked_last(editor: Editor, event: str, dirty: bool) -> No
         assert not editor.rpc.mode()["blocking"], swap
 
 
-def test_a_file_that_somebody_else_makes_meanwhile_is_not_a_new_one(
+def test_a_file_that_another_process_creates_in_the_meantime_is_not_new(
     live: AgentFilesInNvim,
 ) -> None:
     path = Path(live.path("new"))

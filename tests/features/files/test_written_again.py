@@ -213,7 +213,7 @@ def test_a_save_that_did_not_save_is_not_success(shown: Project, code: str) -> N
     assert '"reason": "failed"' in shown.write(NEW)
 
 
-def test_an_unchanged_text_is_saved_where_all_writes_are(shown: Project) -> None:
+def test_an_unchanged_text_is_saved_if_all_writes_are(shown: Project) -> None:
     shown.editor.lua("require('acp').setup({ agent = 'script', files = { save = 'always' } })")
     shown.type((9, "user"))
     assert shown.read() == "ok"

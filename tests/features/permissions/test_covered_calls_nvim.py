@@ -52,7 +52,7 @@ def test_the_float_warns_that_the_request_names_nothing(asking: Asking) -> None:
     asking.end()
 
 
-def test_a_change_of_an_open_call_makes_a_new_question(asking: Asking) -> None:
+def test_a_change_to_an_open_call_makes_a_new_question(asking: Asking) -> None:
     editor = asking.editor
     asking.announce("a", **read_of(editor))
     asking.ask("confirmation", CONFIRM)
@@ -109,7 +109,7 @@ def test_a_rule_denies_the_command_of_an_open_call(editor: Editor) -> None:
     asking.end()
 
 
-def test_a_rule_that_denies_applies_to_changes_of_an_open_call(editor: Editor) -> None:
+def test_a_rule_that_denies_applies_to_changes_to_an_open_call(editor: Editor) -> None:
     asking = start_with_rules(editor, {"action": "deny", "command": "rm *"})
     asking.announce("a", **read_of(editor))
     asking.ask("confirmation", CONFIRM)

@@ -35,7 +35,7 @@ def end(editor: Editor, how: str) -> None:
 
 
 def check_silent_start(shared: SharedWorkspace) -> None:
-    """Check that the next Neovim has nothing to tell when it opens the composer."""
+    """Check that the next Neovim shows no message when it opens the composer."""
     editor = shared.start()
     editor.cmd("AcpPrompt")
     editor.wait("vim.fn.mode() == 'i'")
@@ -487,7 +487,7 @@ def test_a_prompt_is_sent_or_comes_back_whenever_neovim_is_killed(
     assert outcome(shared, seed) in ("sent", "back")
 
 
-def test_typing_goes_on_while_it_is_written(shared: SharedWorkspace) -> None:
+def test_typing_continues_while_a_draft_is_written(shared: SharedWorkspace) -> None:
     first = shared.start()
     write(first, "")
     first.keys("i")
@@ -561,7 +561,7 @@ def test_a_damaged_file_is_named_once_and_stops_nothing(
     check_silent_start(shared)
 
 
-def test_where_nothing_can_be_written_one_line_says_so(shared: SharedWorkspace) -> None:
+def test_one_line_says_that_nothing_can_be_written(shared: SharedWorkspace) -> None:
     shared.directory.parent.mkdir(parents=True)
     shared.directory.write_text("no directory")
     editor = shared.start()

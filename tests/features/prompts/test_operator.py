@@ -90,7 +90,7 @@ def test_the_cursor_stays_and_nothing_is_sent_by_the_preparation(
     assert len(agent.received("session/prompt")) == 1
 
 
-def test_dot_repeats_a_later_change_of_the_user(editor: Editor, agent: Traffic) -> None:
+def test_dot_repeats_a_later_change_by_the_user(editor: Editor, agent: Traffic) -> None:
     editor.keys("gggmip")
     write(editor, "explain")
     editor.keys("4GAx<Esc>6G.")

@@ -198,7 +198,7 @@ def test_a_session_that_has_ended_gets_no_change_made_before_the_scan(
 
 
 @pytest.mark.parametrize("names", ["b.txt ", ""])
-def test_a_session_at_work_gets_no_change_of_another_session(gate: Gate, names: str) -> None:
+def test_a_session_at_work_gets_no_change_by_another_session(gate: Gate, names: str) -> None:
     slow = two_sessions(gate)
     end = f"until_there {slow.home}/end"
     first = "runs a.txt " + json.dumps("sed -i s/two/TWO/ a.txt")

@@ -62,7 +62,7 @@ def test_a_line_typed_during_a_restore_stays(project: Editor) -> None:
     project.wait("#require('acp').state().sessions[1].edits == 1")
 
 
-def test_a_later_checkpoint_keeps_changes_of_earlier_prompts(project: Editor) -> None:
+def test_a_later_checkpoint_keeps_changes_from_earlier_prompts(project: Editor) -> None:
     run(project, "sed -i 's/two/TWO/' a.txt")
     run(project, "sed -i 's/three/THREE/' a.txt")
     project.wait("#require('acp').state().sessions[1].edits == 1")

@@ -187,7 +187,7 @@ def test_a_file_changed_elsewhere_keeps_that_change(project: Editor) -> None:
     until(lambda: path.read_text() == TEXT + "by another program\n")
 
 
-def test_changes_of_a_formatter_on_save_are_not_the_agents(project: Editor) -> None:
+def test_changes_by_a_formatter_on_save_are_not_the_agents(project: Editor) -> None:
     project.lua(
         "vim.api.nvim_create_autocmd('BufWritePre', { buffer = 0, callback = function() "
         "vim.api.nvim_buf_set_lines(0, -2, -1, true, { 'formatted' }) end })"

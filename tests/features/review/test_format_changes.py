@@ -315,7 +315,7 @@ def test_a_format_change_after_a_rejected_deletion_is_pending(editor: Editor) ->
     changed.decide("reject all", BOM + UNIX)
 
 
-def test_a_format_change_of_an_accepted_new_file_is_pending(editor: Editor) -> None:
+def test_a_format_change_to_an_accepted_new_file_is_pending(editor: Editor) -> None:
     changed = ChangedFile(editor, UNIX, UNIX, opened=False)
     changed.agent.ask("runs", "printf 'new\\n' > n.txt")
     wait_edits(editor, n="created")

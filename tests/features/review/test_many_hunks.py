@@ -24,7 +24,7 @@ def test_unmarked_hunks_are_counted_and_decided_with_the_file(editor: Editor) ->
     until(lambda: path.read_text() == old)
 
 
-def test_the_base_of_such_a_file_is_exact_after_a_change_of_the_user(editor: Editor) -> None:
+def test_the_base_of_such_a_file_is_exact_after_a_change_by_the_user(editor: Editor) -> None:
     count = MAX_MARKED + 20
     old = ["one", "two"] * count
     path = editor.write("a.txt", "".join(f"{line}\n" for line in old))

@@ -474,7 +474,7 @@ def test_the_benchmarks_agent_speaks_the_protocol(tmp_path: Path) -> None:
         assert warnings.lines() == [], kind
 
 
-def test_changes_of_several_calls_in_a_row_are_one_operation() -> None:
+def test_changes_to_several_calls_in_a_row_are_one_operation() -> None:
     asking = AskingSession()
     for n in range(50):
         call_updates.upsert(asking.session, schema.ToolCall(f"c{n}", "it"))

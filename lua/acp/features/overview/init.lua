@@ -1,7 +1,7 @@
 --- Overview of all sessions, including those of other Neovims in the workspace.
 ---@type acp.Feature
 return {
-  subcommands = { overview = { 'all sessions, also of other Neovims', 'Sessions', 0 } },
+  subcommands = { overview = { 'all sessions, even of other Neovims', 'Sessions', 0 } },
   windows = { 'overview' },
   signals = {
     question_at_cursor = { 'view', 'question_at_cursor', if_loaded = true },
