@@ -54,7 +54,7 @@ def test_small_changes_take_small_records() -> None:
 
 
 def test_two_different_texts_of_a_file_both_grow_by_their_changes() -> None:
-    """An example is base and live text after an agent has rewritten a file in which the user types."""
+    """An example is base and live text of a file that the agent rewrote while the user typed."""
     writer = Writer()
     sides = [Text(tuple(f"{side} {n}" for n in range(1000))) for side in "ab"]
     for side in sides:

@@ -204,7 +204,7 @@ async def test_each_change_has_the_right_author(
 async def test_a_file_that_a_call_named_early_belongs_to_the_prompt_of_that_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same holds if the next prompt joins the turn: its checkpoint has the first prompt's edit."""
+    """If the next prompt joins the turn, its checkpoint has the edit of the first prompt."""
     async with histories(tmp_path, monkeypatch, 0) as history:
         workspace, path = history.workspace, history.fresh[0]
         await history.edit()  # the scan needs a change
