@@ -79,7 +79,7 @@ return {
   -- Permissions and questions
   no_permission = 'No pending permission',
   no_question = 'No pending question %s',
-  no_option = 'No option %d. Options: %s',
+  no_option = 'No option %d. Options: %s', -- such as 1-3
   ask_reason = 'Why not? ',
   no_option_of_kind = 'No option of kind %s. Options: %s',
   no_answer_here = 'There is no such option. See :Acp permissions',

@@ -109,6 +109,7 @@ local function replace(win, bufnr, opts)
     if not vim.api.nvim_win_is_valid(win) then return end
     require('acp.ui.window').replace(win, bufnr, opts)
     if not require('acp.ui.win').is_float(win) then vim.api.nvim_win_set_height(win, opts.size) end
+    require('acp.ui.window.rows').keep(win)
   end)
 end
 

@@ -49,6 +49,24 @@ def test_a_closed_thought_shows_its_beginning(edit: Callable[..., Editor], colum
     assert not any(row.startswith("Nobody") for row in chat_rows(editor))
 
 
+def test_a_fold_has_the_background_of_the_chat(editor: Editor) -> None:
+    """The first window of a chat, and one whose chat was replaced."""
+    editor.cmd("set termguicolors | highlight Normal guibg=#202020 guifg=#ffffff")
+    editor.cmd("highlight Folded guibg=#ff0000 | highlight SignColumn guibg=#ff0000")
+    editor.agent("script")
+    for number in (1, 2):
+        editor.turn(thought(f"Thought {number}") + "\nsay .that was it")
+        head = f"▸ Thought · Thought {number}"
+        editor.wait_screen(head)
+        row, text = next(each for each in enumerate(editor.screen()) if head in each[1])
+        column = text.index(head)
+        for at in (column - 1, column, column + 2):
+            look = editor.lua("return vim.api.nvim__inspect_cell(1, ...)", row, at)[1]
+            assert look.get("background") != 0xFF0000, at
+        editor.cmd("wincmd l | Acp new")
+        editor.wait("vim.fn.bufname() == 'acp://chat/2'")
+
+
 def test_the_beginning_of_a_thought_is_shown_as_it_arrives(editor: Editor) -> None:
     gate, last = editor.home / "go on", editor.home / "end"
     editor.agent("script")

@@ -130,6 +130,8 @@ def test_a_kind_that_is_not_offered_answers_nothing(front: Editor) -> None:
     assert (
         notifications(front)[-1] == "acp: No option of kind reject_always. Options: yes, ever, no"
     )
+    front.press("4")
+    assert notifications(front)[-1] == "acp: No option 4. Options: 1-3"
     assert sent(front) == []
 
 

@@ -50,6 +50,19 @@ def test_a_composer_keeps_its_height_when_the_queue_opens_and_closes(
         front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 6")
 
 
+def test_a_composer_keeps_its_height_when_a_pane_below_shows_a_longer_list(front: Editor) -> None:
+    """The changes since a checkpoint replace the list of checkpoints in its window."""
+    show = "require('acp.ui.report').open(unpack(...))"
+    for name, filetype, rows in (("checkpoints/1", "acpcheckpoints", 9), ("changes/1/2", "diff", 3)):
+        front.lua(show, [name, filetype, ["a row"] * rows])
+        front.wait(f"vim.fn.winheight(vim.fn.bufwinid('acp://{name}')) == ...", rows)
+        front.wait(f"{HEIGHT} == 6")
+    front.lua(show, ["checkpoints/1", "acpcheckpoints", ["a row"] * 9])
+    front.wait("vim.fn.winheight(vim.fn.bufwinid('acp://checkpoints/1')) == 9")
+    front.lua("vim.api.nvim_win_close(vim.fn.bufwinid('acp://checkpoints/1'), true)")
+    front.wait(f"vim.fn.winnr('$') == 3 and {HEIGHT} == 6")
+
+
 def test_a_composer_keeps_the_height_that_the_user_sets(front: Editor) -> None:
     front.lua(
         f"""vim.api.nvim_create_autocmd('WinResized', {{

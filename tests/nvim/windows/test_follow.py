@@ -119,6 +119,23 @@ def test_other_cursor_movements_do_not_pause_it(front: Editor) -> None:
     assert front.lua(PLACE) == "a.txt:32"
 
 
+@pytest.mark.parametrize("focus", ["<C-w>b", "<C-w>t"], ids=["elsewhere", "in it"])
+def test_a_window_that_opens_or_closes_below_does_not_pause_it(front: Editor, focus: str) -> None:
+    work_at(front, "a.txt", 100)
+    wait_place(front, "a.txt:100")
+    front.keys(focus)
+    rows = "vim.fn.winheight(1)"
+    before = front.lua(f"return {rows}")
+    front.keys(":botright copen<CR>")
+    front.wait(f"{rows} < ...", before)
+    front.keys(":cclose<CR>")
+    front.wait(f"{rows} == ...", before)
+    front.screen()
+    assert front.lua(STATUS) == "following"
+    front.keys("<C-w>t<C-y>")
+    front.wait(f"{STATUS} == 'paused'".replace("return ", ""))
+
+
 def test_the_command_again_ends_it_and_leaves_no_trace(front: Editor) -> None:
     work_at(front, "b.txt", 5)
     wait_place(front, "b.txt:5")

@@ -43,6 +43,11 @@ local window_options = {
 --- Options that are set once for a window, so that the user's changes stay.
 local once_options = { conceallevel = 2, concealcursor = '' }
 
+--- Options of a new window, which would otherwise get those of every acp window.
+local new_window_options = vim.tbl_extend('force', margin.options, {
+  winhighlight = window_options.winhighlight,
+})
+
 --- Set the filetype. This is slow, since Neovim searches all of 'runtimepath'.
 local function set_filetype(bufnr)
   if api.nvim_buf_is_loaded(bufnr) and vim.bo[bufnr].filetype == '' then
@@ -298,7 +303,7 @@ local function show(bufnr, win, leaving)
   local opts = {
     layout = config.layout,
     size = config.size,
-    options = vim.tbl_extend('force', margin.options, long_row or {}),
+    options = vim.tbl_extend('force', new_window_options, long_row or {}),
     last = true,
     like = 'acp://chat/',
     leaving = leaving,

@@ -14,8 +14,15 @@ local PATH_BYTES = 1000 -- Neovim aborts when it saves a file with a longer name
 ---@field agent? string the agent's name in the label
 ---@field active boolean whether it follows; false while the user works in it
 ---@field winbar string the window's own winbar, without the label
----@field at? { buf: integer, lnum: integer, col: integer, topline: integer } place set by `apply`
+---@field at? acp.FollowPosition last position that is not the user's
 ---@field applying? boolean
+
+---@class acp.FollowPosition
+---@field buf integer
+---@field lnum integer
+---@field col integer
+---@field topline integer
+---@field size integer[] columns and rows
 
 ---@class acp.Location
 ---@field path string
@@ -64,10 +71,12 @@ end
 
 -- The user's actions ------------------------------------------------------------------------------
 
----@return { buf: integer, lnum: integer, col: integer, topline: integer }
+---@return acp.FollowPosition
 local function position_of(win)
   local buf, cursor = api.nvim_win_get_buf(win), api.nvim_win_get_cursor(win)
-  return { buf = buf, lnum = cursor[1], col = cursor[2], topline = vim.fn.line('w0', win) }
+  local size = { api.nvim_win_get_width(win), api.nvim_win_get_height(win) }
+  local topline = vim.fn.line('w0', win)
+  return { buf = buf, lnum = cursor[1], col = cursor[2], topline = topline, size = size }
 end
 
 local function pause()
@@ -78,10 +87,13 @@ local function pause()
 end
 
 --- Pause if one of the user's keys has moved the cursor or the view of the followed window. The
---- agent's edits and `apply` move them too.
+--- agent's edits and `apply` move them too, and so does another window that opens or closes.
 local function on_moved(win, edited)
   if not followed or win ~= followed.win or followed.applying or not typed then return end
-  if edited or not vim.deep_equal(position_of(win), followed.at) then pause() end
+  local now, before = position_of(win), followed.at or {}
+  if not vim.deep_equal(now.size, before.size) then before.topline = now.topline end
+  before.size = now.size
+  if edited or not vim.deep_equal(now, before) then pause() end
 end
 
 ---@param args { event: string, buf: integer, match: string }
