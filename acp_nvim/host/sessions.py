@@ -250,9 +250,9 @@ class Sessions:
         return str(named or current)
 
     def show(self, conversation: Conversation) -> None:
-        """Make a session current and show its chat."""
+        """Make a session current and show its chat, in place of the chat that the user is in."""
         self.make_current(conversation.session.n)
-        self._screen.push("open_chat", conversation.session.n)
+        self._screen.push("choose_chat", conversation.session.n)
 
     # -- index ------------------------------------------------------------------------------------
 

@@ -111,7 +111,7 @@ class StoredChats(Transcripts):
         _restore(session, stored, entries)
         notify(host.observers.on_continued, session, stored.agent_id, stored.uid)
         self.history.follow(session, stored.id, len(session.transcript.entries))
-        host.screen.push("open_chat", session.n, self._chat_of(stored))
+        host.screen.push("choose_chat", session.n, self._chat_of(stored))
         conversation.open()
         return conversation
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.fake_picker import install_picker, pick
 from tests.support.lua import lua_chunk
 
 SHOWN = lua_chunk(__file__, "shown_buffers")
@@ -21,6 +22,14 @@ def shown(editor: Editor) -> list[str]:
     """Return the buffers of the windows from top left to bottom right, without their paths."""
     found: list[str] = editor.lua(SHOWN)
     return found
+
+
+def title(editor: Editor) -> str:
+    """Return the title of the first session in the list of sessions."""
+    label: str = next(
+        each for each in pick(editor, "Acp sessions", "")[0]["items"] if each.startswith("say line")
+    )
+    return label.split("  (")[0]
 
 
 @pytest.fixture
@@ -115,6 +124,29 @@ def test_a_new_session_replaces_the_one_that_the_user_is_in(
     assert shown(chat) == ["a.txt", "acp://chat/2", "acp://composer/2"]
     assert chat.lua("return vim.fn.bufname()") == f"acp://{where}/2"
     assert chat.lines("acp://composer/1") == ["half a prompt"]
+
+
+@pytest.mark.parametrize("where", ["composer", "chat"])
+def test_a_chosen_session_replaces_the_one_that_the_user_is_in(chat: Editor, where: str) -> None:
+    install_picker(chat)
+    chat.cmd("Acp new")
+    chat.wait("vim.fn.bufwinid('acp://chat/2') > 0")
+    chat.keys(":AcpPrompt<CR>")
+    chat.wait("vim.fn.bufname() == 'acp://composer/2'")
+    chat.keys("half a prompt<Esc>" + ("<C-w>k" if where == "chat" else ""))
+    chat.wait("vim.bo.filetype == ...", f"acp{where}")
+    pick(chat, "Acp sessions", title(chat), "open")
+    chat.wait("vim.fn.bufwinid('acp://chat/1') > 0")
+    assert shown(chat) == ["a.txt", "acp://chat/1", "acp://composer/1"]
+    assert chat.lua("return vim.fn.bufname()") == f"acp://{where}/1"
+
+
+def test_a_chosen_session_is_shown_in_the_tab_page_of_the_user(chat: Editor) -> None:
+    install_picker(chat)
+    chat.cmd("tabnew")
+    pick(chat, "Acp sessions", title(chat), "open")
+    chat.wait("#vim.fn.win_findbuf(vim.fn.bufnr('acp://chat/1')) == 2")
+    assert shown(chat) == ["", "acp://chat/1"]
 
 
 @pytest.mark.parametrize("command", ["AcpPrompt! say more", "AcpPrompt!", "Acp new"])

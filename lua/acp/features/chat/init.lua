@@ -16,6 +16,7 @@ return {
     fold_open = { 'view', 'fold_open' },
     chat_turn = { 'cursor_target', 'to_turn' },
     open_chat = { 'view', 'open' },
+    choose_chat = { 'view', 'choose' },
     session = { 'view', 'begin' },
   },
   signals = {

@@ -330,14 +330,29 @@ function M.follow(n)
   if chat and api.nvim_buf_is_loaded(chat.bufnr) then follow(chat.bufnr, shown_here(chat.bufnr)) end
 end
 
+--- Show a chat in the acp window of another chat in this tab page. If there is none, show it beside
+--- the other chats.
+---@param instead? integer session of the other chat
+local function show_instead(bufnr, instead)
+  local old = instead and chats[instead]
+  local windows = vim.iter(old and shown_here(old.bufnr) or {})
+  show(bufnr, windows:find(function(win) return vim.w[win].acp end))
+end
+
 --- Frame operation and API: show the chat of n unless a window shows it. The focus does not move.
 ---@param instead? integer session whose chat it replaces in a window of the plugin
 function M.open(n, instead)
   local bufnr = M.create(n)
-  if #vim.fn.win_findbuf(bufnr) > 0 then return end
-  local old = instead and chats[instead]
-  local own = vim.iter(old and vim.fn.win_findbuf(old.bufnr) or {})
-  show(bufnr, own:find(function(win) return vim.w[win].acp end))
+  if #vim.fn.win_findbuf(bufnr) == 0 then show_instead(bufnr, instead) end
+end
+
+--- Frame operation: show the chat of n, which the user has chosen, in this tab page. The focus does
+--- not move.
+---@param instead? integer session whose chat it replaces; nil for the one that the user is in
+function M.choose(n, instead)
+  local bufnr = M.create(n)
+  if #shown_here(bufnr) > 0 then return end
+  show_instead(bufnr, instead or require('acp.ui.current').here())
 end
 
 --- Show the chat above the composer of n, which the user opens. The session may not exist yet.
