@@ -117,12 +117,12 @@ end
 --- Later calls do nothing.
 M.define = require('acp.base.once')(function()
   local function set()
-    local tints, grey = require('acp.ui.tints'), placeholder()
+    local grey = placeholder()
     if grey then vim.api.nvim_set_hl(0, 'AcpPlaceholder', grey) end
+    require('acp.ui.tints').define(M.groups)
     for group, link in pairs(M.groups) do
-      if not tints.has(group) then vim.api.nvim_set_hl(0, group, definition(link)) end
+      vim.api.nvim_set_hl(0, group, definition(link))
     end
-    tints.define(M.groups)
   end
   set()
   local on = require('acp.base.autocmds').group('acp.highlights')

@@ -156,6 +156,8 @@ def test_a_diff_shows_context_syntax_colours_and_the_words_that_differ(editor: E
     found = editor.lua(COLOURS)
     assert ["local", lua_group(editor, "@keyword")] in found
     assert ["1", "AcpHunkRemoveWord"] in found
+    row = [group for text, group in found if text == "1"]
+    assert row[-1] == "AcpHunkRemoveWord", "above the syntax colour, which is hard to read on it"
     assert ["return", lua_group(editor, "@keyword.return")] in found
     assert "    -- a" in editor.chat()
     editor.lua(TO, "- local b")

@@ -29,7 +29,7 @@ def title(editor: Editor) -> str:
     label: str = next(
         each for each in pick(editor, "Acp sessions", "")[0]["items"] if each.startswith("say line")
     )
-    return label.split("  (")[0]
+    return label.split("  (", maxsplit=1)[0]
 
 
 @pytest.fixture

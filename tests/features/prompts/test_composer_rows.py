@@ -53,7 +53,10 @@ def test_a_composer_keeps_its_height_when_the_queue_opens_and_closes(
 def test_a_composer_keeps_its_height_when_a_pane_below_shows_a_longer_list(front: Editor) -> None:
     """The changes since a checkpoint replace the list of checkpoints in its window."""
     show = "require('acp.ui.report').open(unpack(...))"
-    for name, filetype, rows in (("checkpoints/1", "acpcheckpoints", 9), ("changes/1/2", "diff", 3)):
+    for name, filetype, rows in (
+        ("checkpoints/1", "acpcheckpoints", 9),
+        ("changes/1/2", "diff", 3),
+    ):
         front.lua(show, [name, filetype, ["a row"] * rows])
         front.wait(f"vim.fn.winheight(vim.fn.bufwinid('acp://{name}')) == ...", rows)
         front.wait(f"{HEIGHT} == 6")

@@ -22,6 +22,17 @@ def distance(a: int, b: int) -> float:
     return math.sqrt(sum((x - y) ** 2 for x, y in pairs))
 
 
+def luminance(colour: int) -> float:
+    red, green, blue = (float((part / 255) ** 2.2) for part in rgb(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(a: int, b: int) -> float:
+    """Return the contrast of two colours, as WCAG defines it."""
+    least, most = sorted(map(luminance, (a, b)))
+    return (most + 0.05) / (least + 0.05)
+
+
 @pytest.mark.parametrize(
     ("scheme", "background"),
     [("default", "dark"), ("default", "light"), ("habamax", "dark"), ("retrobox", "light")],
@@ -32,11 +43,11 @@ def test_backgrounds_are_light_tints_that_differ_for_lines_words_and_sides(
     editor.lua(DEFINE, scheme, background, True)
     normal, added, word, removed, removed_word, changed = editor.lua(COLOURS)
     assert changed == added
-    assert 40 < distance(normal, added) < 50
-    assert 40 < distance(normal, removed) < 50
-    assert distance(word, added) > 40
-    assert distance(removed_word, removed) > 40
-    assert distance(added, removed) > 40
+    assert 30 < distance(normal, added) < 50
+    assert 30 < distance(normal, removed) < 50
+    assert distance(word, added) > 30
+    assert distance(removed_word, removed) > 30
+    assert distance(added, removed) > 35
     assert rgb(word)[1] > rgb(word)[2]
     assert rgb(removed_word)[0] == max(rgb(removed_word))
 
@@ -47,8 +58,42 @@ def test_an_olive_green_is_not_yellow_on_a_yellow_background(editor: Editor) -> 
     editor.cmd("highlight Normal guifg=#3c3836 guibg=#fbf1c7 | highlight DiffAdd guibg=#d5d39b")
     editor.lua("require('acp.ui.highlights').define()")
     normal, added, *_ = editor.lua(COLOURS)
-    assert rgb(added)[1] > rgb(added)[0] + 20
-    assert distance(normal, added) > 40
+    assert rgb(added)[1] > rgb(added)[0] + 15
+    assert distance(normal, added) > 30
+
+
+SCHEMES = {
+    "catppuccin-latte": ("light", "4c4f69", "eff1f5", "d0e2d1", "eac8d3"),
+    "gruvbox": ("dark", "ebdbb2", "282828", "34381b", "402120"),
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_changed_word_is_readable_whatever_its_syntax_colour(editor: Editor, scheme: str) -> None:
+    background, text, ground, added, removed = SCHEMES[scheme]
+    editor.cmd(f"set termguicolors background={background}")
+    editor.cmd(f"highlight Normal guifg=#{text} guibg=#{ground}")
+    editor.cmd(f"highlight DiffAdd guibg=#{added} | highlight DiffDelete guibg=#{removed}")
+    editor.lua("require('acp.ui.highlights').define()")
+    for group in ("AcpHunkWord", "AcpHunkRemoveWord"):
+        look = editor.lua("return vim.api.nvim_get_hl(0, { name = ... })", group)
+        assert look["fg"] == int(text, 16)
+        assert contrast(look["fg"], look["bg"]) >= 4.5, group
+
+
+def test_text_is_readable_in_a_light_terminal_of_few_colours(editor: Editor) -> None:
+    """Neovim's own scheme has yellow text there, and white text on green and cyan."""
+    look = "return vim.api.nvim_get_hl(0, { name = ..., link = false })"
+    editor.lua(DEFINE, "default", "light", False)
+    assert editor.lua(look, "AcpPermission")["ctermfg"] == 5
+    assert editor.lua(look, "AcpHunkWord")["ctermfg"] == 0
+    editor.cmd("set background=dark")
+    for group, link in (("AcpPermission", "DiagnosticWarn"), ("AcpHunkWord", "DiffText")):
+        assert editor.lua("return vim.api.nvim_get_hl(0, { name = ... }).link", group) == link
+    editor.cmd("set background=light")
+    editor.cmd("highlight AcpPermission ctermfg=3")
+    editor.cmd("set termguicolors | set notermguicolors")
+    assert editor.lua(look, "AcpPermission")["ctermfg"] == 3, "the user's own"
 
 
 def test_backgrounds_follow_the_colour_scheme(editor: Editor) -> None:

@@ -47,7 +47,7 @@ def test_hunks_are_marked_with_the_lines_they_replaced(front: Editor) -> None:
 
 
 def test_words_and_syntax_are_visible_over_the_background_of_a_line(front: Editor) -> None:
-    front.cmd("highlight AcpHunkChange guifg=#111111 guibg=#222222")
+    front.cmd("set termguicolors | highlight AcpHunkChange guifg=#111111 guibg=#222222")
     front.cmd("highlight AcpHunkWord guibg=#333333")
     front.cmd("highlight Syntax guifg=#444444")
     path = front.write("a.txt", "call(new)\n")
@@ -64,6 +64,22 @@ def test_words_and_syntax_are_visible_over_the_background_of_a_line(front: Edito
     )
     assert len({call, paren, word}) == 3
     assert beyond == paren
+
+
+def test_syntax_colours_do_not_hide_added_text_on_a_screen_of_few_colours(front: Editor) -> None:
+    """A string in the default scheme is green, like the background of an added line."""
+    front.cmd("set notermguicolors | highlight Syntax ctermfg=2")
+    path = front.write("a.txt", "one\nadded\n")
+    front.open(path)
+    front.lua(
+        "vim.api.nvim_buf_set_extmark(0, vim.api.nvim_create_namespace('syntax'), 1, 0,"
+        " { end_col = 3, hl_group = 'Syntax', priority = 125 })"
+    )
+    pend(front, path, ["one"])
+    row = next(at for at, text in enumerate(front.screen(), 1) if "added" in text)
+    column = front.screen()[row - 1].index("added") + 1
+    attributes = {front.lua("return vim.fn.screenattr(...)", row, column + at) for at in (0, 4)}
+    assert len(attributes) == 1
 
 
 def test_an_empty_list_leaves_no_marks(front: Editor) -> None:

@@ -158,7 +158,8 @@ local function add_side(coloured, rows, at, colours, sign)
   end
 end
 
---- Mark the words that differ between removed lines and the added lines below them.
+--- Mark the words that differ between removed lines and the added lines below them. The marks are
+--- above the syntax colours, which are hard to read on them.
 ---@param coloured acp.Colours
 local function mark_words(coloured, rows)
   local groups = { 'AcpHunkRemoveWord', 'AcpHunkWord' }
@@ -182,7 +183,7 @@ local function mark_words(coloured, rows)
           vim.list_extend(marks, { span[1] + row.col, span[2] + row.col, id })
         end
         local own = places[which][i]
-        coloured[own] = vim.list_extend(marks, coloured[own] or {})
+        coloured[own] = vim.list_extend(coloured[own] or {}, marks)
       end
     end
     if #sides[1] + #sides[2] == 0 then at = at + 1 end

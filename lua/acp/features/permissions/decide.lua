@@ -104,7 +104,12 @@ function M.answer_with_option(i)
   if id and options[i] then
     choose(id, options[i].id)
   elseif id then
-    require('acp.base.notify').show('error', 'no_option', i, #options > 1 and '1-' .. #options or '1')
+    require('acp.base.notify').show(
+      'error',
+      'no_option',
+      i,
+      #options > 1 and '1-' .. #options or '1'
+    )
   end
 end
 

@@ -11,8 +11,9 @@ M.ns = api.nvim_create_namespace('acp.hunks')
 local words_ns = api.nvim_create_namespace('acp.hunks.words')
 local lines_ns = api.nvim_create_namespace('acp.hunks.lines')
 
---- Priorities: below syntax (100), so that its colours stay, and words above lines.
-local LINE, WORD = 90, 95
+--- Priorities: lines below syntax (100), so that its colours stay, and words above it. On a screen
+--- with few colours, lines are above it too: a string would be green on green.
+local LINE, FEW_COLOURS, WORD = 90, 130, 135
 
 --- Priority of the sign and of the line highlight, which hides syntax at any priority. It is above
 --- the signs of git plugins, because a pending hunk is more urgent than a difference from git.
@@ -224,7 +225,7 @@ local function tint(bufnr, entry, place)
       end_col = 0,
       hl_group = group,
       hl_eol = true,
-      priority = LINE,
+      priority = vim.o.termguicolors and LINE or FEW_COLOURS,
       strict = false,
     })
 end
