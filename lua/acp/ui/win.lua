@@ -67,6 +67,9 @@ end
 ---@param value any
 function M.set(win, name, value)
   if name == 'winbar' then return set_winbar(win, value) end
+  if name == 'winhighlight' then
+    return require('acp.ui.window.menu_room').set_colors(win, value)
+  end
   api.nvim_set_option_value(name, value, { scope = 'local', win = win })
 end
 

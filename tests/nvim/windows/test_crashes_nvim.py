@@ -1,4 +1,4 @@
-"""Orders of floats and tab pages in which Neovim itself crashes, avoided by the plugin."""
+"""Orders of floats, tab pages and menus in which Neovim itself crashes, avoided by the plugin."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import ROOT, Editor
+from tests.support.front_without_host import HOST, Start, session
 from tests.support.processes import MARK, outlasting
 from tests.support.terminal import Terminal
 
@@ -145,3 +146,44 @@ def test_leaving_and_returning_keeps_the_user_in_the_float(editor: Editor) -> No
     editor.keys("<C-w>p")
     assert editor.lua("return vim.bo.filetype") == ""
     assert_alive(editor, 2)
+
+
+COLORS = "return vim.wo[vim.fn.bufwinid('acp://chat/1')].winhighlight"
+
+
+LITTLE_ROOM = [
+    ("set lines=6", "A"),
+    ("pedit a.txt | resize 3", "0i"),
+]
+
+
+@pytest.mark.parametrize(("command", "insert"), LITTLE_ROOM)
+def test_a_completion_menu_may_have_no_room_beside_the_chat(
+    edit: Start, command: str, insert: str
+) -> None:
+    front = edit(init=f"{HOST} vim.o.completeopt = 'menuone,noselect'", screen=(40, 20))
+    session(front)
+    front.lua("require('acp.features.chat.view').open(1)")
+    colors = front.lua(COLORS)
+    front.cmd(command)
+    front.keys("A" + "one two three four five six " * 5 + "<Esc>")
+    front.keys(f"{insert}<C-x><C-n>")
+    front.wait("vim.fn.pumvisible() == 1 and vim.fn.pum_getpos().height < 2")
+    front.cmd("redraw")
+    front.keys("<C-n> more")
+    front.wait("vim.api.nvim_get_current_line():find('more', 1, true) ~= nil")
+    front.keys("<Esc>")
+    front.cmd("wincmd z | set lines=20")
+    front.wait(f"(function() {COLORS} end)() == ...", colors)
+
+
+def test_the_composer_opens_no_menu_that_may_have_no_room(edit: Start) -> None:
+    front = edit(init=HOST, screen=(40, 5))
+    front.cmd("set winhighlight=Folded:Normal")  # as other plugins do in their windows
+    session(front)
+    front.cmd("AcpPrompt")
+    front.keys("/")
+    front.cmd("redraw")
+    front.keys("in")
+    front.wait("vim.api.nvim_get_current_line() == '/in'")
+    assert front.lua("return vim.fn.pumvisible()") == 0

@@ -51,6 +51,7 @@ end
 
 local function show()
   if vim.fn.pumvisible() == 1 or not completion.has_completion() then return end
+  if require('acp.ui.window.menu_room').is_scarce() then return end
   set_menu_options()
   vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
 end
