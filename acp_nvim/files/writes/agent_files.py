@@ -72,6 +72,8 @@ class AgentFiles(Generic[S]):
         self._amendments = amendments
         self._on_location = on_location
         self.guard = PathGuard(files.options, ask)
+        self._harmless: tuple[str, Text] = "", EMPTY
+        """Path and text of the last whole file that was searched and has no secret."""
 
     async def read(
         self, session: S, path: str, line: int | None = None, limit: int | None = None
@@ -86,7 +88,11 @@ class AgentFiles(Generic[S]):
         is_whole = line is None and limit is None
         options = self._options()
         may_be_secret = why != "secret" and bool(options.secret)
-        if may_be_secret and key_files.is_secret(where, text, content, whole=is_whole):
+        if may_be_secret and (
+            self._find_secret(where, text, content)
+            if is_whole
+            else key_files.is_secret(where, text, content)
+        ):
             await self.guard.question(session, "read", where, "secret")
             text = await self._text_after_writes(where)
             content = excerpt(text, line, limit)
@@ -105,7 +111,7 @@ class AgentFiles(Generic[S]):
         where, why = await self.guard.allow(session, "read", path)
         text = await self._text_after_writes(where)
         may_be_secret = why != "secret" and bool(self._options().secret)
-        if may_be_secret and key_files.is_secret(where, text, str(text), whole=True):
+        if may_be_secret and self._find_secret(where, text):
             await self.guard.question(session, "read", where, "secret")
         return where, text
 
@@ -214,7 +220,21 @@ class AgentFiles(Generic[S]):
             text = await self._text_after_writes(where)
         except Refusal:  # no such file, or refused by the write for the same reason
             return False
-        return key_files.is_secret(where, text, str(text), whole=True)
+        return self._find_secret(where, text)
+
+    def _find_secret(self, where: Place, text: Text, content: str | None = None) -> bool:
+        """Search a whole file for a private key or a password. Return whether it has one.
+
+        `content` is the text as a string, if the caller has it. The last text without a secret is
+        remembered, since most writes follow a read of the same text.
+        """
+        path, harmless = self._harmless
+        if text is harmless and where.real == path:
+            return False
+        if key_files.is_secret(where, text, content or str(text), whole=True):
+            return True
+        self._harmless = where.real, text
+        return False
 
     async def _text(self, where: Place) -> Text:
         """Return the current text. Raise Refusal if there is no such file."""
