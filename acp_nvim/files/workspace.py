@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -409,7 +410,8 @@ class Workspace(Generic[S]):
 
     async def refresh(self, sessions: Iterable[S]) -> None:
         """Look for commits and edits by other programs."""
-        roots = {root for session in sessions for root in real_roots(session)}
+        named = {root for session in sessions for root in session.roots}
+        roots = set(map(os.path.realpath, named))
         await self.sync_all()  # first, since a commit is compared with the present texts
         await self.commits.check(sorted(roots))
 
