@@ -61,10 +61,8 @@ local function obstacle(writing)
   if writing.reread or M.change_of(bufnr) < writing.change then return 'failed', UNDONE end
 end
 
---- Return whether a write triggers the `BufWritePre` autocommand of the final check.
----@param options acp.WriteOptions
-local function triggers_pre(bufnr, options)
-  if not options.autocmds or handlers.any(bufnr, 'BufWriteCmd') then return false end
+--- Return whether autocommands of a write include the `BufWritePre` of the final check.
+local function triggers_pre()
   local ignored = vim.split(vim.o.eventignore:lower(), ',')
   local function is(event) return vim.tbl_contains(ignored, event) end
   return not is('bufwritepre') and (not is('all') or is('-bufwritepre'))
@@ -240,7 +238,7 @@ function M.write(bufnr, options)
   }
   local by_others = options.autocmds and handlers.any(bufnr, 'BufWriteCmd')
   local ok = true
-  if not triggers_pre(bufnr, options) then
+  if not options.autocmds or by_others or not triggers_pre() then
     ok, err = pcall(final_check, writing, options.observe)
   end
   if ok then
