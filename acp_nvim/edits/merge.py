@@ -43,10 +43,12 @@ class Conflict(msgspec.Struct, frozen=True):
 def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
     """Merge the agent's changes (base to theirs) into the user's text (base to live).
 
-    The final newline is merged separately: a change by either side wins.
+    The final newline is merged separately: a change by either side wins. The result shares the
+    strings of unchanged lines with `live`, so it takes little memory and is compared fast.
     """
     if live == base or theirs == live:
-        return Merged(diff(live.lines, theirs.lines), theirs)
+        hunks = diff(live.lines, theirs.lines)
+        return Merged(hunks, Text(tuple(apply(live.lines, hunks)), theirs.eol))
     if theirs == base:
         return Merged([], live)
     agent_hunks: list[Hunk] = []

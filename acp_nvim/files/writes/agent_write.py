@@ -267,6 +267,8 @@ class AgentWrite(Generic[S]):
         merged = merge(base, live, agents_text)
         if isinstance(merged, Conflict):
             raise self._refuse("conflict", f"{merged.reason}; read it again")
+        if live == base:
+            agents_text = merged.text  # equal, and shares its lines with the live text
         if _lacks_all_lines_of(merged.text, agents_text):
             raise self._refuse("conflict", GONE)
         text = self._amendments.apply(self._request.session, self._where.real, merged.text)
