@@ -217,8 +217,14 @@ class Workspace(Generic[S]):
     async def wait_decided(self) -> bool:
         """Wait for the decisions and restores begun so far. Return whether there were any."""
         ends = list(self._decisions)
-        await _wait_decided(ends)
+        if ends:
+            await _wait_decided(ends)
         return bool(ends)
+
+    def turn_roots(self, session: S) -> list[str]:
+        """Return the directories of a session's running turn, and the work trees around them."""
+        turn = self.files.turns.get(session)
+        return [] if turn is None else [*turn.roots, *turn.outer]
 
     async def begin_turn(
         self,

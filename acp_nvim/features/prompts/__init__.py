@@ -9,7 +9,6 @@ from msgspec import Struct
 from acp_nvim.agent.observers import TurnStart
 from acp_nvim.agent.prompts.comments import Comments
 from acp_nvim.features.prompts.sent import SentPrompts
-from acp_nvim.files.changes.turns import turn_roots
 from acp_nvim.files.workspace import Workspace
 from acp_nvim.nvim.buffers import NvimBuffers
 from acp_nvim.nvim.pace import Pace
@@ -75,13 +74,12 @@ class TurnFiles(Struct, frozen=True, eq=False):
         session, prompt = turn.session, turn.prompt
         if not session.shares_files:
             return
-        if not turn.is_at_agent:
-            if await self.workspace.wait_decided():
-                turn.texts = None  # a decision may have changed them
-            self.buffers.send_session_roots(session.n, turn_roots(session))
+        if not turn.is_at_agent and await self.workspace.wait_decided():
+            turn.texts = None  # a decision may have changed them
         turn.texts = await self.workspace.begin_turn(
             session, prompt, clean_text(prompt.text), turn.texts, under_way=turn.is_at_agent
         )
+        self.buffers.send_session_roots(session.n, self.workspace.turn_roots(session))
         prompt.set_number(self.workspace.prompts.last(session))
 
     async def on_turn_ended(self, session: Session) -> None:
