@@ -98,7 +98,7 @@ class Floor:
         if name == "cancel":
             self.cancel()
         else:
-            self.task(self.prompt(args["text"]))
+            self.task(self.prompt(args["text"], is_new=args["new"]))
 
     def cancel(self) -> None:
         """Cancel the turn and all its questions."""
@@ -114,16 +114,19 @@ class Floor:
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
-    async def prompt(self, text: str) -> None:
+    async def prompt(self, text: str, *, is_new: bool) -> None:
         if self.started is None:
             self.started = self.bridge.loop.create_task(self.start())
         await self.started
-        session = (await self.ask(1, "session/new", cwd="/", mcpServers=[]))["sessionId"]
-        self.session = session
-        self.bridge.notify("nvim_exec_lua", "require('bench.floor').new(...)", [text])
-        self.drawn.clear()
+        is_new = is_new or not self.session
+        if is_new:
+            answer = await self.ask(1, "session/new", cwd="/", mcpServers=[])
+            self.session = answer["sessionId"]
+            self.drawn.clear()
         block = [{"type": "text", "text": text}]
-        await self.ask(2, "session/prompt", sessionId=session, prompt=block)
+        answered = self.ask(2, "session/prompt", sessionId=self.session, prompt=block)
+        self.bridge.notify("nvim_exec_lua", "require('bench.floor').begin(...)", [text, is_new])
+        await answered
         self.flush()
         self.bridge.notify("nvim_exec_lua", "require('bench.floor').done()", [])
 

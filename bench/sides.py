@@ -20,7 +20,7 @@ Name = Literal["product", "floor"]
 
 START = {
     "product": "require('acp').prompt(..., { new = true })",
-    "floor": "require('bench.floor').prompt(...)",
+    "floor": "require('bench.floor').prompt(..., { new = true })",
 }
 CANCEL = {
     "product": "vim.cmd.AcpCancel()",

@@ -9,11 +9,12 @@ local card, card_window
 
 --- Send a prompt, starting the host on first use.
 ---@param text string
-function M.prompt(text)
+---@param opts? { new: boolean } whether to open a new session
+function M.prompt(text, opts)
   if not channel then
     channel = vim.fn.jobstart(_G.bench_floor_command, { rpc = true, cwd = _G.bench_root })
   end
-  vim.rpcnotify(channel, 'acp', 'prompt', { text = text })
+  vim.rpcnotify(channel, 'acp', 'prompt', { text = text, new = opts ~= nil and opts.new })
 end
 
 --- Cancel the turn.
@@ -25,12 +26,15 @@ function M.channel() return channel end
 ---@return integer
 function M.bufnr() return bufnr end
 
---- Create a chat in a new window.
+--- Show a prompt, in a new chat unless its session is the last one.
 ---@param text string
-function M.new(text)
+---@param is_new boolean
+function M.begin(text, is_new)
+  local lines = { '## You', text, '', '' }
+  if not is_new then return api.nvim_buf_set_lines(bufnr, -1, -1, true, lines) end
   bufnr, rows = api.nvim_create_buf(false, true), {}
   vim.bo[bufnr].undolevels = -1
-  api.nvim_buf_set_lines(bufnr, 0, -1, true, { '## You', text, '', '' })
+  api.nvim_buf_set_lines(bufnr, 0, -1, true, lines)
   if window then
     api.nvim_win_set_buf(window, bufnr)
   else
