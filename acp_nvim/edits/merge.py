@@ -1,7 +1,7 @@
 """Three-way merge by lines: the user's and the agent's changes to the same base.
 
 Changes in different places are both applied, and equal changes are one. Changes to the same lines
-conflict. So are two adjacent changes that both add more lines than they remove, since their order
+conflict. So do two adjacent changes that both add more lines than they remove, since their order
 would be arbitrary.
 """
 
