@@ -85,3 +85,4 @@ class Decisions(World):
             self.decide_in_editor(
                 "accept", {"scope": "file", "path": path}, self.ledger.accept(path)
             )
+            self.follow_editor()  # the decision, not a later undo, has changed the text
