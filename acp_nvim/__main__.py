@@ -23,8 +23,7 @@ def _is_connected() -> bool:
 
 
 def _early_agent() -> "EarlyAgent | None":
-    """Start the agent that Lua named in the environment, for a prompt typed before the host
-    started.
+    """Start the agent that Lua named in the environment, for a prompt typed before this start.
 
     The environment variable is removed first, so that the agent does not inherit it.
     """

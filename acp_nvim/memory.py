@@ -66,6 +66,7 @@ class Memory:
         self.is_due = False
         """Whether a release is scheduled."""
         self._packed = 0
+        """Number of log blocks packed since the last release."""
 
     async def on_turn_ended(self, session: Session) -> None:
         """Schedule a release, which is skipped if another turn is running by then."""

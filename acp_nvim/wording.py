@@ -172,9 +172,11 @@ NOT_SAVED_YET: Final = "{file}: rejected in the buffer, not saved yet"
 DISK_CHANGE_NOT_APPLIED: Final = "{file} changed on disk: {outcome}"
 UNREVIEWED: Final = "{file} was {reason}, so it is not up for review. :Acp restore undoes it"
 UNREVIEWED_NOT_STORED: Final = (
-    "{file} was not kept ({reason}): its change can be neither reviewed nor undone"
+    "No copy of {file} was kept ({reason}): its change can be neither reviewed nor undone"
 )
-UNREVIEWED_FROM_NOW: Final = "{file} is no longer kept ({reason}), so its changes are not reviewed"
+UNREVIEWED_FROM_NOW: Final = (
+    "Copies of {file} are no longer kept ({reason}), so its changes are not reviewed"
+)
 AMENDED: Final = "Saved with your changes; the agent will be told in your next prompt"
 AMENDMENT_NOT_WRITTEN: Final = (
     "Written without your changes; the agent will be told in your next prompt"
@@ -217,18 +219,20 @@ RESTORED: Final = "Files restored to before prompt {n}"
 PART_USER_CHANGED_TOO: Final = "you changed {} as well"
 PART_UNKNOWN_AUTHOR: Final = "it is not known who changed {}"
 RESTORE_SHARED: Final = "Since {since}, {changes}"
-WHY_NOT_STORED: Final = "it was not kept ({reason}), so it cannot be restored"
+WHY_NOT_STORED: Final = "there is no copy to restore ({reason})"
 WHY_OLD_CONTENT_UNKNOWN: Final = "its earlier content is not known"
-WHY_WOULD_BE_LOST: Final = "its present content is not kept ({reason}) and would be lost"
+WHY_WOULD_BE_LOST: Final = "its present content would be lost, as no copy is kept ({reason})"
 WHY_BUFFER_NOT_UPDATED: Final = "its buffer could not be updated"
 WHY_NOT_LOADED: Final = "its buffer cannot be loaded"
 WHY_BUFFER_OUTCOME: Final = "its buffer has {outcome}"
 
 # Changes on disk
 MANY_CHANGES: Final = "{count} files changed on disk. {reviewed} of them are up for review"
-MANY_REPOSITORIES: Final = "Changes on disk are not seen in {limit}: {left}"
+MANY_REPOSITORIES: Final = (
+    "Changes on disk are seen in at most {count} inner repositories, not in {left}"
+)
 CHANGED_OUTSIDE: Final = "Files outside of {folder} were changed and cannot be reviewed: {files}"
-OVER_LIMITS: Final = "Not kept, over the limits ({limit}): {files}"
+OVER_LIMITS: Final = "No copies are kept of files over the limits ({limit}): {files}"
 NO_STORE: Final = "No checkpoints, and changes on disk are not seen: {reason}"
 FILE_NOT_STORED: Final = "Not kept: {file}: {reason}"
 WHY_NO_GIT: Final = "git is not installed"

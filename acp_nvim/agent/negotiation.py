@@ -102,7 +102,7 @@ class Negotiation:
         self._version = 1
         """Version currently requested from the agent."""
         self._strings = StringVersion()
-        self._first: Sequence[str] | None = None
+        self._last_words: Sequence[str] | None = None
         """Last words of the agent if it ended after a request with a numeric version."""
 
     def begin(self, version: int) -> None:
@@ -130,9 +130,9 @@ class Negotiation:
                 raise OtherVersion(2)
             self._warnings.count("version", wording.WHY_VERSION_REPEATED)
             self.again = 1
-        if self._first is not None:
+        if self._last_words is not None:
             self._warnings.count("version", wording.WHY_ENDED_AT_NUMBER)
-            self._first = None
+            self._last_words = None
 
     def _on_refusal(self, error: RequestError) -> None:
         """Handle a refusal, which may list supported versions or demand a string."""
@@ -164,15 +164,15 @@ class Negotiation:
         else:
             wants_string = self._strings.detect_in_last_words(last_words)
         if wants_string:
-            self.again, self._first = 1, list(last_words)
+            self.again, self._last_words = 1, list(last_words)
 
     def failure_reason(self, reason: str) -> str:
         """Return why negotiation failed, with a note if the agent was started twice."""
-        return reason if self._first is None else reason + wording.PART_STARTED_TWICE
+        return reason if self._last_words is None else reason + wording.PART_STARTED_TWICE
 
     def last_words(self, newest: Sequence[str]) -> list[str]:
         """Return the agent's last words. `newest` are the last words since its latest start."""
-        first = self._first
+        first = self._last_words
         if first is None or list(first) == list(newest):
             return list(newest)
         return [

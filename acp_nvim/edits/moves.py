@@ -40,6 +40,7 @@ class Moves:
     def __init__(self) -> None:
         self._removed: dict[str, _Removed] = {}
         self._created: dict[str, str] = {}
+        """Digests of the created files."""
 
     def add(
         self, path: str, before: Text | None, after: Text | None, entry: Pending | None

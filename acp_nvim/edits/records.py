@@ -105,8 +105,11 @@ class Writer:
     def __init__(self) -> None:
         self._out: list[bytes] = []
         self._written: set[bytes] = set()
+        """Names of the texts and data already written."""
         self._anchors: dict[str, list[tuple[bytes, Text]]] = {}
+        """Texts of each path from which later ones are written as changes."""
         self._names: OrderedDict[int, tuple[Text, bytes]] = OrderedDict()
+        """The texts last used, with their names, by identity."""
 
     def take_records(self) -> list[bytes]:
         """Return the records made since the last call."""
@@ -187,7 +190,9 @@ class Reader:
         self.lost = 0
         """Number of unreadable records."""
         self._contents: dict[bytes, FullText | TextChange | Data] = {}
+        """Records of texts and data, by name."""
         self._texts: dict[bytes, Text] = {}
+        """Texts already rebuilt, by name."""
         self.feed(batches)
 
     def feed(self, batches: Iterable[bytes]) -> dict[Key, None]:

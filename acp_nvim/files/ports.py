@@ -67,7 +67,10 @@ class BufferText(msgspec.Struct, frozen=True):
 
     @property
     def is_void(self) -> bool:
-        """Return whether it is empty and unmodified, so the file's bytes determine its format."""
+        """Return whether the buffer is empty and unmodified.
+
+        The bytes of the file determine its format then.
+        """
         return not self.is_modified and self.raw == EMPTY
 
 
@@ -256,7 +259,7 @@ class AgentSession(Protocol):
 
     @property
     def agent(self) -> str:
-        """Return the name of its agent."""
+        """Return the name of the session's agent."""
         ...
 
     @property

@@ -102,9 +102,12 @@ class Recorder:
         self._clock = clock
         self._recordings: dict[int, _Recording] = {}
         self._ignored: set[int] = set()
+        """Numbers of sessions that are not recorded."""
         self._pending: list[Change] = []
         self._writes: list[FileWrite | FileMove] = []
+        """Writes by sessions whose record has not begun yet."""
         self._generation = 0
+        """Number that the writer gave when it last asked for all entries."""
 
     def follow(self, session: Session, record: int | None, recorded: int) -> None:
         """Continue a session in an existing record that has its first `recorded` entries."""

@@ -101,8 +101,10 @@ class _Run:
         self._database: Database | None = None
         self._store: Store | None = None
         self._generation = 0
+        """Number of times that all entries were requested from the recorder."""
         self._queued: list[Change] = []
         self._size = 0
+        """Size of the queued changes."""
         self._has_lost_changes = self._is_disabled = False
         self._reported: set[str] = set()
         self._pause = RETRY_S[0]

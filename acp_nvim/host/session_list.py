@@ -104,7 +104,9 @@ class ForeignSessions:
         self._screen = screen
         self._sessions = sessions
         self._numbers: dict[str, int] = {}
+        """Numbers that sessions had in the previous host, by key."""
         self._foreign: set[int] = set()
+        """Numbers of the foreign sessions."""
 
     def __contains__(self, n: int) -> bool:
         """Return whether the session of that number belongs to another Neovim."""

@@ -23,6 +23,7 @@ class EventBatch:
         self._values: list[Any] = []
         self._options: list[Any] = []
         self._known: dict[tuple[Option, ...], int] = {}
+        """Number of each combination of options, as in `_options`."""
         self.op: Op = ["events", n, self._values, self._options]
 
     def add(self, event: Event) -> None:

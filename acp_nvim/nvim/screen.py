@@ -64,10 +64,15 @@ class Screen:
         self._settings = settings
         self._wake = wake
         self._status: dict[int, tuple[str, int]] = {}
+        """Status and number of decisions of each session in the last frame, by number."""
         self._known: set[int] = set()
+        """Numbers of the sessions that a frame has contained."""
         self._first: list[Op] = []
+        """Operations that create or reset chats."""
         self._state: list[Op] = []
+        """Operations that set values outside of the sessions."""
         self._pushed: list[Op] = []
+        """Operations queued by `push`."""
 
     # -- changes ----------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ class Halves:
 
     def __init__(self) -> None:
         self._held: dict[Key, tuple[str, bytes]] = {}
+        """The held half, and the message that would contain only it, by place of the text."""
 
     def __bool__(self) -> bool:
         return bool(self._held)

@@ -112,12 +112,15 @@ class Document:
         self._thoughts = thoughts
         self._blocks: list[Stream | Static] = []
         self._positions: dict[Entry, int] = {}
+        """Index of each entry's block."""
         self._starts: list[int] = []
+        """First row of each block, as far as known."""
         self._height = 0
         """Number of rows on the screen."""
         self._last_block: tuple[Entry, Stream | Static] | None = None
         """The last entry and its block. It is never a terminal, which may move into a tool call."""
         self._skipped: dict[Message, int] = {}
+        """Number of characters of each message that count as drawn but are not."""
         self._run: list[ToolEntry] = []
         """Consecutive tool calls at the end."""
         self._gathered: dict[ToolEntry, str] = {}

@@ -52,13 +52,19 @@ class Stream:
         self._cwd = cwd
         self._is_user = message.role == "user"
         self._part = 0
+        """Index of the next part of the message."""
         self._text = ""
+        """Text being drawn."""
         self._offset = 0
+        """Number of its characters already drawn."""
         self._carry = ""
+        """End of the drawn text whose meaning depends on what follows."""
         self._has_visible_part = False
         """Whether a visible part of the message is drawn."""
         self._tail = ""
+        """Last row of the text."""
         self._column = 0
+        """Width of the last row."""
         self._highlighter = Highlighter()
         self._limit = LineLimit()
 

@@ -150,7 +150,7 @@ class Prompt(Struct, eq=False):
         self.number = number
 
     def move_files(self, moved: Callable[[str], str]) -> None:
-        """Replace the paths of its attached files and lines with the paths that `moved` returns."""
+        """Replace the paths of attached files and lines with the paths that `moved` returns."""
         self.attachments = [
             item
             if isinstance(item, Variable) or (isinstance(item, Excerpt) and item.has_no_file)
@@ -166,7 +166,7 @@ class Prompt(Struct, eq=False):
 
     @property
     def label(self) -> str:
-        """Return one line for lists: its text, or else the names of its attachments."""
+        """Return one line for lists: the text, or else the names of the attachments."""
         if self.text.strip():
             return self.text
         names = [*map(block_name, self.given), *(Path(path).name for path in self.files())]

@@ -74,6 +74,7 @@ class Sources:
             real: clean(value) for real, value in read_before.items()
         }
         self._unsaved: dict[str, Text] | None = None
+        """Texts of modified buffers, or None if not read yet."""
 
     async def unsaved(self) -> Mapping[str, Text]:
         """Return all unsaved texts of the editor by path, cleaned for JSON."""

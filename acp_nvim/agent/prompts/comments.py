@@ -64,7 +64,9 @@ class Comments:
         """`push` queues a frame operation."""
         self._push = push
         self._waiting: list[Comment] = []
+        """Remarks for the next prompt of any session."""
         self._notes: dict[int, list[str]] = {}
+        """Paragraphs for the next prompt of each session, by number."""
 
     def add(self, comment: Comment) -> None:
         """Add a remark to the next prompt, unless it has already been added."""

@@ -98,6 +98,7 @@ class Client:
         self._on_auth_status = on_auth_status
         self._mcp = mcp or McpMessages(no_servers, lambda _: None)
         self._reported: set[str] = set()
+        """Mistakes already reported to the user."""
         self._terminals = terminals
         self._handlers: Mapping[str, Handler] = {
             **terminals.handlers,

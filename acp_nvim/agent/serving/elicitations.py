@@ -47,6 +47,7 @@ class Elicitations:
         self._requests = requests
         self._ask_unscoped = ask_unscoped
         self._opened: dict[str, Decision] = {}
+        """Questions with an address, by elicitation id."""
 
     def session_id(self, params: schema.CreateElicitationRequest) -> str | None:
         """Return the agent's id for a question's session.

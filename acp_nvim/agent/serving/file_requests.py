@@ -129,6 +129,7 @@ class Access:
 
     def __init__(self) -> None:
         self._allowed: set[tuple[int, str, str]] = set()
+        """Files allowed for a whole session: its number, the verb, the path."""
 
     async def __call__(self, session: Session, verb: str, where: Place, reason: str) -> bool:
         """Ask whether the agent may `read` or `write` a path. Return the user's answer.

@@ -74,7 +74,9 @@ class ProposedEdits:
         self._live = live
         self._comments = comments
         self._shown: dict[Decision, dict[str, Proposal]] = {}
+        """Proposals of each pending permission, by path."""
         self._made: dict[int, list[Amendment]] = {}
+        """Amendments that the agent has not written yet, by session."""
         self._writer = FileWriter(files)
 
     # -- proposals --------------------------------------------------------------------------------

@@ -100,9 +100,11 @@ class SessionRouter:
         self.pending_updates = PendingUpdates()
         """Updates for sessions whose `session/new` has not been answered."""
         self._waiting_for_id: list[Session] = []
+        """Sessions whose agent has not sent their id yet."""
         self._muted: dict[str, Mute] = {}
         """Muted sessions by id."""
         self._forgotten: set[str] = set()
+        """Ids of closed sessions, whose late updates are ignored."""
         self._translate = translate
         self._new_child = new_child
         self._report_limit = report_limit

@@ -99,7 +99,9 @@ class AgentTerminals:
         self._wait_for_cancels = wait_for_cancels
         self._live: dict[str, _Live] = {}
         self._allowed: set[tuple[int, RequestedCommand]] = set()
+        """Commands that are allowed for a whole session, with its number."""
         self._used: set[str] = set()
+        """Ids of permissions that have already allowed a command."""
         self._marks: dict[tuple[int, int], str] = {}
         """Marks of commands in the last two turns of each root session, by its number and turn."""
         self._closed = False

@@ -56,8 +56,10 @@ class Redactor:
         """With `is_quick`, only find the most common shapes, which are not read from a file."""
         self._secrets = variants(secrets)
         self._sessions: set[str] = set()
+        """Session ids found in JSON."""
         self._shapes = secret_shapes.common_shapes() if is_quick else secret_shapes.all_shapes()
         self._depth = 0
+        """Depth of JSON texts inside JSON texts."""
         self._short_texts: dict[str, str] = {}
         """Results for short texts, most of which recur, such as the names of members."""
         self._in_key: set[str] = set()

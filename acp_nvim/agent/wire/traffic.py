@@ -273,6 +273,7 @@ class _Cutter:
 
     def __init__(self) -> None:
         self._open = 0
+        """Number of bytes of the present line so far."""
 
     def feed(self, data: bytes) -> bytes:
         if self._open + len(data) <= LINE_BYTES:

@@ -70,6 +70,7 @@ class History:
         self._writer: Writer | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._prompts: list[tuple[str, str]] = []
+        """Prompts, with their directories, that precede the creation of the recorder."""
         self._known_secrets: Sequence[str] = ()
         self._secret_filter: SecretFilter | None = None
 

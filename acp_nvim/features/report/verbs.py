@@ -1,4 +1,4 @@
-"""Verb for reports."""
+"""Verb `report`: a report about the plugin and its agents, without secrets."""
 
 from __future__ import annotations
 

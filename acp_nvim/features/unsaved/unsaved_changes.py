@@ -50,6 +50,7 @@ class UnsavedChanges:
         self._options = options
         self._choose = choose
         self._readers: set[str] = set()
+        """Agents that have read a file through the editor without editing it."""
         self._others: set[str] = set()
         """Agents that have had a turn without reading all files through the editor."""
         self._disk_readers: set[str] = set()
@@ -59,7 +60,9 @@ class UnsavedChanges:
         self._first_call: dict[int, int] = {}
         """Index of the first tool call of the current turn, by session."""
         self._sent: dict[int, dict[str, SentText]] = {}
+        """Changes that each session's agent knows, by path."""
         self._joined: dict[int, list[UnsavedFile]] = {}
+        """Changes attached to a prompt that is not sent yet, by session."""
 
     def on_file_read(self, session: Session, path: str) -> None:
         """Record that the agent reads a file through the editor, with its unsaved text."""

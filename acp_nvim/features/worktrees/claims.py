@@ -20,6 +20,7 @@ class Claims:
         """`folder` returns the directory of the lock files, or None before it is known."""
         self._folder = folder
         self._files: dict[str, int] = {}
+        """Open descriptors of the lock files."""
         self._shared: set[str] = set()
         """Ids of worktrees with sessions of this host."""
 

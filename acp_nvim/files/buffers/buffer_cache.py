@@ -83,14 +83,14 @@ class BufferCache:
         return self._store_read(self._files[place.real], answer)
 
     async def peek(self, path: str) -> BufferText | NotLoaded:
-        """Return the buffer without reloading it from its file."""
+        """Return the cached buffer while a decision trusts it, otherwise do as `glance`."""
         state = self._files.buffer(path)
         if state.text is not None and state.is_trusted:
             return state.text
         return (await self.glance(path))[0]
 
     async def glance(self, path: str) -> tuple[BufferText | NotLoaded, str | None]:
-        """Return the buffer without reloading it from its file.
+        """Ask Neovim for the buffer, which is not reloaded from its file.
 
         Also return the file's signature at the editor's last read or write.
         """

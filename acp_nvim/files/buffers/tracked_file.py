@@ -328,7 +328,7 @@ class TrackedFile:
         self.state = file_after(self.state, event)
 
     def set_buffer(self, buffer: BufferState) -> None:
-        """Update the state of its buffer."""
+        """Update the state of the file's buffer."""
         self.buffer = buffer
 
     @property

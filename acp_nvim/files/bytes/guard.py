@@ -81,7 +81,7 @@ def is_guarded(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Glo
 
 
 def reasons(kind: str, paths: Sequence[str], roots: Sequence[str], globs: Globs) -> dict[str, Why]:
-    """Return the files that need a question, guarded or outside of the session's directories.
+    """Return the files that need a question, each with the reason.
 
     `paths` are absolute. Only the first `MAX_NAMED` are examined.
     """

@@ -57,11 +57,14 @@ class Mentions:
     def __init__(self) -> None:
         self._paths = set[str]()
         self._folders = set[str]()
+        """Folders that commands write to. All files below them count as named."""
         self.directories = set[str]()
         """Directories (real) in which commands run."""
         self._globs: list[re.Pattern[str]] = []
         self._unread: dict[tuple[str, str, bool], None] = {}
+        """Texts to parse, each with its directory and whether it is a command."""
         self._read = set[tuple[str, str, bool]]()
+        """Parsed texts, in the same form."""
         self._parsing = Lock()
         self.has_new_names = False
         """Whether names have been added since the last call of `named_among`."""

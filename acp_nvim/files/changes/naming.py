@@ -28,10 +28,11 @@ class Naming:
         named |= _own_files(turn.session, entered)
         for path, was in entered.items():
             was_named = was is None or was.is_named or path in lacking
-            self._mark(path, path in named and was_named, path in named)
-            if path not in named and was_named:
+            is_named = path in named
+            self._mark(path, is_edit_named=is_named and was_named, is_change_named=is_named)
+            if not is_named and was_named:
                 lacking.add(path)
-            elif path in named:
+            elif is_named:
                 lacking.discard(path)
 
     async def unmark_named(self) -> None:
@@ -42,7 +43,7 @@ class Naming:
                 named = await to_thread.run_sync(turn.mentions.named_among, list(lacking))
                 lacking -= named
                 for path in named:
-                    self._mark(path, True, True)
+                    self._mark(path, is_edit_named=True, is_change_named=True)
                 self._files.pending_view.refresh(*named)
 
     def report(self, turn: Turn) -> None:
@@ -54,10 +55,10 @@ class Naming:
             self._files.view.inform(turn.session, wording.UNNAMED.format(files=files))
             lacking.clear()
 
-    def _mark(self, path: str, edit: bool, change: bool) -> None:
-        """Set whether the pending `edit` of a file and its last `change` are named."""
-        self._files.ledger.set_named(path, edit)
-        self._files.checkpoints.set_named(path, change)
+    def _mark(self, path: str, *, is_edit_named: bool, is_change_named: bool) -> None:
+        """Set whether the pending edit of a file and its last change are named."""
+        self._files.ledger.set_named(path, is_edit_named)
+        self._files.checkpoints.set_named(path, is_change_named)
 
 
 def _own_files(session: AgentSession, paths: Iterable[str]) -> set[str]:

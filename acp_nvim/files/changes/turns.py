@@ -173,7 +173,7 @@ class Turn:
 
     @property
     def is_new(self) -> bool:
-        """Return whether its first prompt has not been sent."""
+        """Return whether the turn's first prompt has not been sent."""
         return self.prompts == 1 and not (self.at_work or self.pending_scans)
 
     def may_change(self, path: str) -> bool:
@@ -239,6 +239,7 @@ class Turns:
         self._announce = announce
         self._announcing = anyio.Lock(fast_acquire=True)
         self._announced: list[str] = []
+        """The directories last reported."""
         self._expected: dict[int, list[str]] = {}
         """Directories of sessions that are about to start a turn, by session number."""
 
@@ -349,6 +350,7 @@ class Attribution:
         self._real_roots: dict[str, str] = {}
         """Directories of sessions with symlinks resolved, since a turn last began."""
         self._starting: list[Turn] = []
+        """Turns that were not ready when they began."""
 
     def enter(self, turn: Turn) -> None:
         """Add a turn that begins or gets another prompt."""

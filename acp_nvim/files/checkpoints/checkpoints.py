@@ -145,7 +145,9 @@ class Checkpoints:
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
         self._made: dict[int, list[Checkpoint]] = {}
+        """Checkpoints before prompts."""
         self._undo: dict[int, list[Checkpoint]] = {}
+        """Checkpoints before restores, for their undo."""
 
     def add(self, session: int, checkpoint: Checkpoint) -> None:
         made = self._made.setdefault(session, [])

@@ -91,12 +91,14 @@ class GitStore:
         self._own_folder = os.path.realpath(own or home)
         self._own = os.path.relpath(self._own_folder, top) + os.sep
         self._tree = ""
+        """Tree of the last scan, empty before the first."""
         self._marks = Marks(home / "out")
         self._out: dict[str, Blob] = {}
         """Files left out of the index, by absolute path."""
         self._closed: frozenset[str] = frozenset()
         """Directories that git could not read."""
         self._nested: list[str] = []
+        """Repositories below the root that the last scan found."""
         self._links: set[str] = set()
         """Paths of submodules in the user's index."""
 

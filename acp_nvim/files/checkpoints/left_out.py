@@ -56,7 +56,7 @@ class Marks:
     """Store of `LeftOut`s, each in a file named by its content."""
 
     def __init__(self, home: Path) -> None:
-        """`home` is their directory."""
+        """`home` is the directory of these files."""
         self._home = home
         self._known: dict[str, LeftOut] = {"": LeftOut()}
 

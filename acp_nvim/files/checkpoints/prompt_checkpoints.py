@@ -24,6 +24,7 @@ class PromptCheckpoints:
         self._files = files
         self._checkpoints = files.checkpoints
         self._prompts: dict[int, tuple[object, int]] = {}
+        """The last prompt of each session, None if it was in an earlier process, and its number."""
 
     def number(self, session: AgentSession, prompt: object) -> int:
         """Return the number of a prompt, counted from 1. A prompt sent again keeps its number."""

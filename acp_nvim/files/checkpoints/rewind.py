@@ -49,7 +49,7 @@ class Rewind:
         prompts: PromptCheckpoints,
         claim: Claim,
     ) -> None:
-        """`claim` keeps other Neovims from deciding edits in the workspaces of directories."""
+        """`claim` keeps other Neovims from deciding edits below directories that it is given."""
         self._checkpoints = files.checkpoints
         self._claim = claim
         self._files = files

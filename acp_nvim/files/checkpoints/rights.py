@@ -23,6 +23,7 @@ class UnusualRights:
     def __init__(self) -> None:
         self._known: dict[str, Rights] = {}
         self._same: dict[Rights, Rights] = {}
+        """Each of the rights once, to be shared by files."""
         self._usual = {usual_rights(executable) for executable in (False, True)}
 
     def learn(self, paths: Iterable[str]) -> None:

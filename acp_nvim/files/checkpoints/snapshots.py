@@ -53,7 +53,7 @@ R = TypeVar("R")
 
 Side = bytes | Unstored | None
 """Content of a path at one time, or None if there was no file."""
-UNKNOWN_CONTENT: Final = Unstored("not kept")
+UNKNOWN_CONTENT: Final = Unstored("reason unknown")
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -92,21 +92,28 @@ class Snapshots:
         self._home = home
         self._notice = notice
         self._stores: dict[str, GitStore] = {}
+        """Stores by the directory that each covers."""
         self._trees: dict[str, str] = {}
+        """Tree of the last scan, by directory of the store."""
         self._reasons: dict[str, StoreError] = {}
+        """Reasons why directories have no store."""
         self._locks: dict[str, anyio.Lock] = {}
+        """Locks of scans, by directory of the store."""
         self._in_use: dict[str, StoreLock] = {}
         """Locks that keep the stores in use from being pruned."""
         self._quiet = set[str]()
         """Work trees around directories of sessions. Their limits are not reported."""
         self._single: dict[str, bytes | None] = {}
+        """Content of files outside of all stores as last read, or None for no file."""
         self._programs: set[str] = set()
         """Files of `_single` that are executable."""
         self._unusual_rights = UnusualRights()
         self._warned: set[str] = set()
+        """Messages already shown."""
         self._left_out: dict[str, set[str]] = {}
         """Files that the last scan left out, by directory."""
         self._nested: dict[str, list[str]] = {}
+        """Repositories below each store's directory, which the last scan skipped."""
 
     def within(self, roots: Iterable[str]) -> list[str]:
         """Return directories (real paths) and the repositories in them, innermost first."""
@@ -378,8 +385,7 @@ class Snapshots:
             return
         if len(scan.nested) > MAX_NESTED:
             left = list_names(scan.nested[MAX_NESTED:], root)
-            limit = f"more than {MAX_NESTED} repositories"
-            self._warn(wording.MANY_REPOSITORIES.format(limit=limit, left=left))
+            self._warn(wording.MANY_REPOSITORIES.format(count=MAX_NESTED, left=left))
         known = self._left_out.get(root, set())
         fresh = [path for path in scan.left_out if path not in known]
         self._left_out[root] = set(scan.left_out)

@@ -22,7 +22,9 @@ class SessionKeys:
         """Descriptions of other Neovims' sessions, by key."""
         self._others = others
         self._numbers: dict[str, int] = {}
+        """Numbers of other Neovims' sessions, by key."""
         self._keys: dict[int, str] = {}
+        """Keys of other Neovims' sessions, by number."""
 
     def set_instance(self, instance: str) -> None:
         """Set the name of this run of Neovim."""

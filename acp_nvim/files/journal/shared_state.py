@@ -1,7 +1,7 @@
 """State of a process in a workspace as the values of its journal.
 
-The values are built from the ledger, the tracked files and the checkpoints. Values from other
-processes are applied to these.
+The values are built from the ledger, the tracked files and the checkpoints. The values of other
+processes are applied to the same objects.
 """
 
 from __future__ import annotations
@@ -77,9 +77,12 @@ class SharedState:
         self._sessions = files.sessions
         self._keys = keys
         self._frozen: dict[int, Frozen] = {}
+        """Copies of checkpoints as last written, by the identity of the checkpoint."""
         self._named: dict[int, tuple[Any, str]] = {}
+        """Rejects and checkpoints with their names in the journal, by identity."""
         self._began, self._count = time.time_ns(), 0
         self._roots: dict[str, str] = {}
+        """Roots of the workspaces, by directory in them."""
 
     def root(self, directory: str) -> str:
         """Return the root of a directory's workspace. It stays the same once determined."""

@@ -53,6 +53,7 @@ class Dialect:
         """Slash commands that the agent has listed."""
         self.traits: dict[str, None] = {}
         self._prompts: dict[Id, str] = {}
+        """Session ids of open prompt requests."""
         self._progress = frames.Progress()
         self.capabilities: dict[str, Any] = {}
         """The agent's capabilities as it sent them."""

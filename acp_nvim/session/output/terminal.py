@@ -191,7 +191,7 @@ class Terminal:
         self.replay.shrink(limit)
 
     def set_cancellable(self, offered: bool) -> None:
-        """Set whether the agent can end it on request."""
+        """Set whether the agent can end the terminal on request."""
         self.cancellable = offered
 
     def set_command(self, command: str, cwd: str | None) -> None:
@@ -240,7 +240,7 @@ class Terminal:
 
     @property
     def written(self) -> int:
-        """Return the number of bytes of its output, including those no longer stored."""
+        """Return the number of bytes of the output, including those no longer stored."""
         return self.replay.end - self._begin
 
     @property

@@ -40,6 +40,7 @@ class Terminals:
         self._on_output, self._on_status = on_output, on_status
         self._all: dict[str, Terminal] = {}
         self._shown: dict[str, list[ToolEntry | TerminalEntry]] = {}
+        """Chat entries that show each terminal, by its id."""
         self._transcript = transcript
         self._ended: dict[Terminal, None] = {}
         """The terminals that ended last, at most `MAX_FULL_REPLAYS`."""

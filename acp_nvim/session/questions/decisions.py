@@ -227,6 +227,7 @@ class Decisions:
     def __init__(self) -> None:
         self._pending: dict[str, Decision] = {}
         self._front: dict[str, Decision] = {}
+        """Decisions with cards."""
         self._without_card: deque[Decision] = deque()
         """Decisions without cards, in order. Resolved ones are skipped."""
         self._counts: Counter[Listed] = Counter()

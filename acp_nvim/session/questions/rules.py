@@ -163,6 +163,7 @@ def parts_of_word(word: str) -> Iterator[str]:
 
 
 def _literal_parts(word: str) -> Iterator[str]:
+    """Yield the word and the parts of it that may be paths, as they are written."""
     yield word
     if not _ADDRESS.match(word):
         yield from filter(None, _PARTS.split(word))

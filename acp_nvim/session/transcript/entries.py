@@ -107,7 +107,7 @@ class ToolEntry(Struct, eq=False):
 
     @property
     def open_question(self) -> Decision | None:
-        """Return the first unanswered question about it."""
+        """Return the first unanswered question about the call."""
         for decision in self.decisions:
             if decision.outcome is None:
                 return decision

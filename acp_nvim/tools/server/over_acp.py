@@ -33,6 +33,7 @@ class McpOverAcp:
         self._toolbox = toolbox
         self._servers: dict[str, tuple[Session, SessionTools]] = {}
         self._active: set[tuple[str, str]] = set()
+        """Requests being answered, each by server and id."""
 
     def admit(self, session: Session, enabled: Enabled) -> str | None:
         """Create a server for a session and return its id. The session's earlier server ends.

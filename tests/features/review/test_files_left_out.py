@@ -78,7 +78,7 @@ def test_files_that_a_later_scan_includes_are_not_a_change(begin: Begin) -> None
 
 
 LARGE = b"line\n" * 400
-LOST = "log was not kept (over 0 MiB): its change can be neither reviewed nor undone"
+LOST = "No copy of log was kept (over 0 MiB): its change can be neither reviewed nor undone"
 
 
 @pytest.mark.parametrize("command", ["restore 1", "restore! 1"])
@@ -94,7 +94,7 @@ def test_a_large_file_that_shrinks_is_neither_new_nor_deleted(begin: Begin, comm
     editor.wait_message("Files restored to before prompt 1: 1 file changed")
     assert contents(editor)["log"] == b"rotated\n"
     assert "new.txt" not in contents(editor)
-    why = "log was left unchanged: it was not kept (over 0 MiB), so it cannot be restored"
+    why = "log was left unchanged: there is no copy to restore (over 0 MiB)"
     until(lambda: any(why in line for line in editor.chat()))
 
 
@@ -157,7 +157,7 @@ def test_a_file_that_grows_over_the_limit_is_never_overwritten(begin: Begin) -> 
         editor.wait_message("Nothing was restored: log was left unchanged")
         assert contents(editor) == after
     for name in ("log", "made.bin"):
-        why = f"{name} was left unchanged: its present content is not kept (over 0 MiB)"
+        why = f"{name} was left unchanged: its present content would be lost, as no copy"
         until(lambda why=why: any(why in line for line in editor.chat()))  # type: ignore[misc]
     run(editor, "echo small > log")
     editor.cmd("Acp restore! 1")
@@ -171,7 +171,7 @@ def test_a_large_file_that_an_agent_deletes_is_reported_as_lost(begin: Begin) ->
     assert event["kind"] == "deleted"
     assert any(LOST in line for line in editor.chat())
     editor.cmd("Acp restore 1")
-    why = "log was left unchanged: it was not kept (over 0 MiB), so it cannot be restored"
+    why = "log was left unchanged: there is no copy to restore (over 0 MiB)"
     editor.wait_message(f"Nothing was restored: {why}")
 
 
