@@ -172,7 +172,7 @@ NOT_SAVED_YET: Final = "{file}: rejected in the buffer, not saved yet"
 DISK_CHANGE_NOT_APPLIED: Final = "{file} changed on disk: {outcome}"
 UNREVIEWED: Final = "{file} was {reason}, so it is not up for review. :Acp restore undoes it"
 UNREVIEWED_NOT_STORED: Final = (
-    "No copy of {file} was kept ({reason}): its change can be neither reviewed nor undone"
+    "No copy of {file} ({reason}): its change can be neither reviewed nor undone"
 )
 UNREVIEWED_FROM_NOW: Final = (
     "Copies of {file} are no longer kept ({reason}), so its changes are not reviewed"

@@ -182,7 +182,7 @@ def batch(records: list[bytes]) -> bytes:
 class Reader:
     """Reader of records.
 
-    `values` has the last value of each key, in the order of first records.
+    `values` has the last value of each key, in the order of their first records.
     """
 
     def __init__(self, batches: Iterable[bytes] = ()) -> None:

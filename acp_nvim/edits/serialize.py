@@ -158,7 +158,7 @@ def pending(reader: Reader, sessions: SessionKeys, record: Entry) -> Pending:
 
 
 def file_edits(reader: Reader, sessions: SessionKeys, path: str, record: File) -> FileEdits:
-    """Return the edits of a file, without lost values."""
+    """Return the edits of a file. Lost values are left out."""
 
     def convert(entry: Entry) -> Pending:
         return pending(reader, sessions, entry)
@@ -174,7 +174,7 @@ def file_edits(reader: Reader, sessions: SessionKeys, path: str, record: File) -
 
 
 def values_of(reader: Reader, records: list[T], convert: Callable[[T], U]) -> list[U]:
-    """Return the converted records, without lost ones, which the reader counts."""
+    """Return the converted records. Lost ones are left out, and the reader counts them."""
     values: list[U] = []
     for record in records:
         try:

@@ -312,7 +312,7 @@ class Recorder:
     def _complete_messages(
         self, session: Session, recording: _Recording, changes: list[Change], is_final: bool
     ) -> None:
-        """Add the end of each closed message to `changes`, or of all if no turn is running."""
+        """Add the ends of closed messages to `changes`, of all messages if no turn is running."""
         is_at_rest = is_final or not session.is_running
         complete = [message for message in recording.open_messages if is_at_rest or message.closed]
         for message in complete:

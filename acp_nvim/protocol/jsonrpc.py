@@ -267,7 +267,7 @@ class Peer:
         except msgspec.ValidationError as e:
             return self._report_misfit(line, text, str(e))
         except (msgspec.DecodeError, RecursionError) as e:
-            return self._unreadable("json", f"no JSON: {e}", line)
+            return self._unreadable("json", f"not JSON: {e}", line)
 
     def _message(self, envelope: Envelope, rows: _Rows, row: int) -> list[Event]:
         if envelope.method is UNSET:
@@ -321,7 +321,7 @@ class Peer:
             _syntax.decode(text)
             members = _members.decode(text) if text.lstrip()[:1] == b"{" else None
         except (msgspec.DecodeError, RecursionError) as e:
-            return self._unreadable("json", f"no JSON: {e}", line)
+            return self._unreadable("json", f"not JSON: {e}", line)
         if members is None:
             kind: ViolationKind = "batch" if text.lstrip()[:1] == b"[" else "message"
             return [_violation(kind, problem, line, reply=errors.INVALID_REQUEST)]

@@ -277,7 +277,7 @@ async def test_a_request_that_the_peer_cancels_ends_its_handler(wire: MemoryEndp
     (message,) = await wire.get(1)
     assert message == {"id": "a", "error": {"code": -32800, "message": "cancelled by the agent"}}
     await ended.wait()
-    assert wire.handler.heard == ["x"], "it is no notification for the handler"
+    assert wire.handler.heard == ["x"], "the handler gets no such notification"
 
 
 async def test_a_cancel_needs_exactly_the_id_of_its_request(wire: MemoryEndpoint) -> None:

@@ -37,7 +37,7 @@ def not_json(agent: Agent) -> None:
 
 @scenario
 def not_objects(agent: Agent) -> None:
-    """Send JSON that is no object, and objects that are no message."""
+    """Send JSON that is not an object, and objects that are not messages."""
     for line in (b"42", b"null", b'"x"', b"true", b"{}", b'{"jsonrpc":"2.0"}', b'{"id":1}'):
         agent.raw(line)
 

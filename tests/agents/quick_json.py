@@ -37,7 +37,7 @@ def loads(text: str | bytes) -> Any:
     try:
         value, end = _scan(text, 0)
     except StopIteration as error:
-        raise ValueError(f"no JSON: {text[:80]!r}") from error
+        raise ValueError(f"not JSON: {text[:80]!r}") from error
     if end != len(text):
         raise ValueError(f"more than one JSON value: {text[:80]!r}")
     return value
@@ -51,4 +51,4 @@ def dumps(value: Any, *, ensure_ascii: bool = True) -> str:
 
 
 def _refuse(value: object) -> None:
-    raise TypeError(f"no JSON type: {value!r}")
+    raise TypeError(f"not a JSON type: {value!r}")

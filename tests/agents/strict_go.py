@@ -75,7 +75,7 @@ def _zero(kind: Type) -> Any:
 
 @whole_life
 def strict_go(agent: Agent, refusal: str = "-32602") -> None:
-    """Refuse a value that is no string in place of a string with the code REFUSAL.
+    """Refuse a value in place of a string with the code REFUSAL.
 
     Or `unread`: like a line that is not JSON; `fatal`: exit; `silent`: do not answer. `number`:
     accept a numeric version.

@@ -96,7 +96,7 @@ def test_changes_before_a_read_are_an_undo_if_one_of_them_is(
 
 
 @pytest.mark.parametrize("undone", [[True, True], [True, False], [False, True]])
-def test_an_undone_reload_is_no_new_read(neovim: Neovim, undone: list[bool]) -> None:
+def test_an_undone_reload_is_not_a_new_read(neovim: Neovim, undone: list[bool]) -> None:
     neovim.found(buffer(OLD, 2))
     for is_undo in undone:
         neovim.cache.on_edit(replace(edited(2, 3), is_reload=True, is_undo=is_undo))

@@ -78,7 +78,7 @@ def test_a_lock_waits_for_another_process_that_tidies_or_removes_the_store(
             shutil.rmtree(home)
 
     lock = StoreLock(home, other)
-    assert len(waited) == 2  # a removed store is no obstacle
+    assert len(waited) == 2  # a removed store is not an obstacle
     assert not pruning._remove(home)
     lock.close()
     assert pruning._remove(home)

@@ -56,7 +56,7 @@ def test_a_patch_hides_no_file(home: Path, how: str) -> None:
         assert is_safe(call, Session(1, "agent", str(home)), decode({"files": {"executed": []}}))
 
 
-def test_the_text_of_a_file_is_no_patch(home: Path) -> None:
+def test_the_text_of_a_file_is_not_a_patch(home: Path) -> None:
     text = "# Title\n--- /etc/x\n\n*** Move to: /etc/x\nIndex: /etc/x\nrename from /etc/x\n"
     call = ToolCall("t", kind="edit", raw_input={"file_path": "src/a", "content": text})
     assert is_safe(call, Session(1, "agent", str(home)), decode({}))

@@ -64,7 +64,7 @@ def test_a_surviving_process_fails_the_test_and_is_killed(edit: Callable[..., Ed
 JOB_PID = "return vim.fn.jobpid(require('acp.base.host').channel())"
 
 
-@pytest.mark.skipif("ACP_TEST_OWN_HOSTS" in os.environ, reason="hosts are no forks")
+@pytest.mark.skipif("ACP_TEST_OWN_HOSTS" in os.environ, reason="hosts are not forks")
 def test_a_forked_host_ends_with_the_process_that_it_replaces(editor: Editor) -> None:
     editor.errors_expected = True
     editor.agent("script")

@@ -70,7 +70,7 @@ def wrong(texts: Iterable[tuple[str, str]], is_wrong: Callable[[str, str], objec
 
 
 def test_a_text_is_plain_english() -> None:
-    """A permission or a question is no decision, and components are not persons."""
+    """A permission or a question is not a decision, and components are not persons."""
     stiff = re.compile(
         r"(?i:\b(?:he|him|his|she|her)\b)|\bdecisions?\b|" + "|".join(map(re.escape, STIFF))
     )

@@ -23,7 +23,7 @@ PARAMS = {row.name: row.params for row in methods.METHODS}
 
 
 def _update(raw: bytes) -> Any:
-    wanted: Any = v2.SessionUpdate  # a union, which is no type to mypy
+    wanted: Any = v2.SessionUpdate  # a union, which mypy does not count as a type
     return codec.decode(wanted, raw, [])
 
 

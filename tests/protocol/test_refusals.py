@@ -15,7 +15,7 @@ NOW = 1_790_000_000.0
 
 
 def limit(message: str, data: Any = UNSET, code: int = -32000) -> float | str | None:
-    """Return the seconds to wait, `unknown`, or None if it is no limit."""
+    """Return the seconds to wait, `unknown`, or None if it is not a limit."""
     found = rate_limit(RequestError(code, message, data), NOW)
     return None if found is None else found.seconds or "unknown"
 

@@ -221,7 +221,7 @@ def test_equal_rows_of_a_message_share_their_decoration() -> None:
 
 
 def test_a_message_of_many_chunks_takes_hardly_more_than_its_text() -> None:
-    """After it is drawn. A block that is no text keeps its number, by which it is opened."""
+    """After it is drawn. A block other than text keeps its number, by which it is opened."""
     chat = Chat("show")
     link = schema.ResourceLink("a", "file:///a")
     said: list[Part] = [f"word {n} " for n in range(2000)]

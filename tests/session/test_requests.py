@@ -196,7 +196,7 @@ WRITES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("kind", ["edit", "other"])
 @pytest.mark.parametrize("raw", WRITES)
-def test_the_json_that_a_tool_writes_to_a_file_is_no_command(kind: str, raw: Any) -> None:
+def test_the_json_that_a_tool_writes_to_a_file_is_not_a_command(kind: str, raw: Any) -> None:
     """Calls of tools of MCP servers have the kind `other`, even those that write files."""
     write = call(raw, kind=kind)
     assert commands(write) == ()
@@ -210,7 +210,7 @@ def test_a_text_beside_a_file_hides_no_arguments() -> None:
 
 
 @pytest.mark.parametrize("key", ["content", "new_string", "old_str_1", "lines"])
-def test_the_json_that_an_edit_writes_is_no_command_and_names_no_file(key: str) -> None:
+def test_the_json_that_an_edit_writes_is_not_a_command_and_names_no_file(key: str) -> None:
     raw = {"file_path": "package.json", key: [PACKAGE] if key == "lines" else PACKAGE}
     edit = call(raw, kind="edit")
     assert commands(edit) == ()

@@ -21,7 +21,7 @@ from acp_nvim.files.bytes.paths import is_below
 
 
 class Blocked(Exception):
-    """An obstacle cannot be removed. The message names it."""
+    """Obstacle that cannot be removed. The message names it."""
 
 
 def is_file(path: str) -> bool:

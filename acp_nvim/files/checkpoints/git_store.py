@@ -239,7 +239,7 @@ class GitStore:
         return blobs[0] if blobs else out.get(path)
 
     def contents(self, wanted: Sequence[tuple[str, Blob]]) -> dict[str, bytes]:
-        """Return stored bytes by absolute path, as in the work tree, without lost ones."""
+        """Return stored bytes, as in the work tree, by absolute path. Lost ones are left out."""
         empty = {path: b"" for path, blob in wanted if blob.is_fifo}
         wanted = [(path, blob) for path, blob in wanted if not blob.is_fifo]
         if not wanted:

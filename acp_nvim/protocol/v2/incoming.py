@@ -171,7 +171,7 @@ def decode_base64(data: str) -> bytes:
     try:
         return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise msgspec.ValidationError(f"data: no base64: {error}") from error
+        raise msgspec.ValidationError(f"data: not base64: {error}") from error
 
 
 # -- file changes --------------------------------------------------------------------------------

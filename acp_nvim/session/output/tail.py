@@ -52,10 +52,13 @@ class Tail:
 
     def __init__(self) -> None:
         self._waiting: list[str] = []
+        """Pieces that are not in `_lines` yet, since most are never shown."""
         self._size = 0
+        """Number of characters in `_waiting`."""
         self._lines = [""]
         self._row = 0
         self._column = 0
+        """Place of the cursor in `_lines`, as of a terminal."""
         self.count = 0
         """Number of newlines added so far."""
 

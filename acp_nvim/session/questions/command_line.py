@@ -6,8 +6,8 @@ the commands of any other line.
 
     line      command, then any number of  && || ; |  and a command; a `;` may end it
     command   program, then words and redirections, with blanks between them
-    program   a word of  A-Z a-z 0-9 _ . / + -  that begins with none of  + -  and is no word of the
-              shell's grammar (`if`, `time`, `{`)
+    program   a word of  A-Z a-z 0-9 _ . / + -  that begins with neither + nor - and is not in
+              the shell's grammar (`if`, `time`, `{`)
     word      unquoted characters, '…' and "…" in any order, without blanks between them
     quoted    in '…' anything but '; in "…" anything but " $ ` \\ !
     unquoted  A-Z a-z 0-9 _ . / , : @ % + - = and ~; `=` does not begin a word, empty quotes or not

@@ -417,26 +417,25 @@ class _Judgement:
 
     def _suspicion(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
         """Return how likely it is that the open commands run a program of these globs."""
-        command = self._command
-        if command is None:
+        if self._command is None:
             return self._judge_text(globs)
-        if self._line is not None and self._open:
-            suspected = suspicion.judge_words(
-                globs, [w for command in self._open for w in command.words]
-            )
-            suspected = suspected or suspicion.judge_line(
-                globs, " | ".join(command.text for command in self._open)
-            )
-            suspected = suspected or (
-                suspicion.judge_line(globs, command.line)
-                if len(self._open) == len(self._line.commands)
-                else None
-            )
-        else:
-            suspected = suspicion.judge_line(globs, command.line)
+        suspected = self._judge_open_commands(globs, self._command.line)
         if suspected is None and self._is_unclear():
             self._hidden.add("command")
         return suspected
+
+    def _judge_open_commands(
+        self, globs: Sequence[str], whole_line: str
+    ) -> suspicion.Suspicion | None:
+        """Judge the commands that no rule has allowed yet, or the whole line if it is not plain."""
+        if self._line is None or not self._open:
+            return suspicion.judge_line(globs, whole_line)
+        words = [word for command in self._open for word in command.words]
+        text = " | ".join(command.text for command in self._open)
+        judged = suspicion.judge_words(globs, words) or suspicion.judge_line(globs, text)
+        if judged is None and len(self._open) == len(self._line.commands):
+            judged = suspicion.judge_line(globs, whole_line)
+        return judged
 
     def _judge_text(self, globs: Sequence[str]) -> suspicion.Suspicion | None:
         """Return the suspicion about the text of a request that names no command."""

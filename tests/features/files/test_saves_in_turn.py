@@ -227,7 +227,7 @@ def test_a_file_that_no_store_keeps_is_not_overwritten_without_a_prompt(
 ) -> None:
     """Its content before the agent's change is unknown, so Neovim prompts as usual.
 
-    Keys that are typed before the prompt are no answer to it.
+    Keys that are typed before the prompt do not answer it.
     """
     editor.write(".gitignore", "a.txt\n")
     repository(editor.work)

@@ -55,7 +55,7 @@ def test_missing_files_are_named_and_the_rest_attached(editor: Editor, agent: Tr
     editor.lua("require('acp').attach({ 'gone.py', { path = 'a.py', first = 99 }, 'b.py' })")
     editor.wait_message("Not attached, no such file or line: gone.py, a.py")
     assert names(editor, agent) == ["b.py"]
-    # Entries of pickers that are no files. Telescope uses the whole entry of a mapping as its path.
+    # Picker entries that are not files. Telescope uses the whole entry of a mapping as its path.
     no_files = "{ { first = 1 }, { path = { lhs = 'gx' } } }"
     editor.cmd(f"inoremap <F2> <Cmd>stopinsert<Bar>lua require('acp').attach({no_files})<CR>")
     editor.keys("i<F2>")

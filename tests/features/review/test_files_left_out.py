@@ -78,7 +78,7 @@ def test_files_that_a_later_scan_includes_are_not_a_change(begin: Begin) -> None
 
 
 LARGE = b"line\n" * 400
-LOST = "No copy of log was kept (over 0 MiB): its change can be neither reviewed nor undone"
+LOST = "No copy of log (over 0 MiB): its change can be neither reviewed nor undone"
 
 
 @pytest.mark.parametrize("command", ["restore 1", "restore! 1"])

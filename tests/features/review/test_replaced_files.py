@@ -61,7 +61,7 @@ def test_a_reject_restores_the_file_and_can_be_undone(project: Editor) -> None:
             assert tree(project.work) == before
             project.cmd("Acp unreject")
             until(lambda: "f.txt" in edits(project))
-            # An empty folder is no content: the file is only removed.
+            # An empty folder does not count as content: the file is only removed.
             removed = {name: value for name, value in before.items() if name != "f.txt"}
             wait_tree(project, removed if kind in ("folder", "deep folder") else after)
             check_unblocked(project)

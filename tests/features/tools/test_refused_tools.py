@@ -53,7 +53,7 @@ def test_a_session_is_opened_without_tools_that_its_agent_refuses(
         agent = editor.agent("refuses_tools", code)
         editor.prompt("say hello")
         editor.wait("require('acp').state().agents.refuses_tools.status == 'auth_required'")
-        assert names(agent) == [["neovim"]], "a login is no fault of the tools"
+        assert names(agent) == [["neovim"]], "a login is not a fault of the tools"
         return
     agent = editor.agent("refuses_tools", code, mcp_servers=[{"name": "mine", "command": "/bin/x"}])
     end = editor.turn("say hello")

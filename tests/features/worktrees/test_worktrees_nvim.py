@@ -101,7 +101,7 @@ def test_the_setup_runs_after_consent_and_the_first_prompt_waits(editor: Editor)
     assert editor.session(1)["worktree"]["branch"] == "acp/hello"
     chat = "\n".join(editor.chat())
     assert chat.index("The setup of the worktree failed: exit code 1") < chat.rindex("hello")
-    editor.cmd("Acp land")  # files of the setup are no result
+    editor.cmd("Acp land")  # files of the setup are not part of the result
     gone(editor, path)
     editor.cmd("Acp new!")  # asked once for the repository
     second = worktree(editor, 2)

@@ -81,7 +81,7 @@ HEADERS: list[tuple[str, str | None]] = [
     ("{}", None),
     ("'x'", "a table of headers by name"),
     ("{ 'x' }", "a table of headers by name"),
-    ("{ ['X Key'] = 's3cret' }", "a table in which 'X Key' is no name of a header"),
+    ("{ ['X Key'] = 's3cret' }", "a table in which 'X Key' is not the name of a header"),
     (
         "{ ['X-Key'] = 's3cret\\r\\nHost: x' }",
         "a table in which 'X-Key' is a string on one line",

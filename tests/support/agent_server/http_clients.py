@@ -109,7 +109,7 @@ class HttpClients:
         try:
             message = json.loads(body)
         except ValueError as error:
-            raise RefusedError(400, f"no JSON: {error}") from error
+            raise RefusedError(400, f"not JSON: {error}") from error
         if isinstance(message, list):
             raise RefusedError(501, "batches are not served")
         if not isinstance(message, dict):

@@ -22,7 +22,7 @@ local function note(args)
   pcall(notify, stdio, 'acp_event', args.match) -- a Neovim in a terminal has no such channel
 end
 vim.api.nvim_create_autocmd('User', { pattern = 'Acp*', callback = note })
--- A checkout in this work tree while tests run is no update of the plugin.
+-- A checkout in this work tree while tests run is not an update of the plugin.
 vim.api.nvim_create_autocmd('SourcePost', {
   pattern = '*/plugin/acp.lua',
   once = true,

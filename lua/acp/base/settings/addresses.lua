@@ -72,7 +72,7 @@ function M.headers(value)
   for _, name in ipairs(sorted_keys(value)) do
     local text = value[name]
     if type(name) ~= 'string' or not name:find("^[%w!#$%%&'*+.^_`|~-]+$") then
-      return ("a table in which '%s' is no name of a header"):format(tostring(name))
+      return ("a table in which '%s' is not the name of a header"):format(tostring(name))
     elseif type(text) ~= 'string' or text:find('[%z\1-\8\10-\31\127]') then
       return ("a table in which '%s' is a string on one line"):format(name)
     elseif reserved[name:lower()] or name:lower():find('^acp%-') or name:lower():find('^sec%-') then

@@ -255,7 +255,7 @@ local function cards(chat, first, last)
   return whole
 end
 
---- Return the questions whose whole cards are in these rows of a buffer, nil if it is no chat.
+--- Return the questions whose whole cards are in these rows of a buffer, nil if it is not a chat.
 ---@return table<string, { [1]: integer, [2]: integer }>|nil by id: first and last line, 1-based
 function M.cards_in(bufnr, first, last)
   local chat = chats[bufnr]
