@@ -160,6 +160,8 @@ class Ledger:
         self.disk_entries.drop(path)
         if is_saved:
             return
+        if unsaved is not None:  # the user may return to the unsaved text
+            self.undo_history.record_change(unsaved)
         if on_disk is not None:
             self._files.pop(path, None)
             self._put(on_disk)

@@ -57,9 +57,10 @@ class UndoHistory:
     def record_write(self, entry: Pending, written: Pending) -> None:
         """Record a change by an agent from an entry to `written`."""
         self.add_if_reduced(entry, written.pending_lines)
-        self._record_change(entry)
+        self.record_change(entry)
 
-    def _record_change(self, entry: Pending) -> None:
+    def record_change(self, entry: Pending) -> None:
+        """Remember the entry from before a change."""
         if entry.base is None or entry.live is None:
             return
         recent = [*self._recent.pop(entry.path, ()), entry]
@@ -86,7 +87,7 @@ class UndoHistory:
         If the text `is_known`, the change is an undo or a redo, after which Neovim may return to
         the entry.
         """
-        self._record_change(entry)
+        self.record_change(entry)
         if is_known or edited.pending_lines < entry.pending_lines:
             self._add_recent(entry.path)
 
@@ -126,7 +127,7 @@ class UndoHistory:
 
         An undo does not make them pending again.
         """
-        self._record_change(entry)
+        self.record_change(entry)
         changes = _changes(entry) - (_changes(remaining) if remaining else set())
         accepted = {
             id(step): step.accepted(hunks)

@@ -174,6 +174,17 @@ def test_only_an_undo_settles_what_is_pending(is_undo: bool) -> None:
     assert pending(found) == ([] if is_undo else [(1, 2, "X")])
 
 
+def test_an_unsaved_line_of_the_user_is_theirs_after_a_redo() -> None:
+    """The agent has changed the same line after the undo, which left the buffer as the file."""
+    found = ledger("abcde", "aXcde")
+    found.split_from_disk("/f")
+    found.record_user_edit("/f", text("UXcde"))
+    found.join_disk("/f", text("aXcde"))
+    found.record_agent_write("/f", text("aXcde"), text("YXcde"))
+    found.record_user_edit("/f", text("UXcde"), is_undo=True)
+    assert base(found) == "Ubcde"
+
+
 def test_a_block_of_steps_with_a_later_removal_is_undone_at_once() -> None:
     found = ledger("abcde", "aXcYe")
     for now in ["aXnocYe", "anocYe", "aXcYe"]:
