@@ -107,7 +107,7 @@ class BufferEdit(msgspec.Struct, frozen=True):
     eol: bool = True
     is_modified: bool = False
     is_undo: bool = False
-    """Whether the change was an undo or redo."""
+    """Whether the change includes an undo or redo."""
     is_reload: bool = False
     """Whether the editor has read the file again."""
     is_unload: bool = False

@@ -16,6 +16,7 @@ local real_path = require('acp.base.places').real_path
 ---@field newest integer the highest such number so far
 ---@field first integer|nil first row that changed since that tick, nil if none has
 ---@field tail integer unchanged lines at the end
+---@field returned? boolean changed at a number that was known, so perhaps undone, since that tick
 ---@field reloaded? boolean reloaded from its file since that tick
 ---@field unread? boolean the host knows of the reload but has not read the text yet
 ---@field held? boolean the host is editing the buffer
@@ -43,13 +44,35 @@ function M.at_work(path) return path ~= nil and require('acp.base.paths').is_bel
 --- Return the number of the change that a buffer is at. Undo goes back to lower ones.
 local function change_of(bufnr) return api.nvim_buf_call(bufnr, vim.fn.changenr) end
 
+--- Return the nearest ancestor of a change whose number is at most `newest`, 0 for the first text.
+---@param entries table[] of `undotree()`
+---@param known? integer such an ancestor of the first entry
+local function known_ancestor(entries, change, newest, known)
+  for _, entry in ipairs(entries) do
+    if entry.seq == change then return known or 0 end
+    local found = entry.alt and known_ancestor(entry.alt, change, newest, known)
+    if found then return found end
+    if entry.seq <= newest then known = entry.seq end
+  end
+end
+
+--- Return whether an undo or redo is among the changes since the last report.
+---@param last integer the number at the last report
+---@param newest integer the highest number at the last report
+local function has_undone(watch, bufnr, last, newest)
+  if watch.change <= newest then return watch.change ~= last end
+  if not watch.returned then return false end
+  local entries = vim.fn.undotree(bufnr).entries
+  return known_ancestor(entries, watch.change, newest) ~= last
+end
+
 --- Record that the host knows the present text.
 local function mark_known(watch, bufnr)
   watch.tick = api.nvim_buf_get_changedtick(bufnr)
   watch.change = change_of(bufnr)
   watch.newest = math.max(watch.newest, watch.change)
   watch.count = api.nvim_buf_line_count(bufnr)
-  watch.first, watch.reloaded = nil, nil
+  watch.first, watch.reloaded, watch.returned = nil, nil, nil
 end
 
 --- Report the changes in a buffer since the last report.
@@ -73,10 +96,15 @@ function M.flush(bufnr, asked)
   end
   watch.unread = not asked and (watch.unread or args.is_reload) or nil
   local newest, last = watch.newest, watch.change
+  watch.change = change_of(bufnr)
+  if args.is_reload then
+    -- A long file loses its undo history with a reload ('undoreload').
+    local is_known = watch.change ~= last and watch.change <= newest
+    args.is_undo = is_known and watch.change ~= 0 or nil
+  else
+    args.is_undo = has_undone(watch, bufnr, last, newest) or nil
+  end
   mark_known(watch, bufnr)
-  -- A long file loses its undo history with a reload ('undoreload').
-  local has_lost_undo = args.is_reload and watch.change == 0
-  args.is_undo = watch.change ~= last and watch.change <= newest and not has_lost_undo or nil
   args.tick = watch.tick
   if args.lines or args.is_reload then send('edited', args) end
 end
@@ -101,6 +129,9 @@ local function on_lines(watch, bufnr, first, last)
   -- The single line of an emptied buffer is new: `:%delete` reports that no old line is left.
   local count = api.nvim_buf_line_count(bufnr)
   local tail = count == 1 and 0 or count - last
+  -- A new change has its number by now. An undo or redo, of the current buffer, gets it later.
+  local is_current = not watch.returned and bufnr == api.nvim_get_current_buf()
+  watch.returned = watch.returned or is_current and vim.fn.changenr() <= watch.newest
   if not watch.first then
     watch.first, watch.tail = first, tail
     changed[bufnr] = true

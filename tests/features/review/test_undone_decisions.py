@@ -145,6 +145,32 @@ def test_a_reload_is_undone_during_a_turn(editor: Editor) -> None:
     agent.end()
 
 
+def test_an_undo_and_a_typed_line_at_once(changed: Editor) -> None:
+    """Neovim reports both together."""
+    type_line = "vim.api.nvim_buf_set_lines(0, 17, 18, true, { 'mine' })"
+    go_to(changed, 0)
+    changed.lua(f"vim.cmd('undo 1') {type_line}")
+    wait_hunks(changed, 1)
+    changed.lua(f"vim.cmd('undo 2 | undo 1 | redo') {type_line}")
+    wait_hunks(changed, 2)
+    changed.lua(f"vim.cmd('undo 0 | redo') {type_line}")
+    wait_hunks(changed, 1)
+    changed.cmd("silent write")
+    reject_all_to(changed, lines(l18="mine"))
+
+
+def test_lines_typed_in_two_changes_at_once_are_the_users(changed: Editor) -> None:
+    """The first of them belongs to a change that was reported before."""
+    changed.cmd("3")
+    changed.cmd("Acp reject")
+    wait_hunks(changed, 1)
+    for n in (18, 19):
+        changed.lua(f"vim.api.nvim_buf_set_lines(0, {n - 1}, {n}, true, {{ 'mine' }})")
+    changed.lua("vim.api.nvim_buf_set_lines(0, 19, 20, true, { 'mine' }) vim.cmd('norm! 3GCthree')")
+    changed.cmd("silent write")
+    reject_all_to(changed, lines(l3="three", l18="mine", l19="mine", l20="mine"))
+
+
 def test_a_line_typed_as_it_was_once_accepted_settles_nothing(changed: Editor) -> None:
     """Only an undo or a redo returns to an earlier text."""
     path = changed.work / "a.txt"
