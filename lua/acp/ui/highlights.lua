@@ -30,7 +30,7 @@ M.groups = {
   -- tool calls
   AcpToolTitle = 'Function',
   AcpToolKind = 'Comment',
-  AcpToolCode = 'Normal',
+  AcpToolCode = '@none', -- the window's ordinary text
   AcpToolRunning = 'DiagnosticInfo',
   AcpToolCompleted = 'DiagnosticOk',
   AcpToolFailed = 'DiagnosticError',
@@ -92,24 +92,18 @@ M.groups = {
   AcpPlaceholder = 'Comment',
 }
 
---- Return the default definition of a group. 'Normal' loses its background, which would stand out
---- in a float.
----@param link string
----@return vim.api.keyset.highlight
-local function definition(link)
-  if link ~= 'Normal' then return { link = link, default = true } end
-  local normal = vim.api.nvim_get_hl(0, { name = link })
-  return { fg = normal.fg, ctermfg = normal.ctermfg, default = true }
-end
-
 local GREY = 8 -- of 16 colours
+
+local function has_cterm_screen()
+  return vim.iter(vim.api.nvim_list_uis()):any(function(ui) return not ui.rgb end)
+end
 
 --- Return a grey for the placeholder if the colour scheme has none for the terminal, like Neovim's
 --- own scheme without 'termguicolors'. The placeholder would look like typed text.
 ---@return vim.api.keyset.highlight|nil
 local function placeholder()
   local comment = vim.api.nvim_get_hl(0, { name = M.groups.AcpPlaceholder, link = false })
-  if vim.o.termguicolors or comment.ctermfg or comment.cterm then return nil end
+  if comment.ctermfg or comment.cterm or not has_cterm_screen() then return nil end
   return { fg = comment.fg, ctermfg = GREY, default = true }
 end
 
@@ -121,7 +115,7 @@ M.define = require('acp.base.once')(function()
     if grey then vim.api.nvim_set_hl(0, 'AcpPlaceholder', grey) end
     require('acp.ui.tints').define(M.groups)
     for group, link in pairs(M.groups) do
-      vim.api.nvim_set_hl(0, group, definition(link))
+      vim.api.nvim_set_hl(0, group, { link = link, default = true })
     end
   end
   set()

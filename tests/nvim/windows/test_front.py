@@ -133,6 +133,17 @@ def test_every_colour_in_use_is_defined(front: Editor) -> None:
     assert front.lua("return vim.api.nvim_get_hl(0, { name = 'AcpUser' }).link") == "Identifier"
 
 
+def test_every_group_links_to_another_by_default(front: Editor) -> None:
+    front.lua("require('acp.ui.highlights').define()")
+    looks = front.lua(
+        "return vim.iter(vim.fn.getcompletion('Acp', 'highlight')):map(function(name) "
+        "return { name, vim.api.nvim_get_hl(0, { name = name }) } end):totable()"
+    )
+    own = [name for name, look in looks if "link" not in look or not look.get("default")]
+    assert len(looks) > 60
+    assert own == []
+
+
 def test_changes_are_announced_at_most_once_in_30_ms(front: Editor) -> None:
     front.lua(
         "_G.at, _G.last = {}, nil "
@@ -238,6 +249,7 @@ def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
 
 def test_the_placeholder_is_grey_in_a_terminal_with_16_colours(edit: Start) -> None:
     front = edit(init=HOST, screen=(60, 20))
+    front.rpc.request("nvim_ui_set_option", "rgb", False)
     front.lua("require('acp.ui.highlights').define()")
     look = "return vim.api.nvim_get_hl(0, { name = 'AcpPlaceholder' })"
     assert front.lua(look)["ctermfg"] == 8
