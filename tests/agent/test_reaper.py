@@ -91,6 +91,13 @@ async def test_a_daemon_ends_with_the_agent_that_started_it(start: Start, mark: 
 
 
 @ONLY_WITH_PROC
+async def test_a_daemon_that_an_agent_starts_at_its_end_ends_too(start: Start, mark: str) -> None:
+    process = await start(["sh", "-c", "cat; setsid sleep 600 & exit"])
+    await process.stop()
+    assert not marked(mark)
+
+
+@ONLY_WITH_PROC
 def test_a_daemon_ends_although_its_agent_was_reaped_early(mark: str) -> None:
     leader = subprocess.Popen(["true"])
     leader.wait()

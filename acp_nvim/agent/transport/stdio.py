@@ -295,6 +295,7 @@ class StdioTransport:
             with anyio.move_on_after(self._kill_s):
                 await self._pipes.exited.wait()
             for number in (signal.SIGTERM, signal.SIGKILL):
+                await self._started_process.tree.scan()  # finds later processes
                 if self._is_gone():
                     break
                 await self._signal(number)
@@ -314,7 +315,6 @@ class StdioTransport:
             self._pipes.stdin.close()
 
     async def _signal(self, number: signal.Signals) -> None:
-        await self._started_process.tree.scan()
         if number == signal.SIGKILL:
             self._kill()
         elif sys.platform == "win32":
