@@ -36,8 +36,11 @@ if TYPE_CHECKING:
 
 MESSAGE_BYTES: Final = 64 << 20
 
-EXACT: Final = frozenset({"fs/write_text_file", "terminal/create"})
-"""Methods whose text is not repaired, because it would be another file or command."""
+EXACT: Final = frozenset({"fs/write_text_file", "terminal/create", "tools/call", "mcp/message"})
+"""Methods whose text is not repaired, because it would be another file or command.
+
+The last two call tools of the editor (`nvim_edit`).
+"""
 HALVED: Final = "a text contains half of a character (a lone surrogate)"
 
 Id: TypeAlias = int | str | Number | None

@@ -418,7 +418,9 @@ def test_half_of_an_emoji_is_shown_as_a_replacement_character() -> None:
     assert json.loads(raw) == {"a": "x\ufffd", "b": "😀", "c": r"\ud83d", "d": "\ufffd"}
 
 
-@pytest.mark.parametrize("method", ["fs/write_text_file", "terminal/create"])
+@pytest.mark.parametrize(
+    "method", ["fs/write_text_file", "terminal/create", "tools/call", "mcp/message"]
+)
 def test_a_file_or_a_command_with_a_lone_surrogate_is_refused(method: str) -> None:
     peer = Peer()
     line = b'{"id":7,"method":"%s","params":{"content":"\\ud83d"}}\n' % method.encode()
