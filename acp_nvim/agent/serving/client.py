@@ -44,6 +44,7 @@ from acp_nvim.session.questions import permissions, requests
 from acp_nvim.session.questions.decisions import CANCELLED, Decision, Option, Outcome
 from acp_nvim.session.questions.questions import (
     dotted_paths,
+    is_hidden_edit,
     named_paths,
     permission_decision,
     rule_case,
@@ -269,7 +270,7 @@ class Client:
         decision.guarded = {}
         for call in calls:
             if paths := named_paths(call, session.cwd):
-                kind = guard_kind(call.kind, requests.commands(call))
+                kind = guard_kind(call.kind, requests.commands(call), is_hidden_edit(call))
                 dotted = dotted_paths(call, session.cwd)[: guard.MAX_NAMED]
                 paths = [*targets_past_links(dotted), *paths]
                 reasons = guard.reasons(kind, paths, session.roots, settings.files)

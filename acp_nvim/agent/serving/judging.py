@@ -66,7 +66,10 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
     if all(lists) and _may_be_denied(lists[1], placed):
         return "ask"
     is_guarded = guard.is_guarded(
-        guard_kind(case.kind, case.commands), placed.paths, session.roots, settings.files
+        guard_kind(case.kind, case.commands, case.shows_edit),
+        placed.paths,
+        session.roots,
+        settings.files,
     )
     return "ask" if is_guarded or any("\0" in path for path in placed.paths) else action
 
@@ -90,12 +93,12 @@ def is_too_large(paths: Sequence[str], commands: Sequence[Command]) -> bool:
     )
 
 
-def guard_kind(kind: str, commands: Sequence[Command]) -> str:
+def guard_kind(kind: str, commands: Sequence[Command], shows_edit: bool) -> str:
     """Return the kind of a call for the guard.
 
-    A command may write, regardless of the call's kind.
+    A command may write, regardless of the call's kind, and an edit that the call shows does.
     """
-    return "execute" if commands else kind
+    return "execute" if commands else "edit" if shows_edit else kind
 
 
 def _complete_case(case: Case, words: Sequence[str], session: Session, settings: Settings) -> Case:

@@ -23,7 +23,7 @@ from acp_nvim.session.calls.named_files import resolve
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import Decision, Option
-from acp_nvim.session.questions.questions import dotted_paths, named_paths
+from acp_nvim.session.questions.questions import dotted_paths, is_hidden_edit, named_paths
 from acp_nvim.session.session import Session
 
 KINDS: Final = frozenset({"read", "edit", "delete", "move", "search", "execute"})
@@ -132,8 +132,8 @@ def rule_of(
         for command in commands
     ):
         return None
-    if dotted_paths(call, session.cwd):
-        return None  # links determine the file
+    if dotted_paths(call, session.cwd) or is_hidden_edit(call):
+        return None  # links determine the file, or the kind does not tell what happens to it
     paths = tuple(sorted(named_paths(call, session.cwd)))
     if not (paths or is_run) or not is_safe(call, session, settings):
         return None

@@ -18,7 +18,7 @@ from acp_nvim.session.calls.named_files import expand_home
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import hidden_actions, requests, rules
 from acp_nvim.session.questions.decisions import Decision, Option
-from acp_nvim.session.questions.questions import dotted_paths, named_paths
+from acp_nvim.session.questions.questions import dotted_paths, is_hidden_edit, named_paths
 from acp_nvim.session.questions.requests import Command
 from acp_nvim.session.session import Session
 
@@ -69,7 +69,7 @@ def is_safe(call: ToolCall, session: Session, settings: Settings) -> bool:
         return False
     if not all(_is_plain(command, session) for command in commands):
         return False
-    kind = guard_kind(call.kind, commands)
+    kind = guard_kind(call.kind, commands, is_hidden_edit(call))
     paths = list(islice(_all_paths(call, commands, session), MAX_PATHS + 1))
     if len(paths) > MAX_PATHS or any("\0" in path for path in paths):
         return False

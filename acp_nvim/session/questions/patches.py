@@ -12,7 +12,7 @@ from acp_nvim.edits.patch import FilePatch
 from acp_nvim.patterns import late
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.questions import tool_input
-from acp_nvim.session.questions.requests import texts
+from acp_nvim.session.questions.requests import files_of_diffs, texts
 from acp_nvim.session.questions.tool_input import Edit, Patch
 
 _DIFF_FENCE: Final = late(r"^(?:`{3,}|~{3,})[ \t]*(?:diff|patch|udiff)[ \t]*$", re.MULTILINE)
@@ -60,6 +60,17 @@ def may_hold_diff(text: str) -> bool:
     """Return whether a Markdown text has the beginning of a diff and is short enough to parse."""
     has_fence = "```" in text or "~~~" in text
     return has_fence and len(text) <= patch.MAX_LENGTH and bool(_DIFF_FENCE.search(text))
+
+
+def shows_edit(call: ToolCall) -> bool:
+    """Return whether a call of any kind shows a change of files: a diff, a patch or new text."""
+    if files_of_diffs(call):
+        return True
+    if call.raw_input and any(
+        isinstance(part, Edit | Patch) for part in tool_input.parts(call.raw_input)
+    ):
+        return True
+    return any(may_hold_diff(text) and patch.named_files(text) for text in texts(call))
 
 
 def split_diffs(text: str, path: str | None) -> list[str | Patch]:

@@ -11,12 +11,12 @@ import msgspec
 
 from acp_nvim.edits.patch import named_files
 from acp_nvim.protocol import schema, updates
-from acp_nvim.session.calls.named_files import expand_home
+from acp_nvim.session.calls.named_files import CHANGING, expand_home
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.lists import LISTED
 from acp_nvim.session.questions import requests
 from acp_nvim.session.questions.decisions import KINDS, Decision, Option
-from acp_nvim.session.questions.patches import may_hold_diff
+from acp_nvim.session.questions.patches import may_hold_diff, shows_edit
 from acp_nvim.session.questions.rules import Case
 
 
@@ -130,6 +130,11 @@ def _absolute_paths(paths: list[str], cwd: str) -> list[str]:
     return list(dict.fromkeys(joined))
 
 
+def is_hidden_edit(call: ToolCall) -> bool:
+    """Return whether a call shows an edit, but has a kind that changes no files."""
+    return call.kind not in CHANGING and shows_edit(call)
+
+
 def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
     """Return the case for the permission rules. `cwd` is the session's."""
     return Case(
@@ -141,6 +146,7 @@ def rule_case(call: ToolCall, agent: str, cwd: str) -> Case:
         cwd=cwd,
         roots=[cwd],
         written=_absolute_paths(requests.files_of_diffs(call), cwd),
+        shows_edit=is_hidden_edit(call),
         texts=[call.title, *requests.texts(call)],
     )
 

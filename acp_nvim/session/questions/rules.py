@@ -79,7 +79,8 @@ class Case(msgspec.Struct, frozen=True):
     directories. `written` are the files that the request itself changes. `texts` is the text of the
     request. `is_outside`: a command's directory is outside of the session's. `guarded` are files
     written by its commands that no rule may allow. `outside` are the paths outside of the session's
-    directories, which a rule allows only by its `path`.
+    directories, which a rule allows only by its `path`. `shows_edit`: the request shows an edit,
+    although its kind changes no files.
     """
 
     kind: str = "other"
@@ -96,6 +97,7 @@ class Case(msgspec.Struct, frozen=True):
     is_outside: bool = False
     guarded: Collection[str] = ()
     outside: Collection[str] = ()
+    shows_edit: bool = False
 
 
 def decide(rules: Sequence[Rule], case: Case) -> Action | None:
@@ -256,9 +258,23 @@ class _Judgement:
         )
 
     def _applies(self, rule: Rule) -> bool:
-        return _matches_any(rule.kind, self._case.kind) and _matches_any(
-            rule.agent, self._case.agent
-        )
+        """Return whether the conditions about kind and agent hold.
+
+        The agent sets the kind, but cannot hide an edit or a command by it. An edit that it shows
+        is allowed only by a rule for edits, and refused by one. Commands are in `_allows`.
+        """
+        if not _matches_any(rule.agent, self._case.agent):
+            return False
+        if rule.action == "allow":
+            kinds = [self._case.kind, *(["edit"] if self._case.shows_edit else [])]
+            return all(_matches_any(rule.kind, kind) for kind in kinds)
+        has_command = self._command is not None and _matches_any(rule.kind, "execute")
+        return has_command or self._is_surely_of_kind(rule)
+
+    def _is_surely_of_kind(self, rule: Rule) -> bool:
+        """Return whether a rule is for the kind of the call, or for edits if it shows one."""
+        is_edit = self._case.shows_edit and _matches_any(rule.kind, "edit")
+        return is_edit or _matches_any(rule.kind, self._case.kind)
 
     # -- allow ------------------------------------------------------------------------------------
 
@@ -358,14 +374,14 @@ class _Judgement:
 
         Commands that the rule asks about are no longer open.
         """
-        is_sure = True
+        is_sure = self._is_surely_of_kind(rule)
         if rule.path is not None and not self._touches(rule.path):
             return None
         if rule.command is not None:
             suspected = self._suspicion(_list(rule.command))
             if suspected is None:
                 return None
-            is_sure = suspected == "sure"
+            is_sure = is_sure and suspected == "sure"
         if rule.action == "ask" or not is_sure:
             self._remove_decided(rule)
             return "ask"
