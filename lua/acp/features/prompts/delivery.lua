@@ -134,9 +134,18 @@ local function on_state()
   if host ~= 'running' and host ~= 'starting' then M.on_host_exit() end
 end
 
+local is_stored = true -- whether the unsent texts are stored
+
+local function store_drafts()
+  if is_stored then return end
+  is_stored = true
+  require('acp.base.signals').emit('unsent_changed')
+end
+
 local watch = require('acp.base.once')(function()
   local on = require('acp.base.autocmds').group('acp.delivery')
   on('User', on_state, { pattern = 'AcpState' })
+  on('VimLeavePre', store_drafts)
 end)
 
 --- Return the open session that a prompt goes to, which has its own directory; nil if the prompt
@@ -151,22 +160,16 @@ local function existing_session(args)
   return is_open and (args.agent == nil or args.agent == session.agent) and n or nil
 end
 
---- Store unsent texts after the host was started, or when Neovim exits before that. The first
---- signal loads the declarations of all features, which would delay the first prompt.
-local function store_drafts()
-  local function emit() require('acp.base.signals').emit('unsent_changed') end
-  local once = require('acp.base.once')(emit)
-  vim.schedule(once)
-  require('acp.base.autocmds').group('acp.unstored_drafts')('VimLeavePre', once)
-end
-
---- Remember a prompt until the host confirms it.
+--- Remember a prompt until the host confirms it. Store it after the host was started, or when
+--- Neovim exits before that. The first signal loads the declarations of all features, which would
+--- delay the first prompt.
 ---@param args table of the verb `prompt`
 local function track(n, args)
   if not args.text then return end
   watch()
   unconfirmed[#unconfirmed + 1] = record_of(n, args)
-  store_drafts()
+  is_stored = false
+  vim.schedule(store_drafts)
 end
 
 --- Send a prompt to the host. Its text returns to composer `n` if the host does not confirm it.
