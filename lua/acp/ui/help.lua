@@ -117,6 +117,11 @@ function M.open(window, words)
   vim.bo[bufnr].bufhidden = 'wipe'
   local win = vim.api.nvim_open_win(bufnr, true, placement(lines))
   vim.w[win].acp = true
+  for name, value in pairs({ linebreak = true, breakindent = true, breakindentopt = 'shift:2' }) do
+    vim.wo[win][name] = value
+  end
+  local rows = vim.api.nvim_win_text_height(win, {}).all
+  vim.api.nvim_win_set_height(win, math.max(math.min(rows, vim.o.lines - 6), 1))
   local function close() require('acp.ui.window').close(win) end
   for _, key in ipairs({ 'q', '<Esc>', 'g?' }) do
     vim.keymap.set('n', key, close, { buffer = bufnr, nowait = true, silent = true })

@@ -83,6 +83,8 @@ def test_chats_and_composers_do_not_stack_up(tall: Editor) -> None:
     session(tall, 2)
     tall.lua("require('acp.features.chat.view').open(2)")
     assert names(tall) == ["acp://chat/2", "acp://composer/2"]
+    bar = tall.lua("return vim.wo[vim.fn.bufwinid('acp://composer/2')].winbar")
+    assert "session 2" in bar, "at once, not with the next change of the state"
     assert tall.lua("return vim.fn.winnr()") == 1
     tall.lua("require('acp.features.prompts.composer').open({ session = 1 })")
     assert names(tall) == ["acp://chat/1", "acp://composer/1"]

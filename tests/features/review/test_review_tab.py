@@ -311,6 +311,7 @@ def test_files_are_listed_and_one_key_shows_the_next(front: Editor) -> None:
     done = [entry(paths[0], LINES), entry(paths[2], LINES)]
     edits(front, *done)
     front.wait_screen("b.txt  done")
+    assert not any("rejects" in row for row in front.screen()), "a key that has no effect"
     front.keys("]f]f]f")
     assert front.lua("return vim.fn.expand('%:t')") == "c.txt"
 

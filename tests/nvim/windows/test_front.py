@@ -30,6 +30,7 @@ def test_all_mistakes_are_reported_at_once_with_the_nearest_name(front: Editor) 
         "keymaps": {"composer": {"gz": "sned"}, "chta": {}},
         "permission": {"rules": [{"action": "permit"}]},
         "agents": {"mine": {"comand": ["x"]}},
+        "presets": {"fast": {"modle": "x"}},
     }
     front.lua("require('acp').setup(...)", wrong)
     (text,) = notifications(front)
@@ -42,9 +43,10 @@ def test_all_mistakes_are_reported_at_once_with_the_nearest_name(front: Editor) 
         "'keymaps.chat'",
         "rules",
         "'agents.mine.command'",
+        "'presets.fast.model'",
     ):
         assert name in text, text
-    assert len(front.lua("return require('acp.config').mistakes")) == 8
+    assert len(front.lua("return require('acp.config').mistakes")) == 9
     assert front.lua("return require('acp.config').get().chat.layout") == "left"
     assert front.lua("return require('acp.config').get().chat.size") == pytest.approx(0.4)
 

@@ -405,3 +405,12 @@ def test_the_keys_are_shown_on_a_tiny_screen(front: Editor) -> None:
     front.keys("g?")
     front.wait("vim.api.nvim_win_get_config(0).title")
     assert "E5108" not in front.messages()
+
+
+def test_the_keys_are_not_cut_in_the_middle_of_a_word(front: Editor) -> None:
+    front.rpc.request("nvim_ui_try_resize", 60, 30)
+    front.lua("require('acp.ui.help').open(...)", "review")
+    front.wait_screen("accept it")
+    rows = [row.split("│")[1].strip() for row in front.screen() if row.count("│") == 2]
+    assert "hunk); on the left, reject it" in " ".join(rows), rows
+    assert any("close the review" in row for row in rows), "below the wrapped rows"

@@ -36,14 +36,17 @@ local function own_parts(a, b)
 end
 
 --- Return the distance from `word` to `name`, or nil if they are too different: one in three
---- characters may be wrong, and at least one must match.
+--- characters may be wrong, and at least one must match. Of two at the same distance, the one of
+--- the same length is nearer: `modle` is `model`, not `mode`.
 ---@return number|nil
 local function cost(word, name)
   local typed, valid = own_parts(word, name)
   if typed ~= '' and vim.startswith(valid:lower(), typed:lower()) then return 0.5 end
   local wrong = distance(typed, valid)
   local most = math.max(#typed, #valid)
-  return wrong <= math.max(math.floor(most / 3), 1) and wrong < most and wrong or nil
+  local is_near = wrong <= math.max(math.floor(most / 3), 1) and wrong < most
+  local is_longer = vim.startswith(typed:lower(), valid:lower())
+  return is_near and wrong + (is_longer and 0 or math.abs(#typed - #valid) / 100) or nil
 end
 
 --- Return the name nearest to `word`: one that starts with it, else the one at the smallest

@@ -23,11 +23,14 @@ end
 ---@return string left
 ---@return string right
 local function hint(file, count)
+  local is_decided = not file.conflict and not sides.is_undecided(file)
   local words = file.conflict and { ':w resolves' } or { 'do rejects', 'dp accepts' }
+  if is_decided then words = {} end
   local next_file, help = key('next_file'), key('help')
   if count > 1 and next_file ~= '' then words[#words + 1] = next_file .. ' next file' end
   if help ~= '' then words[#words + 1] = help .. ' keys' end
-  return file.conflict and '' or 'dp rejects · do accepts', table.concat(words, ' · ')
+  local has_left = not file.conflict and not is_decided
+  return has_left and 'dp rejects · do accepts' or '', table.concat(words, ' · ')
 end
 
 ---@type acp.ReviewSource

@@ -117,6 +117,7 @@ function M.adopt(win, options)
     set(win, name, value)
   end
   set(win, 'winfixbuf', true)
+  vim.w[win].acp_bar = nil -- the options above have replaced it
   require('acp.ui.window.whole_words').keep()
   require('acp.ui.window.sole_window').watch()
   require('acp.ui.window.float_exit').watch()

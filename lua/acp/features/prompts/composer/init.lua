@@ -274,6 +274,7 @@ function M.move(n, m)
     )
     vim.api.nvim_win_set_cursor(win, cursor)
   end
+  decoration.draw(m)
   composer.begun = nil
   attachments.clear(n)
   composers.set_text(composer.bufnr, '')

@@ -21,6 +21,7 @@ function M.replace(old, new, by_user)
       local options = require('acp.features.prompts.composer.window').options
       local bufnr = require('acp.features.prompts.composer').ensure(new)
       window.replace(win, bufnr, { layout = 'bottom', options = options })
+      require('acp.features.prompts.composer.decoration').draw(new)
     end
   end
 end
