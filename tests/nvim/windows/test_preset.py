@@ -36,6 +36,23 @@ def test_the_preset_maps_the_everyday_commands(editor: Editor) -> None:
     assert found["n ,ay"] == "<Plug>(acp-allow)"
     assert found["n ,an"] == "<Plug>(acp-deny)"
     assert found["n ,ar"] == "<Cmd>Acp review<CR>"
+    assert found["n ,ai"] == found["x ,ai"] == "<Plug>(acp-edit)"
+    assert found["n ,ag"] == "<Plug>(acp-operator)"
+    subcommands = {found[f"n ,a{key}"].split()[1].removesuffix("<CR>") for key in "AehkmopqRrSsv"}
+    assert subcommands <= set(editor.lua("return vim.fn.getcompletion('Acp ', 'cmdline')"))
+
+
+def test_a_new_session_and_the_library_have_keys(editor: Editor) -> None:
+    install_picker(editor)
+    editor.agent("script")
+    setup(editor, {"preset": True})
+    editor.open(editor.write("a.txt", "one\ntwo\n"))
+    editor.keys(",ao")
+    editor.wait("vim.fn.bufwinid('acp://chat/1') > 0")
+    editor.keys("V,al")
+    editor.wait("#_G.acp_asked == 1")
+    editor.keys("<Esc>Vj,aimake it shorter<CR>")
+    editor.wait("#_G.acp_asked == 2 and _G.acp_asked[2].prompt:find('1-2', 1, true)")
 
 
 def test_the_key_of_sessions_opens_the_chosen_one_at_once(editor: Editor) -> None:
