@@ -13,6 +13,9 @@ local MOST_LINES = 12
 --- Options for a notifier: snacks would render the text as Markdown, in which `_` and `*` vanish.
 local PLAIN = { ft = 'text' }
 
+--- Number of bytes after which a text is cut, more than any screen shows of it.
+local MOST_BYTES = 10000
+
 local HIGHLIGHTS = {
   [vim.log.levels.WARN] = 'WarningMsg',
   [vim.log.levels.ERROR] = 'ErrorMsg',
@@ -43,9 +46,18 @@ local INVISIBLE = {
 
 local function spell_out(character) return ('<U+%04X>'):format(vim.fn.char2nr(character)) end
 
---- Return `text` on one line. Line breaks become spaces; invisible characters are spelled out.
+--- Return the beginning of a long text, up to a character of at most `MOST_BYTES`.
+---@return string
+local function beginning(text)
+  if #text <= MOST_BYTES then return text end
+  return text:sub(1, MOST_BYTES + vim.str_utf_start(text, MOST_BYTES + 1)) .. '…'
+end
+
+--- Return `text` on one line. Line breaks become spaces; invisible characters are spelled out. Of a
+--- text that is longer than any screen only the beginning is returned.
 ---@return string
 function M.one_line(text)
+  text = beginning(text)
   local line = text:gsub('%s*[\r\n]+%s*', ' '):gsub('\t', ' ')
   -- A string with a NUL would become a Blob in Vim's functions.
   line = line:gsub('%z', '^@'):gsub('%c', vim.fn.strtrans)

@@ -224,6 +224,22 @@ def test_messages_have_the_whole_text_of_a_message_that_is_cut(
     assert len(front.messages().splitlines()) == 12
 
 
+def test_only_the_beginning_of_a_huge_text_is_shown(edit: Start) -> None:
+    """An agent's error of 500 kB took 0.2 to 0.9 s, and each redraw of a bar with it 50 ms."""
+    front = edit(init=HOST, screen=(60, 20))
+    one_line = "return require('acp.base.notify').one_line(...)"
+    for text in ("漢字 " * 70_000, "word\n" * 100_000, "é" * 250_000, "x" + "é" * 250_000):
+        shown = front.lua(one_line, text)
+        assert 9_900 < len(shown.encode()) < 10_100
+        assert "�" not in shown
+        assert shown.endswith("…")
+    assert front.lua(one_line, "x" * 10_000) == "x" * 10_000
+    front.lua("_G.got = {} vim.notify = function(text) table.insert(_G.got, text) end")
+    front.lua("require('acp.base.notify').echo('error', ...)", "word " * 100_000)
+    front.wait("#_G.got == 1")
+    assert len(front.lua("return _G.got[1]")) < 10_100
+
+
 def test_a_long_error_in_insert_mode_does_not_block_neovim(edit: Start) -> None:
     front = edit(init=HOST, screen=(60, 20))
     front.keys("ityped")
