@@ -125,8 +125,8 @@ class Landing:
         is_unchanged = not planned and bool(self._worktrees.sessions(worktree))
         if is_unchanged and not await to_thread.run_sync(worktree_git.landed, worktree, env):
             is_merged = await to_thread.run_sync(worktree_git.is_merged, worktree, env)
-            line = words.MERGED.format(branch=worktree.branch)
-            host.echo("info", line if is_merged else words.NO_CHANGES_YET)
+            line = words.MERGED if is_merged else words.NO_CHANGES_YET
+            host.echo("info", line.format(branch=worktree.branch))
             return is_merged
         allowed = await self._ask(session, planned)
         done: list[Change] = []

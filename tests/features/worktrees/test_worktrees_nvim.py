@@ -229,7 +229,7 @@ def test_changes_that_have_not_landed_are_removed_only_after_a_question(picker: 
     empty = worktree(editor, 2)
     assert editor.lines("acp://composer/1") == ["no", "more"]
     editor.cmd("Acp land")
-    editor.wait_message("No changes to land yet. :Acp land! removes the worktree")
+    editor.wait_message("has no changes to land yet. :Acp land! removes its worktree")
     pick(editor, "Acp sessions close", "session 2")
     gone(editor, empty)
     editor.cmd("Acp new!")
