@@ -341,4 +341,4 @@ class Landing:
 def other(worktree: Worktree, change: Change) -> dict[str, str]:
     """Return a file of a worktree for the operation `worktrees_compare`."""
     path = str(Path(worktree.path, change.path))
-    return {"agent": worktree.agent or "", "branch": worktree.branch, "path": path}
+    return {"agent": worktree.racer, "branch": worktree.branch, "path": path}

@@ -26,11 +26,18 @@ class Worktree(msgspec.Struct, frozen=True):
     base: str
     """Commit from which the worktree was created."""
     agent: str = ""
+    preset: str = ""
+    """Preset of the session, or an empty string."""
     race: int = 0
     """Time at which the race began, in seconds since 1970, or 0 without a race."""
     title: str = ""
     waiting: list[str] = []
     """Files of the user's tree whose landed changes were pending when the record was written."""
+
+    @property
+    def racer(self) -> str:
+        """Name with which the session was requested: its preset, or else its agent."""
+        return self.preset or self.agent
 
     def contains(self, path: str) -> bool:
         """Return whether a path is the worktree or in it. Links are not resolved."""

@@ -76,7 +76,7 @@ async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
     if not left:
         host.echo("info", words.NO_WORKTREE)
         return None
-    items = [f"{worktree.branch}  {worktree.title} ({worktree.agent})" for worktree in left]
+    items = [f"{worktree.branch}  {worktree.title} ({worktree.racer})" for worktree in left]
     at = 0 if len(left) == 1 else await host.choose(words.CHOOSE_WORKTREE, items, "worktree")
     return None if at is None else left[at]
 

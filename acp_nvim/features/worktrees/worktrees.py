@@ -133,7 +133,10 @@ class Worktrees:
     def begin(self, session: Session, made: NewWorktree, race: int = 0) -> None:
         """Describe a new worktree in the chat of its session, and ask about the setup."""
         worktree = made.worktree
-        self.records.save(msgspec.structs.replace(worktree, agent=session.agent, race=race))
+        described = msgspec.structs.replace(
+            worktree, agent=session.agent, preset=session.preset or "", race=race
+        )
+        self.records.save(described)
         session.notice("info", words.WORKTREE_MADE.format(path=home_path(worktree.path)))
         if made.left:
             left = list_names(

@@ -260,7 +260,8 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     for name in names:
         editor.agent("echo", name=name)
     editor.agent("wait_for_cancel", name="one")
-    editor.cmd("Acp race one two three -- change the file")
+    editor.setup({"presets": {"second": {"agent": "two"}}})
+    editor.cmd("Acp race one second three -- change the file")
     editor.wait_event("AcpTurnEnd", 2)
     editor.cmd("Acp race")
     editor.wait_message("No racer has changed a file yet")
@@ -291,7 +292,7 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     for _ in names:
         racers.append(editor.lua(f"return {shown}"))
         editor.keys("]r")
-    assert racers == ["one", "two", "three"]
+    assert racers == ["one", "second", "three"], "a preset by its name"
     assert editor.lua("return vim.fn.bufwinnr('own')") > 0, "a window of the user stays"
     editor.cmd("bwipeout own | 1wincmd w | close")
     editor.keys("[r")
