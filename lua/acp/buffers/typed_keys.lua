@@ -1,6 +1,31 @@
---- Keys that the user has typed while Neovim was busy. An interrupt would drop them, and a dialog
---- of Neovim would take them as its answer.
+--- Keys that the user types while Neovim or the host is busy. An interrupt would drop them, and a
+--- dialog would take them as its answer.
 local M = {}
+
+local ns = vim.api.nvim_create_namespace('acp.typed_keys')
+local typed_at ---@type integer|nil time of the last key since the last request
+
+--- Time without a key after which a dialog may open for a user who has gone on typing.
+local PAUSE_MS = 400
+
+--- Watch the keys that the user types after a request whose answer may be a dialog.
+function M.on_requested()
+  typed_at = nil
+  vim.on_key(function(_, typed)
+    if typed ~= nil and typed ~= '' then typed_at = vim.uv.now() end
+  end, ns)
+end
+
+--- Return the time until a dialog of the host may open: 0 if the user has typed nothing since the
+--- request.
+---@return integer milliseconds
+function M.pause_left() return typed_at and math.max(typed_at + PAUSE_MS - vim.uv.now(), 0) or 0 end
+
+--- Stop watching: a dialog has opened.
+function M.on_dialog()
+  typed_at = nil
+  vim.on_key(nil, ns)
+end
 
 --- Remove the waiting keys and return those that the user typed. The rest of a mapping or macro is
 --- dropped, as after an error.

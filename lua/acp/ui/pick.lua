@@ -6,6 +6,7 @@ local M = {}
 ---@field put fun(done: fun()) function that opens the dialog and calls `done` after the answer
 ---@field drop fun() function that answers as if the user had cancelled
 ---@field is_closed boolean|nil whether the window of its picker was closed
+---@field is_of_host boolean|nil whether the host asks, some time after the user's request
 
 local queue = {} ---@type acp.Question[]
 local active ---@type acp.Question|nil
@@ -80,8 +81,15 @@ advance = function()
   if #queue == 0 and not (active and active.is_closed) then return end
   if active then abandon_closed() end
   if active or not may_open() then return wait() end
+  local keys = require('acp.buffers.typed_keys')
+  local left = queue[1].is_of_host and keys.pause_left() or 0
+  if left > 0 then
+    vim.defer_fn(advance, left)
+    return
+  end
   local question = table.remove(queue, 1)
   active = question
+  keys.on_dialog()
   local function done()
     if active == question then active = nil end
     vim.schedule(advance)
@@ -214,6 +222,7 @@ end
 function M.select(id, prompt, kind, items)
   local answer = answer_once('picked', id, 'index')
   ask({
+    is_of_host = true,
     put = function(done) select(prompt, kind, items, answer, done) end,
     drop = answer,
   })
@@ -226,6 +235,7 @@ end
 function M.input(id, prompt, default)
   local answer = answer_once('typed', id, 'text')
   ask({
+    is_of_host = true,
     put = function(done)
       vim.ui.input({ prompt = label(prompt), default = default }, function(text)
         answer(text)
@@ -242,6 +252,7 @@ end
 function M.secret(id, prompt)
   local answer = answer_once('typed', id, 'text')
   ask({
+    is_of_host = true,
     put = function(done)
       local ok, text = pcall(vim.fn.inputsecret, label(prompt) .. ': ') -- <C-c> is an error
       answer(ok and text ~= '' and text or nil)

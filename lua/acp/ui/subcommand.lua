@@ -10,9 +10,12 @@ local M = {}
 ---@field paths? boolean whether its arguments are paths; these and its `values` stay quoted
 ---@field max? integer maximum number of arguments, 0 by default; -1 for any
 
---- Send a verb to the host.
+--- Send a verb to the host for the user, whom the host may then ask.
 ---@param args? table
-function M.notify(verb, args) require('acp.base.host').notify(verb, args) end
+function M.notify(verb, args)
+  require('acp.buffers.typed_keys').on_requested()
+  require('acp.base.host').notify(verb, args)
+end
 
 --- Return a subcommand with one argument, which is one of a list of `acp.base.valid_names`.
 ---@param names string name of the list

@@ -182,3 +182,22 @@ def test_the_host_learns_at_once_that_a_picker_was_closed_without_an_answer(
     with_modes.keys("jq")
     with_modes.wait("#_G.answers == 1")
     assert with_modes.lua("return _G.answers[1]") == {"id": "none"}
+
+
+def test_a_late_dialog_does_not_take_the_keys_of_a_user_who_types_on(editor: Editor) -> None:
+    editor.open(editor.write("a.txt", "one\n" * 9))
+    editor.lua(
+        "vim.on_key(function() _G.key_at = vim.uv.now() end)"
+        " vim.ui.select = function(_, _, done) _G.gap = vim.uv.now() - _G.key_at done(nil) end"
+    )
+    editor.keys(":Acp history<CR>")  # there is none, so no dialog
+    editor.wait_message("acp: ")
+    editor.keys("j")
+    editor.lua("require('acp.ui.pick').select('none', 'Which', 'session', { 'a', 'b' })")
+    editor.keys("jj")
+    editor.wait("_G.gap ~= nil")
+    assert editor.lua("return _G.gap") >= 400
+    assert editor.lua("return vim.fn.line('.')") == 4
+    editor.lua("_G.gap = nil require('acp.ui.pick').select('none', 'Which', 'session', { 'a' })")
+    editor.wait("_G.gap ~= nil")  # it opens at once if nothing was typed since the request
+    assert editor.lua("return require('acp.buffers.typed_keys').pause_left()") == 0

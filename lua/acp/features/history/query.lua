@@ -43,7 +43,7 @@ function M.offer_last()
   local database = vim.fn.stdpath('data') .. '/acp/history.db'
   if not require('acp.config').get().history.enabled or not vim.uv.fs_stat(database) then return end
   require('acp.ui.report').allow_focus()
-  require('acp.base.host').notify('last_chat', { cwd = require('acp.base.places').cwd() })
+  require('acp.ui.subcommand').notify('last_chat', { cwd = require('acp.base.places').cwd() })
   return true
 end
 
