@@ -329,9 +329,9 @@ MISTAKES = lua_chunk(__file__, "preset_mistakes")
 PRESETS: list[tuple[str, list[str]]] = [
     ("{ work = {} }", []),
     ("{}", []),
-    ("{ { agent = 'tutor' } }", ["Option 'presets' should be a table of names"]),
-    ("1", ["Option 'presets' should be a table of names"]),
-    ("{ work = 1 }", ["Option 'presets.work' should be a table of names"]),
+    ("{ { agent = 'tutor' } }", ["Option 'presets' should be a table with names as keys"]),
+    ("1", ["Option 'presets' should be a table with names as keys"]),
+    ("{ work = 1 }", ["Option 'presets.work' should be a table with names as keys"]),
     (
         "{ work = { agent = 'tutr' } }",
         ["Unknown agent of preset 'work': 'tutr', did you mean 'tutor'?"],

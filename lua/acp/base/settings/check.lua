@@ -57,7 +57,7 @@ end
 ---@return acp.Check
 local function map_by(check_of)
   return function(value)
-    if not is_map(value) then return 'a table of names' end
+    if not is_map(value) then return 'a table with names as keys' end
     for name, item in pairs(value) do
       local check, instead = check_of(name)
       local should = check and check(item)
@@ -190,7 +190,7 @@ end
 ---@return boolean good
 local function each_field(value, fields, required, path, report)
   if not is_map(value) then
-    report(should_be(path, 'a table of names'))
+    report(should_be(path, 'a table with names as keys'))
     return false
   end
   local is_good, has_unknown = true, false
@@ -359,13 +359,13 @@ end
 local function presets(value, report)
   local result = {}
   if not is_map(value) then
-    report(should_be('presets', 'a table of names'))
+    report(should_be('presets', 'a table with names as keys'))
     return result
   end
   for name, entry in pairs(value) do
     local path = 'presets.' .. tostring(name)
     local is_name = type(name) == 'string' and name ~= ''
-    if not is_name then report(should_be('presets', 'a table of names')) end
+    if not is_name then report(should_be('presets', 'a table with names as keys')) end
     local is_good = is_name and each_field(entry, preset_fields, {}, path, report)
     if is_good and rules(entry.rules or {}, path .. '.rules', report) then
       result[name] = vim.deepcopy(entry)
