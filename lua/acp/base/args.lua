@@ -72,14 +72,13 @@ local function mistake_in_options(opts)
     local message = require('acp.base.messages').session_of_another
     return message:format(opts.session, session.preset or session.agent, opts.preset)
   end
-  local presets = require('acp.base.valid_names').presets()
-  if opts.preset and not vim.tbl_contains(presets, opts.preset) then
-    return require('acp.base.text.nearest').message('preset', opts.preset, presets)
+  local valid = require('acp.base.valid_names')
+  if opts.preset and not vim.tbl_contains(valid.presets(), opts.preset) then
+    return require('acp.base.text.nearest').message('preset', opts.preset, valid.presets())
   end
-  local agents = require('acp.base.valid_names').agents()
-  if opts.agent and not vim.tbl_contains(agents, opts.agent) then
+  if opts.agent and not vim.tbl_contains(valid.agents(), opts.agent) then
     local where = require('acp.base.messages').all_agents
-    return require('acp.base.text.nearest').message('agent', opts.agent, agents, where)
+    return require('acp.base.text.nearest').message('agent', opts.agent, valid.agents(), where)
   end
 end
 
