@@ -418,6 +418,7 @@ class Connection:
         return again and self.up_since is not None and not self.stopping
 
     async def _handshake(self, run: AgentRun) -> None:
+        """Agree on a version with an agent that has just started. Stop it if that fails."""
         transport = run.transport
         capabilities = client_capabilities(
             self._around.settings(),

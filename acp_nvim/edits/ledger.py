@@ -477,6 +477,7 @@ class Ledger:
         saved: bool,
         on_disk: tuple[Text, Text] | None = None,
     ) -> None:
+        """Add a write to a file's pending edits and to its entry on disk."""
         known = self._sync(path, before)
         entry = known or Pending(path, before, before, before)
         self._before_unpublished.setdefault(path, self.disk_entries.before_write(entry, on_disk))
@@ -532,6 +533,7 @@ class Ledger:
                 self._put(Pending(path, entry.base, None, None, writers=entry.writers))
 
     def _reject(self, entries: list[Pending], hunk: Hunk | None) -> list[Restoration]:
+        """Reject a hunk or whole files as one reject. Return the texts to restore."""
         rejects: list[Reject] = []
         for entry in entries:
             if hunk is not None and entry.base is not None:
@@ -553,6 +555,7 @@ class Ledger:
         return [step for reject in rejects for step in reject.steps]
 
     def _undo_reject(self, reject: Reject, present: Mapping[str, Text | None]) -> list[Restoration]:
+        """Return the texts to restore. A file that has changed since is merged or left alone."""
         before, steps = reject.before, reject.steps
         others = [step.path for step in steps if step.path != before.path]
         is_unchanged = all(present[step.path] == step.after for step in steps)

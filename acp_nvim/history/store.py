@@ -186,6 +186,7 @@ class Store:
                 yield message.text()
 
     def _update_facts(self, change: FactsChange) -> None:
+        """Update the stored session, or mark it as deleted if its row is gone."""
         session, facts = self._sessions[change.n], change.facts
         before = self._row(
             "SELECT used, cost, currency, title FROM sessions WHERE id = ?", session.record
@@ -260,6 +261,7 @@ class Store:
             self._texts.replace(stored[0], session.record, session.directory, text)
 
     def _extend_message(self, extension: Extension) -> None:
+        """Add parts to a stored message, or replace all of its parts."""
         session = self._session_of(extension)
         if session is None:
             return

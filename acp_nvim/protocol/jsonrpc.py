@@ -284,6 +284,7 @@ class Peer:
         return [Request(envelope.id, envelope.method, envelope.params)]
 
     def _response(self, envelope: Envelope, raw: bytes) -> list[Event]:
+        """Return the response to an open request, or the violation if there is none."""
         is_empty = envelope.result is UNSET and envelope.error is UNSET
         asked = (
             envelope.id

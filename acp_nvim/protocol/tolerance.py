@@ -85,6 +85,7 @@ def _read_struct(target: type[Any], value: dict[str, Any], where: str, notes: li
 def _read_field(
     target: type[Any], field: FieldInfo, value: dict[str, Any], where: str, notes: list[str]
 ) -> Any:
+    """Read a field, or else return a value in its place, or `_ABSENT`."""
     name = field.encode_name
     problem = f"{where}.{name}: missing"
     if name in value:
@@ -122,6 +123,7 @@ def _read_union(target: Any, value: Any, where: str, notes: list[str]) -> Any:
 def _read_tagged(
     tags: dict[str, type[Any]], value: dict[str, Any], where: str, notes: list[str]
 ) -> Any:
+    """Read the struct that the tag names, or the union's struct for unknown tags."""
     unknown = tags.get("?")
     tag_field = next(iter(tags.values())).__struct_config__.tag_field
     tag = value.get(tag_field)

@@ -181,6 +181,7 @@ class Document:
         self._skipped[message] = total
 
     def _draw_message(self, message: Message, budget: int, batch: Batch) -> tuple[int, bool]:
+        """Draw the next part of a message. Return its size, and whether all is drawn."""
         if message.role == "thought" and self._thoughts == "hide":
             self._skip(message)
             return 0, True

@@ -119,6 +119,7 @@ class Stream:
         spans: list[Any],
         targets: list[Any],
     ) -> None:
+        """Add an operation that appends lines to the text, or shows the whole block."""
         if self.rows:
             row = start + self.rows - (2 if self._has_foot else 1)
             self.rows += len(lines) - 1

@@ -162,6 +162,7 @@ class Opening:
             return await self._copy()
 
     async def _fork_at(self, arguments: Arguments) -> Any:
+        """Fork the agent's session, and show the conversation so far."""
         session, router = self._session, self._router
         with self._if_unanswered("session/fork"):
             result = await self._ask(

@@ -260,6 +260,7 @@ class AgentTerminals:
         decision: Decision | None,
         turn: int | None,
     ) -> schema.CreateTerminalResponse:
+        """Start a command once it is permitted, and add its terminal to the session."""
         cancels = session.cancels
         if decision is not None:
             await self._require_permission(session, command, decision)
@@ -292,6 +293,7 @@ class AgentTerminals:
         return self._marks.setdefault((n, turn), f"{mark}/{n}.{turn}")
 
     async def _start(self, terminal: Terminal, command: Command, mark: str) -> PtyProcess:
+        """Start a command here, or in the agent's place."""
         place, on_end = self._place(), partial(_end, terminal)
         kill_s = self._settings().timeouts.kill_s
         if place is None:

@@ -294,6 +294,7 @@ class InlineEdits:
             self._host.tasks.start_soon(self._close, edit.conversation)
 
     def _outcome(self, edit: InlineEdit) -> Outcome:
+        """Return what to tell the user about an edit whose turn has ended."""
         session, name = edit.session, edit.name
         if edit.is_cancelled or (not edit.failure and session.stop_reason == "cancelled"):
             return Outcome(words.EDIT_CANCELLED.format(edit=name))

@@ -290,6 +290,7 @@ class History:
         return await to_thread.run_sync(self._read, self._path, name, args)
 
     def _read(self, path: Path, name: str, args: Sequence[Any]) -> Any:
+        """Run a query, in any thread. Raise UnreadableError."""
         self.wait_idle()
         if not path.exists():
             return None

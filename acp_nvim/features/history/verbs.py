@@ -103,6 +103,7 @@ async def last_chat(host: Host, args: Args) -> None:
 
 
 async def _run_action(host: Host, stored: StoredSession, action: str) -> None:
+    """Run the action that the user has chosen for a stored session."""
     chats = host.parts.get(StoredChats)
     conversation = chats.open_conversation(stored)
     if action == "delete":

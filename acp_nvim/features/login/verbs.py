@@ -50,6 +50,7 @@ def _agent_name(host: Host, args: Args) -> str:
 async def _choose_method(
     host: Host, connection: Connection, wanted: object
 ) -> schema.AuthMethod | None:
+    """Return the login that the user wants, or None after a message."""
     methods = auth.usable_methods(connection.spec, connection.agent.auth_methods)
     if not methods:
         text = words.NO_LOGIN_FROM_HERE if connection.spec.url else words.NO_LOGIN

@@ -109,6 +109,7 @@ async def _list_sessions_of(host: Host, agent: str, lists: list[list[Stored]]) -
 
 
 async def _list_agent_sessions(host: Host, agent: str) -> list[Stored]:
+    """Return an agent's stored sessions. Log in as configured if it requires that."""
     connection = await host.agents.get(agent)
     if not connection.is_alive:
         host.echo("warn", connection.error or connection.exit_summary())

@@ -80,6 +80,7 @@ class Setup:
             self.over.set()
 
     async def _run(self, command: str | Sequence[str]) -> None:
+        """Run the command in a terminal of the chat, and report how it ended."""
         session, line = self._session, line_of(command)
         mark = self._reaper.mark()
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)

@@ -67,6 +67,7 @@ def steps(changes: Iterable[Change], tree: str, globs: Globs) -> list[Step]:
 
 
 def _step(change: Change, path: str, globs: Globs) -> Step:
+    """Return the step that lands a change, with its questions to the user."""
     before, after = change.before, change.after
     if any(file is not None and file.mode == NESTED for file in (before, after)):
         return Step(path, change, blocked=words.WHY_NESTED)

@@ -88,6 +88,7 @@ class Worktrees:
         return msgspec.structs.replace(made, left=sorted({*made.left, *below}))
 
     def _make(self, cwd: str, names: Sequence[str | None]) -> NewWorktree:
+        """Make a worktree with its branch and its record. A failure leaves none of them."""
         cwd = os.path.realpath(cwd)
         repository, commit = worktree_git.find(cwd, self.env)
         tree = os.path.realpath(repository.top)
@@ -160,6 +161,7 @@ class Worktrees:
     # -- the setup --------------------------------------------------------------------------------
 
     def _set_up(self, session: Session, worktree: Worktree, command: str | Sequence[str]) -> None:
+        """Run the setup command if the user allows it, now or by an earlier answer."""
         host = self._host
         kill_s = lambda: host.settings().timeouts.kill_s  # noqa: E731
         setup = self._setups[session.n] = Setup(session, host.reaper, self.env, kill_s)

@@ -278,6 +278,7 @@ FileEvent = (
 
 
 def file_after(state: FileState, event: FileEvent) -> FileState:
+    """Return the state of a file after an event."""
     match event:
         case AgentChanged():
             return replace(state, agent_change_count=state.agent_change_count + 1)

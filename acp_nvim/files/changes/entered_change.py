@@ -492,6 +492,7 @@ def _record_write(
     text: Text | None,
     on_disk: tuple[Text, Text] | None = None,
 ) -> None:
+    """Record a change on disk as an agent's write or deletion."""
     ledger, n = files.ledger, change.session.n
     files.bases.record_change(change.path, text, ChangeKind.REPLACED)
     turn = files.turns.get(change.session)

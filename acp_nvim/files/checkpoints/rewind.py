@@ -185,6 +185,7 @@ class Rewind:
         present: Checkpoint,
         choice: Choice,
     ) -> list[str]:
+        """Restore the chosen files, and return messages. `n` is None for an undo of a restore."""
         present.agent_changes.update(await to_thread.run_sync(expected_changes, choice, then))
         if n is not None:  # before any change, so an interrupted restore can be undone
             self._checkpoints.on_restore(session.n, present)

@@ -337,6 +337,7 @@ class Snapshots:
     def _scan(
         self, root: str, paths: Sequence[str] | None
     ) -> tuple[list[FileChange], list[Change]]:
+        """Return the changes to review since the last scan, and the others."""
         try:
             store = self._open(root)
             if store is None:

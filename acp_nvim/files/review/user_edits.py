@@ -86,6 +86,7 @@ class UserEdits:
     def _on_edited(
         self, path: str, after: Text, *, is_undo: bool, may_be_discarded: bool = True
     ) -> None:
+        """Enter a change by the user, if the file has pending or parked edits."""
         if self._tracked.state(path).is_author_unknown:
             if is_undo:
                 self._ledger.undo_history.expect(path)

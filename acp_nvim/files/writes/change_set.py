@@ -144,6 +144,7 @@ class ChangeSets(Generic[S]):
     async def _carry_out(
         self, session: S, changes: Sequence[FileChange], is_known: bool
     ) -> list[WrittenFile]:
+        """Make all changes. If one fails, undo those before it and raise Refusal."""
         check_cancelled = cancel_check(session)
         await self.check(changes)
         places = [
@@ -238,6 +239,7 @@ class ChangeSets(Generic[S]):
         return f"; not restored: {', '.join(unrestored)}" if unrestored else ""
 
     async def _undo_step(self, step: FileChange, pending: Mapping[str, Pending | None]) -> None:
+        """Take a change out of the present text, and restore the edits that were pending."""
         path = step.path
         present = await self._live.sync(path)
         if step.origin is not None:

@@ -74,6 +74,7 @@ class WritesUnderWay:
         after: Text,
         hunks: Sequence[Hunk],
     ) -> None:
+        """Note a write on disk before it is made."""
         if not hunks:
             return
         note = WriteNote(

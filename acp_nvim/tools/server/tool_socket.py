@@ -225,6 +225,7 @@ class ToolSocket:
         writer: asyncio.StreamWriter,
         data: bytes,
     ) -> None:
+        """Serve a client until it disconnects. It has already sent `data`."""
         from acp_nvim.tools.server.mcp_server import (
             McpServer,  # not needed before a client connects
         )
