@@ -71,7 +71,7 @@ class _Attributes:
         codes = [int(code) if code.isdigit() else 0 for code in re.split("[;:]", arguments)]
         while codes:
             code = codes.pop(0)
-            if code in (38, 48):
+            if code in (38, 48):  # 38;5;{n}, or 38;2;{red};{green};{blue}
                 colour = codes[1] if codes[:1] == [5] and len(codes) > 1 else 16
                 del codes[: 2 if codes[:1] == [5] else 4]
                 if code == 38:

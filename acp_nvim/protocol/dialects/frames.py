@@ -315,9 +315,7 @@ _TOKENS: Final = {
 
 
 def usage(result: JSON) -> JSON | None:
-    """Return the token counts of an answer in v1 form, or None if no conversion is needed or
-    possible.
-    """
+    """Return the converted token counts of an answer, or None if it has none or needs no change."""
     meta = result.get("_meta")
     places = (result, meta) if isinstance(meta, dict) else (result,)
     names = ("usage", "tokenUsage", "token_usage")
