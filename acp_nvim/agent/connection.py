@@ -470,9 +470,7 @@ class Connection:
     # -- login ------------------------------------------------------------------------------------
 
     def require_login(self) -> None:
-        """Mark the connection as waiting for a login, after the agent has refused a request without
-        one.
-        """
+        """Mark the connection as waiting for a login, which the agent requires for a request."""
         self.status = "auth_required"
         self._notify_changed()
 

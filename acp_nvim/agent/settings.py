@@ -89,8 +89,9 @@ def with_preset(spec: AgentSettings, preset: PresetSettings) -> AgentSettings:
 
 
 def own_file_globs(name: str, spec: AgentSettings) -> list[str]:
-    """Return the globs of an agent's own files. By default, these are the lock files in the agent's
-    hidden folder.
+    """Return the globs of an agent's own files.
+
+    By default, these are the lock files in the agent's hidden folder.
     """
     return spec.store or [f".{name}/**/.locks/**"]
 

@@ -49,9 +49,7 @@ class ToolFiles:
         return (await self._files.guard.allow(session, "read", absolute(session, path)))[0]
 
     def sources(self, session: Session, read_before: Mapping[str, Text] = NOTHING) -> Sources:
-        """Return the texts that one answer may quote. `read_before` has the ones already read, by
-        path.
-        """
+        """Return the texts that one answer may quote. `read_before` has those already read."""
         return Sources(self._files, self._buffers, self._options(), session, read_before)
 
 

@@ -21,7 +21,7 @@ WORDS = lua_chunk(__file__, "changed_words")
 
 
 def apply(editor: Editor, *ops: list[Any]) -> int:
-    """Apply a frame as the host sends it; return its duration in microseconds. Fails on any
+    """Apply a frame as the host sends it; return its duration in microseconds. Fail on any
     error.
     """
     answer = editor.lua("return require('acp.frame').apply(...)", list(ops))

@@ -222,8 +222,9 @@ class DiskChanges:
                 await self._apply([change])
 
     async def before_use(self, path: str) -> None:
-        """Process agents' latest changes to a file before a decision. Call this outside of
-        `LiveTexts.hold`.
+        """Process agents' latest changes to a file before a decision.
+
+        Call this outside of `LiveTexts.hold`.
         """
         if self.turns.ready_turns() and not await self.has_known_text(path):
             await self.scan(self.turns.roots(), [path])

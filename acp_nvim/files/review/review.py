@@ -257,9 +257,7 @@ class Review:
         return [entry for path in paths if (entry := self._ledger.get(path)) is not None]
 
     def _accept_seen(self, entry: Pending, seen: Pending | None) -> list[Restoration]:
-        """Accept the edits that the user has seen (`seen`), not later ones. Return the steps to
-        take.
-        """
+        """Accept the edits that the user has seen, not later ones. Return the steps to take."""
         if entry == seen:
             return self._ledger.accept(entry.path)
         if seen is not None and not (_is_whole(entry) or _is_whole(seen) or entry.base is None):

@@ -100,8 +100,9 @@ class Content(Wire, frozen=True, tag_field="type", tag="content"):
 
 
 class DiffChange(Wire, frozen=True):
-    """Change to one path: add, delete or modify `path`, move or copy `old_path` to `path`
-    (v2/tool-calls).
+    """Addition, deletion, change, move or copy of a file (v2/tool-calls).
+
+    `old_path` is the origin of a move or copy.
     """
 
     operation: str
@@ -153,9 +154,7 @@ class ToolCallCancelCapabilities(Wire, frozen=True):
 
 
 class ToolCallPermissionSubject(Wire, frozen=True, tag_field="type", tag="tool_call"):
-    """Tool call as the subject of a permission. The call is applied as an update first
-    (v2/tool-calls).
-    """
+    """Tool call as the subject of a permission, applied as an update first (v2/tool-calls)."""
 
     tool_call: SubjectToolCall
 
@@ -201,9 +200,7 @@ class InitializeResponse(Wire, frozen=True):
 
 
 class AgentCapabilities(Wire, frozen=True):
-    """Capabilities of the agent. An object, even an empty one, means support
-    (v2/initialization).
-    """
+    """Capabilities of the agent. Even an empty object means support (v2/initialization)."""
 
     session: SessionCapabilities | UnsetType | None = UNSET
     auth: AgentAuthCapabilities | UnsetType | None = UNSET
@@ -423,8 +420,9 @@ class SessionStatusResponse(Wire, frozen=True):
 
 
 class BackgroundWork(Wire, frozen=True):
-    """Work that may continue while the session is idle: a terminal, a tool call, a subagent or
-    another kind (v2/prompt-lifecycle).
+    """Work that may continue while the session is idle (v2/prompt-lifecycle).
+
+    It is a terminal, a tool call, a subagent or of another kind.
     """
 
     type: str
@@ -434,8 +432,9 @@ class BackgroundWork(Wire, frozen=True):
 
 
 class StateUpdate(Wire, frozen=True, tag_field="sessionUpdate", tag="state_update"):
-    """State of a session: running, idle, requires_action, unknown or another. An idle state has
-    the stop reason (v2/prompt-lifecycle).
+    """State of a session: running, idle, requires_action, unknown or another (v2/prompt-lifecycle).
+
+    An idle state has the stop reason.
     """
 
     state: str

@@ -1,5 +1,6 @@
-"""Searches in other processes: files with ripgrep if it is installed, all else with
-`search_program`.
+"""Searches in other processes.
+
+Files are searched by ripgrep if it is installed, all else by `search_program`.
 
 The processes do not block the host, and are killed if an expression takes too long.
 """

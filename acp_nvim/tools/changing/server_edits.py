@@ -57,8 +57,7 @@ class ServerEdits:
         raise ToolError("the user is typing in these files, so no edit fits them; try again")
 
     async def compute_changes(self, given: ServerEdit, before: Loaded) -> list[FileChange] | None:
-        """Return the changes made by an edit that was requested when the loaded files were
-        `before`.
+        """Return the changes of an edit that was requested when the loaded files were `before`.
 
         Return None if one of its files has changed since then. Raise ToolError, Refusal.
         """

@@ -64,7 +64,7 @@ class HttpClients:
     async def connected(
         self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """Serve the requests of one TCP connection, which has begun with ``head``. Raises
+        """Serve the requests of one TCP connection, which has begun with ``head``. Raise
         ConnectionError.
         """
         http = _Http(head, reader, writer)

@@ -16,7 +16,7 @@ async def serve_web_socket(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
 ) -> None:
-    """Serve one client that has sent ``head``, the request to upgrade, until it disconnects. Raises
+    """Serve one client that has sent ``head``, the request to upgrade, until it disconnects. Raise
     ConnectionError.
     """
     try:
