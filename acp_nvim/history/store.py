@@ -176,7 +176,7 @@ class Store:
         return starts[min(len(known), len(prompts))] if known else 0
 
     def _prompts_of(self, record: int) -> Iterable[str]:
-        """Yield the texts of the user's messages. Other entries are told by their first bytes."""
+        """Yield the texts of the user's messages, which their first bytes distinguish."""
         for entry, data in self._sql.execute(
             "SELECT id, data FROM entries WHERE session = ? ORDER BY id", (record,)
         ).fetchall():
