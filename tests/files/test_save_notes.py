@@ -232,6 +232,22 @@ async def test_neovim_asks_before_it_overwrites_a_save_from_the_beginning_of_the
     assert buffer.accepted == signature_of(str(path))
 
 
+async def test_neovim_does_not_ask_after_an_undone_reject(here: FakeWorkspace) -> None:
+    """The unsaved text lacks the write of the reject, which this Neovim made."""
+    path = here.work / "a.txt"
+    await here.write(path, TEXT.replace("line 8\n", "eight\n"))
+    await here.end()
+    await here.decide_hunk("reject", path, 7)
+    assert path.read_text() == TEXT
+    here.neovim.type(str(path), Text((*LINES[:7], "eight")))
+    await here.begin()
+    path.write_text(TEXT.replace("line 2\n", "agents\n"))
+    await here.core.disk.scan([str(here.work)])
+    buffer = here.neovim.buffers[str(path)]
+    assert buffer.text.lines[1] == "agents"
+    assert buffer.accepted == signature_of(str(path))
+
+
 async def test_a_text_of_the_agent_that_neovim_has_read_before_a_save_stays_pending(
     here: FakeWorkspace,
 ) -> None:

@@ -27,7 +27,7 @@ from acp_nvim.files.buffers.tracked_file import (
 )
 from acp_nvim.files.buffers.turn_texts import UnreadFiles
 from acp_nvim.files.bytes import nofollow
-from acp_nvim.files.bytes.disk import read_dated, signature_of
+from acp_nvim.files.bytes.disk import bytes_of, read_dated, signature_of
 from acp_nvim.files.bytes.file_format import BinaryError, Format, FormatChange
 from acp_nvim.files.bytes.paths import Place, below, matches
 from acp_nvim.files.changes.entered_change import (
@@ -126,9 +126,7 @@ class ChangeApplier:
         unsaved = await self._files.buffers.unsaved() if changes else {}
         for change in changes:
             path, live = change.path, self._files.buffers.get(change.path)
-            if path not in unsaved:
-                continue
-            if await to_thread.run_sync(signature_of, path) == self._tracked.state(path).saved:
+            if path not in unsaved or await self._is_own_write(path):
                 continue
             before, after = (
                 UNSET if isinstance(data, Unstored) else data
@@ -137,6 +135,15 @@ class ChangeApplier:
             file_format = live.format if live else None
             if lacks_save(unsaved[path], [Save(before, after, None)], file_format):
                 self._tracked[path].apply(Unmerged(True))
+
+    async def _is_own_write(self, path: str) -> bool:
+        """Return whether this Neovim has saved or written the content of a file."""
+        state = self._tracked.state(path)
+        if await to_thread.run_sync(signature_of, path) == state.saved:
+            return True
+        with suppress(OSError):
+            return state.has_content(await to_thread.run_sync(bytes_of, path))
+        return False
 
     def _session_of(self, change: FileChange, turn: Turn | None, at: int) -> AgentSession | None:
         """Return the session whose agent made a change, or None for the user."""
