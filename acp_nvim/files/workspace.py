@@ -252,7 +252,7 @@ class Workspace(Generic[S]):
         self.persistence.request_exchange()
         turn = self.disk.enter(session)
         if not turn.at_work:
-            turn.user_saves.clear()
+            turn.forget_saves()
         try:
             await self._start(turn, checkpoint, begun, under_way=under_way or prompt is None)
         except BaseException:  # the prompt never becomes a turn
@@ -364,6 +364,12 @@ class Workspace(Generic[S]):
             await turn.ready.wait()
             return
         self.files.view.notice(wording.MANY_FILES)
+
+    def on_prompt_sent(self, session: S) -> None:
+        """Record that an idle agent gets a prompt, and with it the files as they are saved now."""
+        turn = self.disk.turns.get(session)
+        if turn is not None:
+            turn.forget_saves()
 
     def on_turn_answered(self, session: S) -> None:
         """Attribute later changes to the user, before they can see the end of the turn."""

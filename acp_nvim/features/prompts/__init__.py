@@ -82,6 +82,10 @@ class TurnFiles(Struct, frozen=True, eq=False):
         self.buffers.send_session_roots(session.n, self.workspace.turn_roots(session))
         prompt.set_number(self.workspace.prompts.last(session))
 
+    def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
+        if session.shares_files and not (session.in_turn or session.at_work):
+            self.workspace.on_prompt_sent(session)
+
     async def on_turn_ended(self, session: Session) -> None:
         """Find the turn's last changes."""
         if session.shares_files:
@@ -102,7 +106,7 @@ def install(app: Host) -> None:
     observers = app.conversation_observers
     observers.on_awaited.extend((view.on_awaited, app.workspace.early_scans.start))
     observers.on_turn_starting.append(files.on_turn_starting)
-    observers.on_prompt_sent.append(view.on_prompt_sent)
+    observers.on_prompt_sent.extend((view.on_prompt_sent, files.on_prompt_sent))
     observers.on_prompt_requeued.append(view.on_prompt_requeued)
     observers.on_prompt_returned.append(view.on_prompt_returned)
     observers.on_turn_answered.append(app.workspace.on_turn_answered)

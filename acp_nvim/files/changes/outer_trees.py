@@ -107,7 +107,8 @@ class OuterTrees:
         paths = await self._snapshots.changed_since(outer, turn.began)
         if not is_too_large:
             paths = await to_thread.run_sync(_only_before, paths, known_since)
-            paths = [path for path in paths if path not in turn.user_saves]
+            saved = turn.user_saves.keys() | turn.early_saves
+            paths = [path for path in paths if path not in saved]
         paths = [path for path in paths if not any(is_below(path, root) for root in turn.roots)]
         if paths:
             cwd = turn.session.cwd

@@ -106,8 +106,15 @@ class Turn:
         None means that there was no file. UNSET means that the text is unknown, although `trees`
         may have it. The texts include the agent's own changes on disk.
         """
+        self.early_saves: set[str] = set()
+        """Files that the user saved before the prompt was sent. The agent knows these texts."""
         self.reads: dict[ToolCall, dict[str, Text | UnsetType | None]] = {}
         """Texts of the files in `user_saves` when a tool call that reads them was announced."""
+
+    def forget_saves(self) -> None:
+        """Forget the user's saves, because the agent gets its prompt after them."""
+        self.early_saves.update(self.user_saves)
+        self.user_saves.clear()
 
     def on_sent(self, at: int, *, is_scanned: bool) -> None:
         """Record that the agent got a prompt at a time in nanoseconds.

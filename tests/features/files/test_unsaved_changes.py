@@ -145,6 +145,15 @@ def test_the_option_save_saves_the_files(editor: Editor, agent: Any) -> None:
     assert editor.lua("return vim.bo.modified") is False
 
 
+def test_an_agent_may_change_lines_that_were_saved_for_its_prompt(
+    editor: Editor, agent: Any
+) -> None:
+    editor.setup({"files": {"unsaved": "save"}})
+    path = editor.work / "a.txt"
+    editor.turn(f'write {path} "one\\nTWO!\\nthree\\n"')
+    assert path.read_text() == "one\nTWO!\nthree\n"
+
+
 def test_a_file_that_cannot_be_saved_is_reported_and_its_changes_sent(
     editor: Editor, agent: Any
 ) -> None:
