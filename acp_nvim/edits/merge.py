@@ -15,7 +15,7 @@ from acp_nvim.edits.hunks import Hunk, apply, diff
 from acp_nvim.edits.text import EMPTY, Text, from_lines, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 Range = tuple[int, int]
 MAX_RANGES = 5
@@ -55,7 +55,8 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
     conflicts: list[Range] = []
     shift = 0  # growth of the base by the user's changes so far
     lines = rows(base)
-    for users, agents in _regions(diff(lines, rows(live)), diff(lines, rows(theirs))):
+    regions = _regions(diff(lines, rows(live)), diff(lines, rows(theirs)))
+    for users, agents in (part for region in regions for part in _without_equal(lines, *region)):
         if not users:
             agent_hunks += [_shift_hunk(hunk, shift) for hunk in agents]
         elif agents and not _is_same_change(lines, users, agents):
@@ -149,6 +150,36 @@ def _is_same_change(base: Sequence[str], users: list[Hunk], agents: list[Hunk]) 
     part = base[start:end]
     mine, others = ([_shift_hunk(hunk, -start) for hunk in hunks] for hunks in (users, agents))
     return apply(part, mine) == apply(part, others)
+
+
+def _without_equal(
+    base: Sequence[str], users: list[Hunk], agents: list[Hunk]
+) -> Iterable[tuple[list[Hunk], list[Hunk]]]:
+    """Return the parts of a region in which the sides agree or only one of them changed lines.
+
+    Return the region itself if they disagree on a line.
+    """
+    if not (users and agents):
+        return [(users, agents)]
+    parts = list(_regions(_by_line(users), _by_line(agents)))
+    is_solved = all(
+        not (mine and others) or _is_same_change(base, mine, others) for mine, others in parts
+    )
+    return parts if is_solved else [(users, agents)]
+
+
+def _by_line(hunks: Iterable[Hunk]) -> list[Hunk]:
+    """Split hunks that replace lines one by one."""
+    return [part for hunk in hunks for part in _lines_of(hunk)]
+
+
+def _lines_of(hunk: Hunk) -> Iterable[Hunk]:
+    if hunk.growth:
+        return [hunk]
+    return (
+        Hunk(hunk.start + i, hunk.start + i + 1, (line,), hunk.new_start + i)
+        for i, line in enumerate(hunk.lines)
+    )
 
 
 def _shift_hunk(hunk: Hunk, rows: int) -> Hunk:

@@ -49,6 +49,9 @@ def conflict(base: str, live: str, theirs: str) -> list[tuple[int, int]]:
         ("abc", "Xabc", "abcY", "XabcY"),
         # equal in one place, different in another
         ("abcdefg", "aXcdefg", "aXcdeYg", "aXcdeYg"),
+        ("abcd", "aXcd", "aXYd", "aXYd"),
+        ("abcd", "abYd", "aXYd", "aXYd"),
+        ("abcdef", "aXYdef", "abYZef", "aXYZef"),
     ],
 )
 def test_changes_in_different_places_survive(
