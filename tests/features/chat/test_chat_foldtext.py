@@ -55,6 +55,9 @@ def test_a_fold_has_the_background_of_the_chat(editor: Editor) -> None:
     editor.cmd("highlight Folded guibg=#ff0000 | highlight SignColumn guibg=#ff0000")
     editor.agent("script")
     for number in (1, 2):
+        if number == 2:
+            editor.cmd("wincmd l | Acp new")
+            editor.wait("vim.fn.bufname() == 'acp://chat/2'")
         editor.turn(thought(f"Thought {number}") + "\nsay .that was it")
         head = f"▸ Thought · Thought {number}"
         editor.wait_screen(head)
@@ -63,8 +66,6 @@ def test_a_fold_has_the_background_of_the_chat(editor: Editor) -> None:
         for at in (column - 1, column, column + 2):
             look = editor.lua("return vim.api.nvim__inspect_cell(1, ...)", row, at)[1]
             assert look.get("background") != 0xFF0000, at
-        editor.cmd("wincmd l | Acp new")
-        editor.wait("vim.fn.bufname() == 'acp://chat/2'")
 
 
 def test_the_beginning_of_a_thought_is_shown_as_it_arrives(editor: Editor) -> None:
