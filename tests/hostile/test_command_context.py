@@ -39,6 +39,9 @@ def can_be_kept(call: ToolCall, cwd: Path) -> bool:
         {"environ": {"PATH": "./evil"}},
         {"extra_env": {"PATH": "./evil"}},
         {"variables": ["PATH=./evil"]},
+        {"dir": "src", "cwd": "/"},
+        {"cwd": ".", "working_dir": "../outside"},
+        {"args": ["x"], "arguments": ["-f", "y"]},
     ],
 )
 def test_input_shell_and_variables_make_another_command(home: Path, beside: dict[str, Any]) -> None:

@@ -262,6 +262,7 @@ def test_an_allowed_line_does_not_write_a_guarded_file(home: Path, path: str) ->
         ({"command": "make x", "working_dir": "/"}, "ask"),
         ({"command": "make x", "directory": ".."}, "ask"),  # Gemini CLI and Qwen Code
         ({"command": "make x", "dir_path": ".."}, "ask"),
+        ({"command": "make x", "cd": ".."}, "ask"),
         ({"command": "make x", "directory": "."}, "allow"),
         ({"command": "make x", "env": {"MAKEFLAGS": "--eval=x"}}, "ask"),
         ({"command": ["env", "make", "x"]}, None),

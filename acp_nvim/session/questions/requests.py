@@ -75,7 +75,7 @@ _TEXT_KEYS: Final = frozenset({"code", "source", "text", "content"})
 _LANGUAGES: Final = frozenset({*SHELLS, "shell", "console", "shellscript", "terminal"})
 _DIRECTORY_KEYS: Final = (
     *("cwd", "workdir", "workingdir", "workingdirectory", "currentdirectory"),
-    *("directory", "dirpath", "dir"),
+    *("directory", "dirpath", "dir", "cd", "chdir", "pwd"),
 )
 _VARIABLE_ENDS: Final = ("env", "envs", "environ", "environment", "vars", "variables")
 """Ends of keys that contain environment variables."""
@@ -87,7 +87,7 @@ _FURTHER_ENDS: Final = ("command", "commands", "cmd", "cmds", "script", "scripts
 _COMMAND_KEYS: Final = (
     _PROGRAM_KEYS | _LIST_KEYS | {"argv", "args", "arguments", "language", "lang"}
 )
-_CONTEXT_KEYS: Final = frozenset({*_DIRECTORY_KEYS, *_INPUT_KEYS, *_SHELL_KEYS})
+_CONTEXT_KEYS: Final = frozenset({*_DIRECTORY_KEYS, *_INPUT_KEYS, *_SHELL_KEYS, *_ARGUMENT_KEYS})
 _LONGEST_KEY: Final = 40
 _REPEATING_KEYS: Final = frozenset({"parsedcmd", "parsedcommand", "proposedexecpolicyamendment"})
 """Keys of a parsed form of the `command` next to them, which the agent does not run."""
@@ -390,7 +390,8 @@ def _commands_of_map(
     items: Sequence[_Item], context: _Context, *, executes: bool
 ) -> Iterator[Command]:
     """Yield the commands under the keys of one map. A key may occur in two spellings."""
-    args = next((item.value for item in items if item.key in _ARGUMENT_KEYS), None)
+    given = [item.value for item in items if item.key in _ARGUMENT_KEYS]
+    args = next(filter(None, given), given[0] if given else None)
     has_program = any(item.key in _PROGRAM_KEYS for item in items)
     is_shell_text = any(
         item.key in ("language", "lang") and _is_language(item.value) for item in items
@@ -472,7 +473,10 @@ def _directory(items: Sequence[_Item]) -> str | None:
 
 
 def _inputs(items: Sequence[_Item]) -> tuple[str, ...]:
-    """Return the inputs of a command, and its shells that are not shells of the system."""
+    """Return the inputs of a command, and its shells that are not shells of the system.
+
+    Directories and arguments under a second key are included, since either of both may apply.
+    """
     texts: list[str] = []
     for key, _, value in items:
         if key in _SHELL_KEYS:
@@ -480,6 +484,9 @@ def _inputs(items: Sequence[_Item]) -> tuple[str, ...]:
         elif key in _INPUT_KEYS:
             parts = value if isinstance(value, list) else [value]
             texts += [part for part in parts if isinstance(part, str) and not _may_be_json(part)]
+    for keys in (_DIRECTORY_KEYS, _ARGUMENT_KEYS):
+        first, *more = [item.value for item in items if item.key in keys and item.value] or [None]
+        texts += [str(value) for value in more if value != first]
     return tuple(filter(None, texts))
 
 
