@@ -223,10 +223,10 @@ class Buffers(Protocol):
 
     async def set_format(self, live: BufferText, file_format: Format) -> None: ...
 
-    async def vacate(self, live: BufferText) -> None:
+    async def vacate(self, path: str, live: BufferText) -> None:
         """Empty the buffer of a deleted file, and unload it unless a window shows it.
 
-        A buffer that has changed since `live` is left alone.
+        A buffer that has changed since `live`, or belongs to another file now, is left alone.
         """
         ...
 

@@ -104,6 +104,7 @@ class NvimBuffers:
             "autocmds": change.autocmds,
             "fresh": change.is_fresh,
             "synced": change.is_synced,
+            "real": place.real,
         }
         if change.set_modified and change.save == "never":
             want["modified"] = True
@@ -145,8 +146,8 @@ class NvimBuffers:
         }
         await self._bridge.call(DISK_CHANGES, "set_format", live.bufnr, options)
 
-    async def vacate(self, live: BufferText) -> None:
-        await self._bridge.call(DISK_CHANGES, "vacate", live.bufnr, live.tick)
+    async def vacate(self, path: str, live: BufferText) -> None:
+        await self._bridge.call(DISK_CHANGES, "vacate", live.bufnr, live.tick, path)
 
     async def unsaved(self) -> dict[str, Text]:
         try:

@@ -158,7 +158,7 @@ class FakeNeovim:
             if not unmerged:
                 buffer.accepted = signature_of(buffer.path)
 
-    def disk_changes_vacate(self, bufnr: int, tick: int) -> None:
+    def disk_changes_vacate(self, bufnr: int, tick: int, _real: str) -> None:
         """Handle a file that a decision has deleted."""
         buffer = self._numbered(bufnr)
         if buffer is None or buffer.tick != tick:

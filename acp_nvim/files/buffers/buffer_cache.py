@@ -185,7 +185,7 @@ class BufferCache:
 
         Do not change a buffer that the user has changed since `live`.
         """
-        await self._inner.vacate(live)
+        await self._inner.vacate(path, live)
         file = self._files[path]
         if file.buffer.text in (live, None):
             file.set_buffer(replace(file.buffer, text=None))

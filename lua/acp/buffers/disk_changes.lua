@@ -214,9 +214,11 @@ function M.mark_conflict(bufnr, is_unmerged)
 end
 
 --- Empty the buffer of a deleted file, in one undo step, and delete it unless a window shows it. A
---- buffer that is no longer at `tick` has newer text by the user and stays.
-function M.vacate(bufnr, tick)
+--- buffer that is no longer at `tick` has newer text by the user and stays, as does a renamed one.
+---@param real string path of the file as the host resolved it
+function M.vacate(bufnr, tick, real)
   if not api.nvim_buf_is_loaded(bufnr) then return end
+  if nofollow.why_name_moved(bufnr, real) then return end
   if api.nvim_buf_get_changedtick(bufnr) ~= tick then return end
   watch.flush(bufnr)
   watch.hold(bufnr)

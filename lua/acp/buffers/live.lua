@@ -240,7 +240,8 @@ local function write(bufnr, tick, hunks, want)
   if want.cancels and require('acp.base.host').is_cancelling(want.cancels) then
     return { 'moved' }
   end
-  if nofollow.why_name_moved(bufnr, nofollow.real(bufnr)) then return { 'moved' } end
+  local real = want.real or nofollow.real(bufnr)
+  if nofollow.why_name_moved(bufnr, real) then return { 'moved' } end
   local why_not = user_busy.why_in_transfer(bufnr) or user_busy.why_busy(bufnr, hunks)
   if why_not then return { 'busy', why_not } end
   local options = vim.bo[bufnr]

@@ -10,6 +10,7 @@ local real_path = require('acp.base.places').real_path
 
 ---@class acp.WatchedBuffer
 ---@field path string real path of the file
+---@field name string name of the buffer
 ---@field tick integer 'changedtick' up to which the host knows the text
 ---@field count integer lines at that tick
 ---@field change integer number of the text's change (`:undolist`)
@@ -75,12 +76,27 @@ local function mark_known(watch, bufnr)
   watch.first, watch.reloaded, watch.returned = nil, nil, nil
 end
 
+--- Return whether the user has given the buffer the name of another file (`:saveas`, `:file`).
+local function has_other_file(bufnr, watch)
+  return api.nvim_buf_get_name(bufnr) ~= watch.name and real_path(bufnr) ~= watch.path
+end
+
+--- Stop watching a buffer: its file has no buffer now.
+local function report_unload(bufnr, watch)
+  watched[bufnr] = nil
+  -- In Neovim 0.10 the text may be freed by now, and `vim.bo` fails because it enters the buffer.
+  local modified = vim.fn.getbufinfo(bufnr)[1].changed == 1 or nil
+  local args = { path = watch.path, bufnr = bufnr, is_unload = true, was_modified = modified }
+  send('edited', args)
+end
+
 --- Report the changes in a buffer since the last report.
 ---@param asked? boolean whether the host has asked for the buffer, and so gets its tick anyway
 function M.flush(bufnr, asked)
   local watch = watched[bufnr]
   changed[bufnr] = nil
   if not watch or watch.held or not api.nvim_buf_is_loaded(bufnr) then return end
+  if has_other_file(bufnr, watch) then return report_unload(bufnr, watch) end
   if not (asked or watch.first or watch.reloaded) then
     return -- the next report must be based on a tick that the host knows
   end
@@ -152,9 +168,12 @@ end
 --- Start watching a buffer whose present text the host knows.
 ---@param path string real path of its file
 function M.attach(bufnr, path)
+  local old = watched[bufnr]
+  if old and not old.held and has_other_file(bufnr, old) then report_unload(bufnr, old) end
   if watched[bufnr] then return end
   local newest = api.nvim_eval(('undotree(%d).seq_last'):format(bufnr))
-  local watch = { path = path, tail = 0, newest = newest } ---@type acp.WatchedBuffer
+  local name = api.nvim_buf_get_name(bufnr)
+  local watch = { path = path, name = name, tail = 0, newest = newest } ---@type acp.WatchedBuffer
   mark_known(watch, bufnr)
   local attached = api.nvim_buf_attach(bufnr, false, {
     on_lines = function(_, _, _, first, _, last)
@@ -167,10 +186,7 @@ function M.attach(bufnr, path)
         watch.detached = true
       elseif watched[bufnr] == watch then
         M.flush(bufnr)
-        watched[bufnr] = nil
-        -- In Neovim 0.10 the text is freed by now, and `vim.bo` fails because it enters the buffer.
-        local modified = vim.fn.getbufinfo(bufnr)[1].changed == 1 or nil
-        send('edited', { path = path, bufnr = bufnr, is_unload = true, was_modified = modified })
+        if watched[bufnr] then report_unload(bufnr, watch) end
       end
     end,
   })
@@ -303,6 +319,7 @@ on({ 'FileWritePost', 'FileAppendPost' }, function(args)
   if path and not failed_writes.has_failed(args) then report_other_file(path) end
 end)
 on('BufReadPost', on_read)
+on('BufFilePost', function(args) M.flush(args.buf) end)
 -- The event has no buffer number, but the buffer with the option is current.
 on('OptionSet', function() report_unknown_change(api.nvim_get_current_buf()) end, {
   pattern = { 'binary', 'bomb', 'buftype', 'endofline', 'fileencoding', 'fileformat', 'modified' },

@@ -332,6 +332,23 @@ def test_a_write_whose_buffer_is_renamed_or_wiped_meanwhile_goes_to_its_file(
         assert not left
 
 
+@pytest.mark.parametrize("command", ["saveas", "file", "noautocmd saveas", "noautocmd file"])
+def test_a_buffer_with_a_new_name_is_written_as_that_file(
+    opened: AgentFilesInNvim, command: str
+) -> None:
+    opened.read("a.txt")
+    opened.editor.cmd(f"silent {command} b.txt")
+    opened.editor.keys("90GSninety<Esc>")
+    text = opened.read("b.txt").replace("line 50\n", "fifty\n")
+    opened.write("b.txt", text)
+    assert (lines(opened, "b.txt")[49], lines(opened, "b.txt")[89]) == ("fifty", "ninety")
+    opened.editor.keys("80GSeighty<Esc>")
+    assert opened.read("b.txt") == text.replace("line 80\n", "eighty\n")
+    opened.write("a.txt", opened.read("a.txt").replace("line 1\n", "one\n"))
+    assert opened.bytes("a.txt").decode() == NUMBERED.replace("line 1\n", "one\n")
+    assert opened.read("b.txt") == text.replace("line 80\n", "eighty\n")
+
+
 def test_a_file_without_a_buffer_is_loaded_hidden_and_listed(live: AgentFilesInNvim) -> None:
     live.editor.write("a.txt", "a\nb\n")
     live.write("a.txt", "a\nB\n")

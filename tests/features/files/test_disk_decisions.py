@@ -133,3 +133,20 @@ def test_a_deletion_is_pending_again_while_a_window_shows_the_file(plain: Editor
     plain.cmd("Acp edits")
     plain.wait("#vim.fn.getqflist() == 1")
     assert edits_by_name(plain)["a.txt"]["kind"] == "deleted"
+
+
+@pytest.mark.parametrize("command", ["saveas", "noautocmd file"])
+def test_edits_in_a_buffer_with_a_new_name_change_no_hunks_of_the_old_file(
+    project: Editor, agent: StepwiseAgent, command: str
+) -> None:
+    path = project.work / "a.txt"
+    marked_changes(project, agent, "s/^line 5$/five/; s/^line 10$/ten/", 2)
+    project.cmd(f"silent {command} b.txt")
+    project.keys("gg5Sfive in b<Esc>jdG")
+    agent.ask("read", str(path))
+    agent.end()
+    assert edits_by_name(project)["a.txt"]["hunks"] == 2
+    reject_all(project)
+    wait_edits(project)
+    assert path.read_text() == LINES
+    assert project.lines(str(project.work / "b.txt")) == ["five in b"]
