@@ -186,14 +186,16 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     def undone(self, after: Text, earlier: Collection[Pending]) -> Pending:
         """Return the entry after an undo or redo to a text that none of the `earlier` entries has.
 
-        A change is pending if it adds or removes the same lines as a hunk of these entries.
+        A change is pending if it adds the same lines as a hunk of these entries, or removes the
+        same lines as a hunk that adds none.
         """
         if self.base is None or self.live is None:
             return msgspec.structs.replace(self, live=after)
         live = keys(self.live)
         hunks = [(entry, hunk) for entry in earlier for hunk in entry.hunks]
         added = {line for _, hunk in hunks for line in hunk.lines}
-        removed = {line for entry, hunk in hunks for line in entry.removed_lines(hunk)}
+        deletions = [(entry, hunk) for entry, hunk in hunks if not hunk.lines]
+        removed = {line for entry, hunk in deletions for line in entry.removed_lines(hunk)}
         edits = [
             edit
             for edit in diff(live, keys(after))

@@ -119,7 +119,7 @@ class UndoHistory:
         if earlier is not None:
             return entry.returned_to(earlier)
         entries = [entry, *reversed(self.entries_of(entry.path))][: _max_entries(after)]
-        nearest = min(entries, key=lambda known: _count_changed_lines(known.live, after))
+        nearest = min(entries, key=lambda known: _distance(known, after))
         return entry.returned_to(nearest).undone(after, entries)
 
     def forget_accepted(self, entry: Pending, remaining: Pending | None) -> None:
@@ -149,8 +149,10 @@ def _select(entry: Pending, changes: set[Change]) -> list[Hunk]:
     return [hunk for hunk in entry.hunks if (entry.removed_lines(hunk), hunk.lines) in changes]
 
 
-def _count_changed_lines(before: Text | None, after: Text) -> int:
-    return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in diff(keys(before), keys(after)))
+def _distance(entry: Pending, after: Text) -> tuple[int, int]:
+    """Return the number of lines that differ from an entry, then of pending ones."""
+    hunks = diff(keys(entry.live), keys(after))
+    return sum(hunk.end - hunk.start + len(hunk.lines) for hunk in hunks), entry.pending_lines
 
 
 def _changes(entry: Pending) -> set[Change]:

@@ -174,6 +174,13 @@ def test_only_an_undo_settles_what_is_pending(is_undo: bool) -> None:
     assert pending(found) == ([] if is_undo else [(1, 2, "X")])
 
 
+def test_an_unknown_line_in_place_of_one_that_the_agent_replaced_is_the_users() -> None:
+    """The user typed it before the first write."""
+    found = ledger("abcde", "aXcde")
+    found.record_user_edit("/f", text("aUcde"), is_undo=True)
+    assert found.get("/f") is None
+
+
 def test_an_unsaved_line_of_the_user_is_theirs_after_a_redo() -> None:
     """The agent has changed the same line after the undo, which left the buffer as the file."""
     found = ledger("abcde", "aXcde")
