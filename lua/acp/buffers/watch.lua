@@ -18,7 +18,8 @@ local real_path = require('acp.base.places').real_path
 ---@field first integer|nil first row that changed since that tick, nil if none has
 ---@field tail integer unchanged lines at the end
 ---@field returned? boolean changed at a number that was known, so perhaps undone, since that tick
----@field reloaded? boolean reloaded from its file since that tick
+---@field reloaded? boolean reloaded from its file, or such a reload undone, since that tick
+---@field reread? boolean reloaded from its file since that tick
 ---@field unread? boolean the host knows of the reload but has not read the text yet
 ---@field held? boolean the host is editing the buffer
 ---@field detached? boolean Neovim has detached it during that edit, by `:edit` in an autocommand
@@ -61,6 +62,8 @@ end
 ---@param last integer the number at the last report
 ---@param newest integer the highest number at the last report
 local function has_undone(watch, bufnr, last, newest)
+  -- A long file loses its undo history with a reload ('undoreload').
+  if watch.reread and (watch.change > newest or watch.change == 0) then return false end
   if watch.change <= newest then return watch.change ~= last end
   if not watch.returned then return false end
   local entries = vim.fn.undotree(bufnr).entries
@@ -73,7 +76,7 @@ local function mark_known(watch, bufnr)
   watch.change = change_of(bufnr)
   watch.newest = math.max(watch.newest, watch.change)
   watch.count = api.nvim_buf_line_count(bufnr)
-  watch.first, watch.reloaded, watch.returned = nil, nil, nil
+  watch.first, watch.returned, watch.reloaded, watch.reread = nil, nil, nil, nil
 end
 
 --- Return whether the user has given the buffer the name of another file (`:saveas`, `:file`).
@@ -113,13 +116,7 @@ function M.flush(bufnr, asked)
   watch.unread = not asked and (watch.unread or args.is_reload) or nil
   local newest, last = watch.newest, watch.change
   watch.change = change_of(bufnr)
-  if args.is_reload then
-    -- A long file loses its undo history with a reload ('undoreload').
-    local is_known = watch.change ~= last and watch.change <= newest
-    args.is_undo = is_known and watch.change ~= 0 or nil
-  else
-    args.is_undo = has_undone(watch, bufnr, last, newest) or nil
-  end
+  args.is_undo = has_undone(watch, bufnr, last, newest) or nil
   mark_known(watch, bufnr)
   args.tick = watch.tick
   if args.lines or args.is_reload then send('edited', args) end
@@ -140,14 +137,18 @@ local function report_unknown_change(bufnr)
   if watch and not watch.held then send('doubted', { path = watch.path }) end
 end
 
+--- Return whether a change has a known number. A new change has its own by now, an undo or redo, of
+--- the current buffer, gets it later.
+local function is_known(watch, bufnr)
+  return bufnr == api.nvim_get_current_buf() and vim.fn.changenr() <= watch.newest
+end
+
 local function on_lines(watch, bufnr, first, last)
   if watch.held then return end
   -- The single line of an emptied buffer is new: `:%delete` reports that no old line is left.
   local count = api.nvim_buf_line_count(bufnr)
   local tail = count == 1 and 0 or count - last
-  -- A new change has its number by now. An undo or redo, of the current buffer, gets it later.
-  local is_current = not watch.returned and bufnr == api.nvim_get_current_buf()
-  watch.returned = watch.returned or is_current and vim.fn.changenr() <= watch.newest
+  watch.returned = watch.returned or is_known(watch, bufnr)
   if not watch.first then
     watch.first, watch.tail = first, tail
     changed[bufnr] = true
@@ -158,7 +159,10 @@ local function on_lines(watch, bufnr, first, last)
 end
 
 local function on_reload(watch, bufnr)
-  if not watch.held and not watch.reloaded then
+  if watch.held then return end
+  local is_undo = watch.returned and is_known(watch, bufnr)
+  watch.reread = watch.reread or not is_undo
+  if not watch.reloaded then
     watch.reloaded = true
     changed[bufnr] = true
     vim.schedule(function() M.flush(bufnr) end)

@@ -159,6 +159,17 @@ def test_an_undo_and_a_typed_line_at_once(changed: Editor) -> None:
     reject_all_to(changed, lines(l18="mine"))
 
 
+def test_an_undone_reload_and_a_typed_line_at_once(changed: Editor) -> None:
+    changed.cmd("Acp reject all")
+    wait_hunks(changed)
+    until(lambda: (changed.work / "a.txt").read_text() == LINES)
+    (changed.work / "a.txt").write_text(lines(l20="elsewhere"))
+    changed.cmd("checktime")
+    changed.wait("vim.fn.getline(20) == 'elsewhere'")
+    changed.lua("vim.cmd('undo 2') vim.api.nvim_buf_set_lines(0, 17, 18, true, { 'mine' })")
+    wait_hunks(changed, 2)
+
+
 def test_lines_typed_in_two_changes_at_once_are_the_users(changed: Editor) -> None:
     """The first of them belongs to a change that was reported before."""
     changed.cmd("3")
