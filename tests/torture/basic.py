@@ -269,14 +269,15 @@ class History(Decisions):
             "earlier 3",
             "later 9",
             "norm! 3u",
-            "redo | redo",
+            "redo | silent redo",
             "norm! g-",
             "norm! g+",
         ]
         undos = ["undo", "undo", "redo", self.rng.choice(jumps)]
         command = self.rng.choice(["write", "write", "edit!", "update", *undos])
         self.undoes = command in undos
-        self.as_user(f"silent {command}", path, f"pcall(vim.cmd, {json.dumps(command)})")
+        # a second message right after one of the plugin would need a key
+        self.as_user(f"silent {command}", path, f"pcall(vim.cmd, 'silent {command}')")
         self.undoes = False
 
     def user_looks(self) -> None:
