@@ -26,6 +26,8 @@ class Mortal(Wide):
     def __init__(self, editor: Editor, seed: int) -> None:
         super().__init__(editor, seed)
         self.alive = True
+        self.is_revived = False
+        """Whether the next host is about to find the user's changes."""
         self.cut_until = 0.0
 
     def step(self) -> None:
@@ -57,14 +59,22 @@ class Mortal(Wide):
             self.agent.working = False
             until(lambda: len(self.editor.events("AcpTurnEnd")) > ended)
         self.alive = False
+        history = self.ledger.undo_history
+        for path in self.paths:  # the next host knows only these texts
+            history.replace_file(path, [entry for entry in history.entries if entry.path == path])
 
     def revive(self) -> None:
         """Start the next host with a command."""
         self.note("the next one lives")
         self.editor.cmd("Acp edits")
         killed_host.wait_host(self.editor)
-        self.alive = True
+        self.alive = self.is_revived = True
         self.follow_editor()
+        self.is_revived = False
+
+    def has_undone(self, path: str) -> bool:
+        """Return whether the user may have undone changes while no host ran."""
+        return (self.is_revived and not self.clean(path)) or super().has_undone(path)
 
     def commit(self) -> None:
         """Wait until the commit cannot be taken for one of an agent that was killed."""

@@ -30,7 +30,7 @@ def test_a_random_history_of_files_of_all_kinds(editor: Editor, seed: int) -> No
     history(editor, seed, 40, Wide)
 
 
-@pytest.mark.parametrize("seed", [3, 5])
+@pytest.mark.parametrize("seed", [3, 5, 9530008])
 def test_a_random_history_with_hosts_that_are_killed(editor: Editor, seed: int) -> None:
     editor.errors_expected = True
     history(editor, seed, 40, Mortal)
