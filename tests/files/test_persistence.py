@@ -383,6 +383,28 @@ async def test_a_write_of_another_neovim_is_pending_although_its_file_was_read_b
     assert pending_by_path(first) == {"a.txt": ("modified", False, wanted)}
 
 
+async def test_a_line_that_another_neovims_agent_replaces_before_it_is_known_there_is_not_accepted(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second Neovim takes the line for the user's, until it reads the journal."""
+    monkeypatch.setattr(persistence, "DELAY_S", 60.0)
+    first = await write_two_lines(started)
+    path = first.work / "a.txt"
+    second = await started.neovim("second")
+    await first.begin()
+    await first.write(path, TWO.replace("line 6\n", "six\n"))
+    await second.write(path, path.read_text().replace("six\n", "sechs\n"))
+    await second.exchange()
+    await first.end()
+    for neovim in (first, second):
+        await neovim.exchange()
+    assert pending_by_path(first) == pending_by_path(second)
+    hunks = [HUNKS[0], (("line 6",), ("sechs",)), HUNKS[1]]
+    assert pending_by_path(first)["a.txt"][2] == hunks
+    await second.decide("reject")
+    assert path.read_text() == TEXT
+
+
 async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_both(
     started: Neovims, monkeypatch: pytest.MonkeyPatch
 ) -> None:

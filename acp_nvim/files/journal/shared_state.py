@@ -7,7 +7,7 @@ processes are applied to the same objects.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -16,6 +16,7 @@ import msgspec
 from acp_nvim.edits.carry import combine
 from acp_nvim.edits.merge import Merged, merge, overlay
 from acp_nvim.edits.pending import FileEdits, Pending, Reject
+from acp_nvim.edits.undo_history import MAX_TOGETHER
 from acp_nvim.files.buffers.tracked_file import FileState, Received, SavedIdle
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.bytes.paths import is_below
@@ -44,6 +45,7 @@ from acp_nvim.files.ports import SessionInfo
 from acp_nvim.files.review.commits import Commits
 
 if TYPE_CHECKING:
+    from acp_nvim.edits.text import Text
     from acp_nvim.edits.titles import TitledText
 
 MOVING: Final = 3
@@ -281,31 +283,58 @@ class SharedState:
         if not self._files.turns:
             self._files.tracked[path].apply(SavedIdle())
         key, mine, before = (FILE, path), ledger.get(path), ledger.before_unpublished(path)
+        published = *theirs.history, *replica.own.get(key, NOTHING).history
+        own = [] if before is None else self._unpublished(path, before, published)
         if path in ledger.disk_entries and theirs.entry is not None:
-            self._apply_file_on_disk(replica, path, theirs)
+            self._apply_file_on_disk(replica, path, theirs, own)
         elif before is None or mine is None:
             self._install(path, theirs)
             replica.own[key] = self.file_value(path)
         else:
             now = theirs.entry or theirs.undo_entry
-            self._install(path, theirs._replace(entry=merge_pending(before, mine, now)))
+            entry = merge_pending(before, mine, now, _undecided(before, own, theirs))
+            history = *theirs.history, *own[-MAX_TOGETHER:]
+            self._install(path, theirs._replace(entry=entry, history=history))
             replica.own[key] = theirs
 
-    def _apply_file_on_disk(self, replica: Replica, path: str, theirs: FileValue) -> None:
-        """Apply the edits of a file on disk whose buffer in this Neovim has unsaved changes."""
+    def _unpublished(
+        self, path: str, before: Pending, published: Sequence[Pending]
+    ) -> list[Pending]:
+        """Return the known entries of a file with hunks that no other process has."""
+        ledger, entries = self._files.ledger, list[Pending]()
+        for entry in (
+            *ledger.undo_history.entries_of(path),
+            ledger.disk_entry(path),
+            ledger.get(path),
+        ):
+            if entry is None or entry.base is None or entry in (*published, *entries):
+                continue
+            if entry.hunks_not_in(before):
+                entries.append(entry)
+        return entries
+
+    def _apply_file_on_disk(
+        self, replica: Replica, path: str, theirs: FileValue, own: Sequence[Pending]
+    ) -> None:
+        """Apply the edits of a file on disk whose buffer in this Neovim has unsaved changes.
+
+        `own` are entries with unpublished hunks.
+        """
         ledger = self._files.ledger
         mine, before = ledger.get(path), ledger.before_unpublished(path)
         stored = ledger.disk_entries.get(path)
         with_unsaved = ledger.disk_entries.with_unsaved_writes(path)
         entry = on_disk = theirs.entry
         known = before or stored
+        earlier = _undecided(before, own, theirs)
         if mine is not None:
-            entry = merge_pending(known or _settled(mine), mine, theirs.entry)
+            entry = merge_pending(known or _settled(mine), mine, theirs.entry, earlier)
         if before is not None and stored is not None and before != stored:
-            on_disk = merge_pending(before, stored, theirs.entry)
+            on_disk = merge_pending(before, stored, theirs.entry, earlier)
         if with_unsaved is not None and known is not None:
-            with_unsaved = merge_pending(known, with_unsaved, theirs.entry)
-        self._install(path, theirs._replace(entry=entry))
+            with_unsaved = merge_pending(known, with_unsaved, theirs.entry, earlier)
+        history = *theirs.history, *own[-MAX_TOGETHER:]
+        self._install(path, theirs._replace(entry=entry, history=history))
         ledger.disk_entries.set(path, on_disk, with_unsaved)
         replica.own[FILE, path] = theirs if before is not None else self.file_value(path)
 
@@ -353,12 +382,15 @@ class SharedState:
             self._frozen.pop(id(known), None)
 
 
-def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pending:
+def merge_pending(
+    before: Pending, mine: Pending, theirs: Pending | None, earlier: Sequence[Pending] = ()
+) -> Pending:
     """Merge pending edits that another process and an agent of this process have changed.
 
     `before` are the edits before the agent's writes, `mine` the edits after them. `theirs` are the
     other process's edits, or its entry without hunks; None if all earlier ones were accepted. Lines
-    of `before` that its live text lacks were rejected, so they are not part of the base.
+    of `before` that its live text lacks were rejected, so they are not part of the base. Nor are
+    the hunks of `earlier` entries, which the other process may have taken for the user's.
     """
     writers = mine.writers | theirs.writers if theirs is not None else mine.writers
     if mine.base is None and before.live is None:
@@ -367,6 +399,8 @@ def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pen
         return msgspec.structs.replace(mine, writers=writers)
     known = theirs.edited(before.live, restorable=before.hunks) if theirs is not None else None
     decided = before.live if known is None else known.base
+    if decided is not None:
+        decided = _without_hunks(decided, earlier)
     if before.base is None or mine.base is None or decided is None:
         return msgspec.structs.replace(mine, base=decided, writers=writers)
     merged = merge(before.base, mine.base, decided)
@@ -377,6 +411,27 @@ def merge_pending(before: Pending, mine: Pending, theirs: Pending | None) -> Pen
     # This process may have found their latest writes in the file, and taken them for the user's.
     carried = theirs.edited(mine.live)
     return combine(carried.with_only(carried.hunks_not_in(before)), merged_entry)
+
+
+def _undecided(
+    before: Pending | None, own: Sequence[Pending], theirs: FileValue
+) -> Sequence[Pending]:
+    """Return earlier entries of a file with only the hunks that the user has not accepted.
+
+    `own` are entries of this process with hunks that are not in `before`, which are unpublished.
+    Hunks in the history of another process were rejected, or replaced by later ones.
+    """
+    if before is None:
+        return theirs.history
+    return [*theirs.history, *(entry.with_only(entry.hunks_not_in(before)) for entry in own)]
+
+
+def _without_hunks(text: Text, earlier: Sequence[Pending]) -> Text:
+    """Return a text without the hunks of `earlier` entries, of which the last is the latest."""
+    for entry in reversed(earlier):
+        if entry.base is not None and (present := entry.hunks_in(text)):
+            text = entry.with_only(present).edited(text).base or text
+    return text
 
 
 def _settled(entry: Pending) -> Pending:
