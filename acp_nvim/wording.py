@@ -199,6 +199,7 @@ RECORDS_DAMAGED: Final = (
 JOURNAL_DAMAGED: Final = "The journal of pending edits could not be read and was moved to {path}"
 JOURNAL_NEWER: Final = "Pending edits are lost when Neovim ends: a newer version wrote {path}"
 JOURNAL_FAILED: Final = "Pending edits and checkpoints are not saved: {reason}"
+WHY_JOURNAL_LOCKED: Final = "another Neovim has locked {path}"
 
 # Checkpoints
 NO_CHECKPOINTS: Final = "No checkpoints yet. One is made before each prompt"

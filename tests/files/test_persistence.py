@@ -474,3 +474,40 @@ async def test_a_decision_in_progress_in_another_neovim_is_reported(
     assert await first.restore(1) == said
     other.close()  # as if its process were killed
     assert await first.core.review.hunk("accept", str(first.work / "a.txt"), 1) == []
+
+
+async def test_a_neovim_that_has_stopped_within_a_decision_does_not_hold_up_others(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stopped process keeps its lock."""
+    first = await write_two_lines(started)
+    for name in "bcd":
+        await first.write(first.work / f"{name}.txt", "one\n")
+    await first.exchange()
+    stopped = JournalFile(folder(first))
+    assert stopped.try_lock()
+    refusals, try_lock = list[Path](), JournalFile.try_lock
+
+    def note_refusal(file: JournalFile) -> bool:
+        if try_lock(file):
+            return True
+        refusals.append(file.path)
+        return False
+
+    monkeypatch.setattr(persistence, "MAX_CLAIM_S", 0.2)
+    monkeypatch.setattr(persistence, "LOCK_PAUSE_S", (0.005, 0.005))
+    monkeypatch.setattr(JournalFile, "try_lock", note_refusal)
+    second = await started.neovim("second")
+    assert len(pending_by_path(second)) == 4
+    await second.write(second.work / "e.txt", "one\n")
+    refusals.clear()
+    monkeypatch.setattr(persistence, "MAX_CLAIM_S", 60.0)
+    await second.exchange()
+    assert 0 < len(refusals) <= 2
+    assert [notice.partition(":")[0] for notice in second.notices] == [
+        "Pending edits and checkpoints are not saved"
+    ]
+    stopped.unlock()
+    await second.exchange()
+    await first.exchange()
+    assert len(pending_by_path(first)) == 5

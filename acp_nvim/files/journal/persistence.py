@@ -257,10 +257,10 @@ class Persistence:
         for replica in list(self._state.replicas.values()):
             if await self._check_due(replica):
                 try:
-                    async with self._hold_journal(replica):
+                    async with self._hold_journal(replica, is_decision=False):
                         pass
-                except BusyError:
-                    self.request_exchange()
+                except BusyError as error:
+                    self._on_failure(replica.root, error)
 
     async def _check_due(self, replica: Replica) -> bool:
         """Return whether there are changes to read or to write. Report a failure of the check."""
@@ -299,14 +299,16 @@ class Persistence:
 
     @asynccontextmanager
     async def _hold_journal(
-        self, replica: Replica, *, publish: bool = True
+        self, replica: Replica, *, publish: bool = True, is_decision: bool = True
     ) -> AsyncIterator[EarlierEdits]:
         """Hold the lock of a journal. Read changes first. If `publish`, write changes at the end.
 
-        If the journal cannot be read or written, or is closed, the work continues without it.
+        Only a decision waits for another Neovim that has not released the journal before. If the
+        journal cannot be read or written, or is closed, the work continues without it.
         """
         async with self._locks[replica.root]:
-            is_locked = self._is_open(replica) and await self._try(replica, self._lock)
+            lock = partial(self._lock, is_patient=is_decision or replica.root not in self._failing)
+            is_locked = self._is_open(replica) and await self._try(replica, lock)
             try:
                 seen = await self._try(replica, self._apply_changes) if is_locked else None
                 yield seen or {}
@@ -319,12 +321,12 @@ class Persistence:
         """Return whether a journal is still open. The state has no values for a closed one."""
         return self._state.replicas.get(replica.root) is replica
 
-    async def _lock(self, replica: Replica) -> bool:
+    async def _lock(self, replica: Replica, *, is_patient: bool) -> bool:
         pause, longest = LOCK_PAUSE_S
-        until = anyio.current_time() + MAX_CLAIM_S
+        until = anyio.current_time() + (MAX_CLAIM_S if is_patient else 0)
         while not replica.file.try_lock():
             if anyio.current_time() > until:
-                raise BusyError
+                raise BusyError(wording.WHY_JOURNAL_LOCKED.format(path=replica.file.path))
             await anyio.sleep(pause)
             pause = min(2 * pause, longest)
         self._watch(replica)
@@ -468,9 +470,10 @@ class Persistence:
                 if (replica := self._state.replicas.get(root)) is None:
                     continue
                 try:
-                    held = self._hold_journal(replica, publish=False)
+                    held = self._hold_journal(replica, publish=False, is_decision=False)
                     await stack.enter_async_context(held)
-                except BusyError:
+                except BusyError as error:
+                    self._on_failure(root, error)
                     await stack.enter_async_context(self._locks[root])
             yield
 
