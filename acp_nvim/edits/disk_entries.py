@@ -18,10 +18,13 @@ from acp_nvim.edits.pending import Pending
 from acp_nvim.edits.text import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from acp_nvim.edits.hunks import Hunk
     from acp_nvim.edits.text import Text
+
+    DiskChange = tuple[bool, Text | None, Text | None]
+    """Whether the user made a change, and the texts before and after it (None: no file)."""
 
 
 class DiskEntries:
@@ -91,7 +94,12 @@ class DiskEntries:
         self._change(path, lambda entry: msgspec.structs.replace(entry, is_named=named))
 
     def accept(self, entry: Pending, chosen: Collection[Hunk], *, whole: bool = False) -> None:
-        """Accept hunks of the buffer's `entry` on disk, and if `whole` also its format and move."""
+        """Accept hunks of the buffer's `entry` on disk, and if `whole` also its format and move.
+
+        A conflict is not accepted before the buffer has the text of the file.
+        """
+        if whole and entry.is_conflict:
+            return
 
         def accepted(stored: Pending) -> Pending:
             if whole:
@@ -134,6 +142,31 @@ class DiskEntries:
         if path in self._with_unsaved:
             known = self._with_unsaved[path]
             self._with_unsaved[path] = _with_write(known, path, before, after, writers)
+
+    def record_conflict(
+        self,
+        path: str,
+        entry: Pending | None,
+        on_disk: Sequence[DiskChange],
+        writers: frozenset[int],
+    ) -> None:
+        """Record changes of a file with this `entry` that conflict with the unsaved text.
+
+        In the file, an agent's changes are pending like any others. `on_disk` has the same meaning
+        as in `Ledger.record_conflict`.
+        """
+        self.drop(path)
+        for is_save, before, after in on_disk:
+            if before is None or after is None:
+                return
+            if not is_save:
+                entry = _with_write(entry, path, before, after, writers)
+            elif entry is not None:
+                entry = entry.edited(after)
+        if entry is not None:
+            self._entries[path] = msgspec.structs.replace(
+                entry, is_conflict=False, theirs=None, is_overtaken=False
+            )
 
     def record_unsaved_write(
         self, entry: Pending | None, path: str, before: Text, after: Text, writers: frozenset[int]

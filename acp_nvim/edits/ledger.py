@@ -22,6 +22,7 @@ from acp_nvim.edits.undo_history import UndoHistory
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from acp_nvim.edits.disk_entries import DiskChange
     from acp_nvim.edits.hunks import Hunk
     from acp_nvim.edits.text import Text
 
@@ -67,8 +68,7 @@ class Ledger:
 
     def edits_of(self, path: str) -> FileEdits:
         """Return the state of one file."""
-        history = [entry for entry in self.undo_history.entries if entry.path == path]
-        return self._edits_of(path, history)
+        return self._edits_of(path, [it for it in self.undo_history.entries if it.path == path])
 
     def _edits_of(self, path: str, history: list[Pending]) -> FileEdits:
         """Return the state of a file with its undo `history`.
@@ -86,10 +86,6 @@ class Ledger:
     def disk_entry(self, path: str) -> Pending | None:
         """Return the entry of the file on disk."""
         return self.disk_entries.get(path, self._files.get(path))
-
-    def _entry_to_publish(self, path: str) -> Pending | None:
-        """Return the entry for other processes: the file's, plus agents' unsaved writes."""
-        return self.disk_entries.with_unsaved_writes(path) or self.disk_entry(path)
 
     def replace_file(self, path: str, edits: FileEdits) -> None:
         """Replace the state of a file with the state from another process."""
@@ -118,7 +114,7 @@ class Ledger:
         """Record that other processes have this entry of the file."""
         if path not in self._before_unpublished:
             return
-        if self._entry_to_publish(path) is published:
+        if (self.disk_entries.with_unsaved_writes(path) or self.disk_entry(path)) is published:
             del self._before_unpublished[path]
         elif published is not None:  # only the writes after it are unpublished
             self._before_unpublished[path] = published
@@ -349,11 +345,15 @@ class Ledger:
             self.record_user_edit(new, created.live)
         return True
 
-    def record_conflict(self, path: str, live: Text, theirs: Text | None, session: int = 0) -> None:
-        """Record a conflict between the agent's text (None: deleted) and the unsaved one."""
+    def record_conflict(
+        self, path: str, live: Text, on_disk: Sequence[DiskChange], session: int = 0
+    ) -> None:
+        """Record a conflict between the unsaved text and all changes of the file `on_disk`."""
+        known, (_, before, _), theirs = self.disk_entry(path), on_disk[0], on_disk[-1][2]
         entry = self._sync(path, live) or Pending(path, live, live, live)
         writers = entry.writers | {session}
-        self.disk_entries.drop(path)
+        self._before_unpublished.setdefault(path, known or Pending(path, before, before, before))
+        self.disk_entries.record_conflict(path, known, on_disk, writers)
         self._put(msgspec.structs.replace(entry, is_conflict=True, theirs=theirs, writers=writers))
 
     def resolve_conflict(self, path: str, text: Text) -> None:

@@ -281,7 +281,7 @@ def test_a_commit_accepts_files() -> None:
 
 def conflicting() -> Ledger:
     found = Ledger()
-    found.record_conflict("/f", text("aUc"), text("aXYc"), session=1)
+    found.record_conflict("/f", text("aUc"), [(False, text("abc"), text("aXYc"))], session=1)
     return found
 
 

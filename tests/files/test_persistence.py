@@ -11,6 +11,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
+from acp_nvim.edits.text import parse
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.bytes.file_format import Format
 from acp_nvim.files.journal import journal as module
@@ -403,6 +404,81 @@ async def test_a_line_that_another_neovims_agent_replaces_before_it_is_known_the
     assert pending_by_path(first)["a.txt"][2] == hunks
     await second.decide("reject")
     assert path.read_text() == TEXT
+
+
+async def test_a_write_of_another_neovim_stays_pending_although_its_file_was_not_read_yet(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first Neovim does not read the file before the scan of its agent's turn."""
+    monkeypatch.setattr(persistence, "DELAY_S", 60.0)
+    first = await write_two_lines(started)
+    path = first.work / "a.txt"
+    second = await started.neovim("second")
+    await first.begin()
+    await first.write(path, TWO.replace("line 8\n", "eight\n"))
+    await second.write(path, path.read_text().replace("line 6\n", "six\n"))
+    for neovim in (second, first, second):
+        await neovim.exchange()
+    wanted = [HUNKS[0], (("line 6",), ("six",)), (("line 8",), ("eight",)), HUNKS[1]]
+    assert pending_by_path(second) == {"a.txt": ("modified", False, wanted)}
+    await first.end()
+    assert pending_by_path(first) == pending_by_path(second)
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_a_change_in_conflict_with_unsaved_text_is_pending_for_other_neovims(
+    started: Neovims, is_killed: bool
+) -> None:
+    """Their buffers have the agent's text, which the user rejects there."""
+    first = await write_two_lines(started)
+    path = first.work / "a.txt"
+    second = None if is_killed else await started.neovim("second", agents=0)
+    await first.begin()
+    first.neovim.open(str(path))
+    await first.core.live.sync(str(path))
+    typed = parse(TWO.replace("line 6\n", "typed\n"))
+    first.neovim.type(str(path), typed)
+    path.write_text(TWO.replace("line 6\n", "six\n"))
+    await first.core.disk.scan([str(first.work)])
+    await first.exchange()
+    conflict = {"a.txt": ("modified", True, HUNKS)}
+    assert pending_by_path(first) == conflict
+    if second is None:
+        started.kill(first)
+        second = await started.neovim("second", agents=0)
+    await second.exchange()
+    hunks = [HUNKS[0], (("line 6",), ("six",)), HUNKS[1]]
+    assert pending_by_path(second) == {"a.txt": ("modified", False, hunks)}
+    if not is_killed:
+        await first.exchange()
+        assert pending_by_path(first) == conflict
+        await first.decide("reject")
+        await second.exchange()
+        assert pending_by_path(second) == {"a.txt": ("modified", False, hunks)}
+    await second.decide("reject")
+    assert path.read_text() == TEXT
+    assert first.neovim.buffers[str(path)].text.lines[5] == "typed"
+
+
+async def test_a_conflict_that_cannot_be_accepted_stays_pending_for_other_neovims(
+    started: Neovims,
+) -> None:
+    """Another program has changed the file since the user saw the conflict."""
+    first = await write_two_lines(started)
+    path = first.work / "a.txt"
+    await first.begin()
+    first.neovim.open(str(path))
+    await first.core.live.sync(str(path))
+    first.neovim.type(str(path), parse(TWO.replace("line 6\n", "typed\n")))
+    path.write_text(TWO.replace("line 6\n", "six\n"))
+    await first.end()
+    path.write_text(path.read_text() + "more\n")
+    await first.decide("accept")
+    assert first.neovim.buffers[str(path)].text.lines[5] == "typed"
+    started.kill(first)
+    second = await started.neovim("second", agents=0)
+    hunks = [HUNKS[0], (("line 6",), ("six",)), HUNKS[1]]
+    assert pending_by_path(second) == {"a.txt": ("modified", False, hunks)}
 
 
 async def test_text_restored_after_a_decision_of_another_neovim_is_pending_in_both(

@@ -54,7 +54,7 @@ class History(Decisions):
         assert live is not None
         merged = merge(old or EMPTY, live, new)
         if isinstance(merged, Conflict):
-            self.ledger.record_conflict(path, live, new, self.n)
+            self.ledger.record_conflict(path, live, [(False, old, new)], self.n)
             self.settle({path: live}, {path: new})
             self.resolve(path)
         else:

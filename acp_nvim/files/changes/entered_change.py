@@ -372,7 +372,8 @@ async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) 
     """
     path = change.path
     await files.buffers.mark_conflict(path, live)
-    files.ledger.record_conflict(path, live.text, change.after, change.session.n)
+    steps = change.steps or [Step(False, change.before, change.after)]
+    files.ledger.record_conflict(path, live.text, steps, change.session.n)
     files.checkpoints.record(path, change.before, change.after)
     files.pending_view.announce(change.session, path, change.kind, "disk", conflict=True)
     is_same = await to_thread.run_sync(signature_of, path) == change.signature

@@ -283,60 +283,65 @@ class SharedState:
         if not self._files.turns:
             self._files.tracked[path].apply(SavedIdle())
         key, mine, before = (FILE, path), ledger.get(path), ledger.before_unpublished(path)
-        published = *theirs.history, *replica.own.get(key, NOTHING).history
-        own = [] if before is None else self._unpublished(path, before, published)
+        undecided, history = theirs.history, theirs.history
+        if before is not None:
+            published = replica.own.get(key, NOTHING).history
+            own = self._unpublished(path, before, theirs, published)
+            undecided = *history, *self._only_unpublished(path, before, own)
+            history = *history, *own[-MAX_TOGETHER:]
         if path in ledger.disk_entries and theirs.entry is not None:
-            self._apply_file_on_disk(replica, path, theirs, own)
+            self._apply_file_on_disk(path, theirs._replace(history=history), undecided)
+            replica.own[key] = theirs if before is not None else self.file_value(path)
         elif before is None or mine is None:
             self._install(path, theirs)
             replica.own[key] = self.file_value(path)
         else:
-            now = theirs.entry or theirs.undo_entry
-            entry = merge_pending(before, mine, now, _undecided(before, own, theirs))
-            history = *theirs.history, *own[-MAX_TOGETHER:]
+            entry = merge_pending(before, mine, theirs.entry or theirs.undo_entry, undecided)
             self._install(path, theirs._replace(entry=entry, history=history))
             replica.own[key] = theirs
 
     def _unpublished(
-        self, path: str, before: Pending, published: Sequence[Pending]
+        self, path: str, before: Pending, theirs: FileValue, published: Sequence[Pending]
     ) -> list[Pending]:
-        """Return the known entries of a file with hunks that no other process has."""
-        ledger, entries = self._files.ledger, list[Pending]()
-        for entry in (
-            *ledger.undo_history.entries_of(path),
-            ledger.disk_entry(path),
-            ledger.get(path),
-        ):
-            if entry is None or entry.base is None or entry in (*published, *entries):
-                continue
-            if entry.hunks_not_in(before):
-                entries.append(entry)
-        return entries
+        """Return the earlier entries of a file with hunks that no other process has."""
+        undo_history = self._files.ledger.undo_history
+        undo_history.forget_accepted(before, _without_accepted(before, theirs))
+        return [
+            entry
+            for entry in undo_history.entries_of(path)
+            if entry.base is not None
+            and entry not in theirs.history
+            and entry not in published
+            and entry.hunks_not_in(before)
+        ]
+
+    def _only_unpublished(
+        self, path: str, before: Pending, own: Sequence[Pending]
+    ) -> Iterator[Pending]:
+        """Yield entries with only the hunks that no process can have accepted."""
+        ledger = self._files.ledger
+        for entry in (*own, ledger.disk_entry(path), ledger.get(path)):
+            if entry is not None and entry.base is not None:
+                yield entry.with_only(entry.hunks_not_in(before))
 
     def _apply_file_on_disk(
-        self, replica: Replica, path: str, theirs: FileValue, own: Sequence[Pending]
+        self, path: str, theirs: FileValue, undecided: Sequence[Pending]
     ) -> None:
-        """Apply the edits of a file on disk whose buffer in this Neovim has unsaved changes.
-
-        `own` are entries with unpublished hunks.
-        """
+        """Apply the edits of a file on disk whose buffer in this Neovim has unsaved changes."""
         ledger = self._files.ledger
         mine, before = ledger.get(path), ledger.before_unpublished(path)
         stored = ledger.disk_entries.get(path)
         with_unsaved = ledger.disk_entries.with_unsaved_writes(path)
         entry = on_disk = theirs.entry
         known = before or stored
-        earlier = _undecided(before, own, theirs)
         if mine is not None:
-            entry = merge_pending(known or _settled(mine), mine, theirs.entry, earlier)
+            entry = merge_pending(known or _settled(mine), mine, theirs.entry, undecided)
         if before is not None and stored is not None and before != stored:
-            on_disk = merge_pending(before, stored, theirs.entry, earlier)
+            on_disk = merge_pending(before, stored, theirs.entry, undecided)
         if with_unsaved is not None and known is not None:
-            with_unsaved = merge_pending(known, with_unsaved, theirs.entry, earlier)
-        history = *theirs.history, *own[-MAX_TOGETHER:]
-        self._install(path, theirs._replace(entry=entry, history=history))
+            with_unsaved = merge_pending(known, with_unsaved, theirs.entry, undecided)
+        self._install(path, theirs._replace(entry=entry))
         ledger.disk_entries.set(path, on_disk, with_unsaved)
-        replica.own[FILE, path] = theirs if before is not None else self.file_value(path)
 
     def _install(self, path: str, value: FileValue) -> None:
         self._files.ledger.replace_file(path, value.edits)
@@ -383,14 +388,14 @@ class SharedState:
 
 
 def merge_pending(
-    before: Pending, mine: Pending, theirs: Pending | None, earlier: Sequence[Pending] = ()
+    before: Pending, mine: Pending, theirs: Pending | None, undecided: Sequence[Pending] = ()
 ) -> Pending:
     """Merge pending edits that another process and an agent of this process have changed.
 
     `before` are the edits before the agent's writes, `mine` the edits after them. `theirs` are the
     other process's edits, or its entry without hunks; None if all earlier ones were accepted. Lines
     of `before` that its live text lacks were rejected, so they are not part of the base. Nor are
-    the hunks of `earlier` entries, which the other process may have taken for the user's.
+    hunks of the `undecided` entries, which the other process may have taken for the user's.
     """
     writers = mine.writers | theirs.writers if theirs is not None else mine.writers
     if mine.base is None and before.live is None:
@@ -400,7 +405,7 @@ def merge_pending(
     known = theirs.edited(before.live, restorable=before.hunks) if theirs is not None else None
     decided = before.live if known is None else known.base
     if decided is not None:
-        decided = _without_hunks(decided, earlier)
+        decided = _without_hunks(decided, undecided)
     if before.base is None or mine.base is None or decided is None:
         return msgspec.structs.replace(mine, base=decided, writers=writers)
     merged = merge(before.base, mine.base, decided)
@@ -408,27 +413,25 @@ def merge_pending(
     merged_entry = msgspec.structs.replace(mine, base=base, writers=writers)
     if theirs is None or theirs.base is None or theirs.live is None:
         return merged_entry
-    # This process may have found their latest writes in the file, and taken them for the user's.
-    carried = theirs.edited(mine.live)
-    return combine(carried.with_only(carried.hunks_not_in(before)), merged_entry)
+    # This process may not have found their latest writes in the file yet, or have found them and
+    # taken them for the user's.
+    new = theirs.with_only(theirs.hunks_not_in(before))
+    live = overlay(new.base, mine.live, new.live) if new.base and new.live else mine.live
+    return combine(new.edited(live), msgspec.structs.replace(merged_entry, live=live))
 
 
-def _undecided(
-    before: Pending | None, own: Sequence[Pending], theirs: FileValue
-) -> Sequence[Pending]:
-    """Return earlier entries of a file with only the hunks that the user has not accepted.
-
-    `own` are entries of this process with hunks that are not in `before`, which are unpublished.
-    Hunks in the history of another process were rejected, or replaced by later ones.
-    """
-    if before is None:
-        return theirs.history
-    return [*theirs.history, *(entry.with_only(entry.hunks_not_in(before)) for entry in own)]
+def _without_accepted(entry: Pending, theirs: FileValue) -> Pending:
+    """Return an entry without the hunks that the user has accepted in another process."""
+    now = theirs.entry or theirs.undo_entry
+    if now is None or now.base is None:
+        return entry.accepted(entry.hunks)
+    accepted = [hunk for hunk in entry.hunks_in(now.base) if not now.equal_hunk(entry, hunk)]
+    return entry.accepted(accepted)
 
 
-def _without_hunks(text: Text, earlier: Sequence[Pending]) -> Text:
-    """Return a text without the hunks of `earlier` entries, of which the last is the latest."""
-    for entry in reversed(earlier):
+def _without_hunks(text: Text, entries: Sequence[Pending]) -> Text:
+    """Return a text without the hunks of these entries, of which the last is the latest."""
+    for entry in reversed(entries):
         if entry.base is not None and (present := entry.hunks_in(text)):
             text = entry.with_only(present).edited(text).base or text
     return text

@@ -248,6 +248,7 @@ class DecisionWriter:
         )
         if outcome != "done":
             raise Refused(wording.WHY_OUTCOME.format(outcome=outcome))
+        self._ledger.disk_entries.drop(path)
 
 
 def _replaces_link(step: Restoration, now: Pending | None) -> bool:
