@@ -214,6 +214,13 @@ class Buffers(Protocol):
         """
         ...
 
+    async def mark_unmerged(self, path: str) -> None:
+        """Make Neovim ask before it overwrites a file whose unsaved text lacks a change.
+
+        Neovim remembers that when the host is restarted.
+        """
+        ...
+
     async def mark_conflict(self, live: BufferText, unmerged: bool) -> None:
         """Mark buffer and file as in conflict.
 

@@ -135,6 +135,10 @@ class NvimBuffers:
         reasons: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
         return reasons
 
+    async def mark_unmerged(self, path: str) -> None:
+        with suppress(NvimError):  # Neovim is closing
+            await self._bridge.call(DISK_CHANGES, "mark_unmerged", path)
+
     async def mark_conflict(self, live: BufferText, unmerged: bool) -> None:
         await self._bridge.call(DISK_CHANGES, "mark_conflict", live.bufnr, unmerged)
 

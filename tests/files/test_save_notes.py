@@ -248,6 +248,27 @@ async def test_neovim_does_not_ask_after_an_undone_reject(here: FakeWorkspace) -
     assert buffer.accepted == signature_of(str(path))
 
 
+@pytest.mark.parametrize("row", [0, 5])
+async def test_neovim_asks_before_it_overwrites_a_save_that_a_killed_host_has_found(
+    here: FakeWorkspace, started: Neovims, row: int
+) -> None:
+    path = here.work / "a.txt"
+    here.neovim.type(str(path), Text((*LINES[:2], "typed", *LINES[3:])))
+    save(here, path, TEXT.replace("line 3\n", "theirs\n"))
+    await here.core.disk.scan([str(here.work)])
+    started.kill(here)
+    host = await started.neovim("here", enters=False)
+    host.neovim.buffers = here.neovim.buffers
+    await host.open(again=True)
+    await host.begin()
+    path.write_text(path.read_text().replace(f"{LINES[row]}\n", "agents\n"))
+    await host.core.disk.scan([str(host.work)])
+    buffer = host.neovim.buffers[str(path)]
+    assert buffer.text.lines[row] == "agents"
+    assert buffer.accepted != signature_of(str(path))
+    await host.end()
+
+
 async def test_a_text_of_the_agent_that_neovim_has_read_before_a_save_stays_pending(
     here: FakeWorkspace,
 ) -> None:

@@ -40,6 +40,8 @@ class Buffer:
         self.accepted = self.stamp
         """Signature of the file that Neovim overwrites without asking the user."""
         self.parted = False
+        self.lacks_save = False
+        """Whether the unsaved text lacks a save in another Neovim."""
         self.states = [(self.text, False)]
         self.at = 0
         self.watched: tuple[int, int] | None = None
@@ -146,16 +148,21 @@ class FakeNeovim:
         self._edit(buffer, rows, want)
         buffer.modified, buffer.parted, buffer.is_new = want["modified"], False, False
         buffer.stamp = stamp
-        if not want["unmerged"]:
+        buffer.lacks_save = want["modified"] and (want["unmerged"] or buffer.lacks_save)
+        if not buffer.lacks_save:
             buffer.accepted = stamp
         return ["done", "", self._snapshot(buffer, True, 0)]
+
+    def disk_changes_mark_unmerged(self, path: str) -> None:
+        """Keep the question before the file is overwritten when the host is restarted."""
+        self.buffers[path].lacks_save = True
 
     def disk_changes_mark_conflict(self, bufnr: int, unmerged: bool) -> None:
         """Keep buffer and file as different texts."""
         buffer = self._numbered(bufnr)
         if buffer is not None:
             buffer.parted = True
-            if not unmerged:
+            if not unmerged and not buffer.lacks_save:
                 buffer.accepted = signature_of(buffer.path)
 
     def disk_changes_vacate(self, bufnr: int, tick: int, _real: str) -> None:
@@ -273,7 +280,7 @@ class FakeNeovim:
                 text = decode(Path(buffer.path).read_bytes()).text
             except FileNotFoundError:  # another process has just removed it
                 return self._refresh(buffer)
-            buffer.stamp = buffer.accepted = now
+            buffer.stamp, buffer.accepted, buffer.lacks_save = now, now, False
             buffer.is_new = False
             if text != buffer.text:
                 buffer.put(text, False)
@@ -304,7 +311,7 @@ class FakeNeovim:
         buffer.stamp = signature_of(str(whole))  # another process may write the file right after
         buffer.accepted = buffer.stamp
         whole.replace(file)
-        buffer.modified = buffer.is_new = False
+        buffer.modified = buffer.is_new = buffer.lacks_save = False
 
     def _flush(self, buffer: Buffer, undone: bool = False) -> None:
         if buffer.watched is None:

@@ -171,6 +171,11 @@ class BufferCache:
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
         return await self._inner.obstacles(paths, save)
 
+    async def mark_unmerged(self, path: str) -> None:
+        """Record that the unsaved text lacks a change by the user (`FileState.is_unmerged`)."""
+        self._files[path].apply(Unmerged(True))
+        await self._inner.mark_unmerged(path)
+
     async def mark_conflict(self, path: str, live: BufferText) -> None:
         await self._inner.mark_conflict(live, self._files.state(path).is_unmerged)
 

@@ -23,7 +23,6 @@ from acp_nvim.files.buffers.tracked_file import (
     Postponed,
     PostponedChange,
     Removed,
-    Unmerged,
 )
 from acp_nvim.files.buffers.turn_texts import UnreadFiles
 from acp_nvim.files.bytes import nofollow
@@ -134,7 +133,7 @@ class ChangeApplier:
             )
             file_format = live.format if live else None
             if lacks_save(unsaved[path], [Save(before, after, None)], file_format):
-                self._tracked[path].apply(Unmerged(True))
+                await self._files.buffers.mark_unmerged(path)
 
     async def _is_own_write(self, path: str) -> bool:
         """Return whether this Neovim has saved or written the content of a file."""

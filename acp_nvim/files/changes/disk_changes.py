@@ -23,7 +23,6 @@ from acp_nvim.files.buffers.tracked_file import (
     Forgotten,
     SavedIdle,
     Scanned,
-    Unmerged,
 )
 from acp_nvim.files.buffers.turn_texts import ReadTexts, UnreadFiles
 from acp_nvim.files.bytes.disk import bytes_of, changed_at, is_settled, read_signed, signature_of
@@ -118,7 +117,7 @@ class DiskChanges:
                 if path in unsaved and lacks_save(
                     unsaved[path], notes.saves_since(path, state.saved), buffer or known
                 ):
-                    self._tracked[path].apply(Unmerged(True))
+                    await self._files.buffers.mark_unmerged(path)
                 self._applier.record_disk(path, text, reformat)
                 notes.forget_until(path, signature)
         if is_idle:

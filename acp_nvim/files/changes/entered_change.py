@@ -23,7 +23,6 @@ from acp_nvim.files.buffers.tracked_file import (
     ContentKnown,
     Displaced,
     NeovimRead,
-    Unmerged,
     UserFormat,
 )
 from acp_nvim.files.bytes.disk import EMPTIED_NS, changed_at, signature_of
@@ -300,7 +299,7 @@ async def _merge_into_unsaved(
     start = change.before if isinstance(conflict_base, UnsetType) else conflict_base
     merged = _merge_sides(start, live.text, change.after)
     if merged is None and any(step.is_save for step in change.steps):
-        files.tracked[change.path].apply(Unmerged(True))
+        await files.buffers.mark_unmerged(change.path)
     if merged is None and change.is_by_user:
         return "unsaved"
     if merged is None:

@@ -74,6 +74,7 @@ function M.on_checked(path, same)
   local known, now = stamps[bufnr], file_stamp.of_path(path)
   if same == vim.NIL and now ~= known then unmerged[bufnr] = known end
   if now ~= same or (known and unmerged[bufnr] == known) then return end
+  if save.is_unmerged(bufnr) then return end
   if known ~= same then save.accept_same_text(bufnr) end
   stamps[bufnr] = known and same
 end
@@ -193,9 +194,10 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   vim.bo[bufnr].modifiable = modifiable
   if ok then
     buffers.close_undo_block(bufnr)
-    if not want.unmerged then save.accept_merge(bufnr, want.modified) end
+    local is_unmerged = want.modified and (want.unmerged or save.is_unmerged(bufnr))
+    if not is_unmerged then save.accept_merge(bufnr, want.modified) end
     -- Not the present stamp: the file may have changed again.
-    if stamps[bufnr] and not want.unmerged then
+    if stamps[bufnr] and not is_unmerged then
       stamps[bufnr], fresh[bufnr], assumed[bufnr] = now, is_fresh, nil
     end
   end
@@ -204,12 +206,19 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   return { 'done', '', buffers.snapshot(bufnr) }
 end
 
+--- Remember that a buffer's unsaved edits lack a change of the file by the user.
+---@param path string real path
+function M.mark_unmerged(path)
+  local bufnr = require('acp.buffers.loaded').buffer(path)
+  if bufnr and vim.bo[bufnr].modified then save.mark_unmerged(bufnr) end
+end
+
 --- Mark a conflict between a changed file and its buffer's unsaved edits. Both texts stay.
 ---@param is_unmerged boolean see `merge_change`
 function M.mark_conflict(bufnr, is_unmerged)
   if api.nvim_buf_is_loaded(bufnr) then
     save.mark_conflict(bufnr, is_unmerged)
-    if not is_unmerged then update_stamp(bufnr) end
+    if not is_unmerged and not save.is_unmerged(bufnr) then update_stamp(bufnr) end
   end
 end
 
@@ -378,6 +387,7 @@ function M.quiet(active)
         assumed[bufnr] = known_assumed[bufnr]
       else
         assumed[bufnr] = true
+        if stamps[bufnr] then save.find_unmerged(bufnr) end
       end
     end
   end

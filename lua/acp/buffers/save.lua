@@ -15,20 +15,28 @@ local read_stamps = {} ---@type table<integer, string> file stamp when the clean
 local fresh = {} ---@type table<integer, acp.Layout>
 local conflicts = {} ---@type table<integer, string> why buffer and file differ
 
+--- Buffers with unsaved text that lacks a change of the file by the user. Neovim asks before it
+--- overwrites such a file, also if the host that found the change is restarted.
+local lacking = {} ---@type table<integer, true>
+
 local CHANGED_BOTH = 'the file changed on disk while its buffer has unsaved changes'
 
 local on, group = require('acp.base.autocmds').group('acp.save')
 
 on('BufWipeout', function(args)
   read_stamps[args.buf], fresh[args.buf], conflicts[args.buf] = nil, nil, nil
+  lacking[args.buf] = nil
 end)
 
 --- A save by the user resolves a conflict.
 local function on_saved(bufnr)
-  if not vim.bo[bufnr].modified then conflicts[bufnr] = nil end
+  if not vim.bo[bufnr].modified then
+    conflicts[bufnr], lacking[bufnr] = nil, nil
+  end
 end
 
 on('BufWritePost', function(args) on_saved(args.buf) end)
+on('BufReadPost', function(args) lacking[args.buf] = nil end)
 require('acp.buffers.silent_saves').listen(on_saved)
 
 --- Return the message of an error without its location, on one line.
@@ -220,7 +228,7 @@ function M.accept_same_text(bufnr) mark_in_sync(bufnr, vim.bo[bufnr].modified) e
 ---@param modified boolean whether the buffer has unsaved edits
 function M.accept_merge(bufnr, modified)
   mark_in_sync(bufnr, modified)
-  conflicts[bufnr] = nil
+  conflicts[bufnr], lacking[bufnr] = nil, nil
   local stat = not modified and file_of(bufnr) or nil
   record_stamp(bufnr, stat, stat ~= nil and file_stamp.is_fresh(stat))
 end
@@ -229,9 +237,21 @@ end
 --- file.
 ---@param is_asking? boolean whether Neovim asks before it overwrites the file
 function M.mark_conflict(bufnr, is_asking)
-  if not is_asking then mark_in_sync(bufnr, vim.bo[bufnr].modified) end
+  if not is_asking and not lacking[bufnr] then mark_in_sync(bufnr, vim.bo[bufnr].modified) end
   conflicts[bufnr] = CHANGED_BOTH
 end
+
+--- Remember that the unsaved text of a buffer lacks a change of the file by the user.
+function M.mark_unmerged(bufnr) lacking[bufnr] = true end
+
+--- Find out, before an agent can change the file, whether unsaved text lacks an earlier change.
+function M.find_unmerged(bufnr)
+  if not vim.bo[bufnr].modified or lacking[bufnr] then return end
+  local ok, has_changed = pcall(probe, bufnr, '')
+  if not ok or has_changed then lacking[bufnr] = true end
+end
+
+function M.is_unmerged(bufnr) return lacking[bufnr] ~= nil end
 
 function M.in_conflict(bufnr) return conflicts[bufnr] ~= nil end
 
@@ -364,6 +384,7 @@ end
 --- because the present one may be of a later change.
 function M.forget_stamp_and_conflict(bufnr)
   read_stamps[bufnr], fresh[bufnr], conflicts[bufnr] = nil, nil, nil
+  lacking[bufnr] = nil
 end
 
 return M

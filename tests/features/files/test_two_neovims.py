@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import Editor
+from tests.support.killed_host import kill_host
 from tests.support.pending_edits import LINES, reject_all, wait_edits, wait_hunks
 from tests.support.small_disk import small_disk
 from tests.support.stepwise_agent import StepwiseAgent
@@ -95,6 +96,32 @@ def test_neovim_asks_before_it_overwrites_a_save_that_its_buffer_lacks(
     plain.wait("vim.api.nvim_buf_get_lines(0, 11, 12, true)[1] == 'twelve'")
     plain.keys("Gomore<Esc>:write<CR>")
     until(lambda: "more\n" in path.read_text())
+    agent.end()
+
+
+@pytest.mark.parametrize("is_host_killed", [True, False])
+def test_neovim_asks_before_it_overwrites_a_save_from_before_the_host_was_started(
+    plain: Editor, second: Editor, is_host_killed: bool
+) -> None:
+    path = plain.write("a.txt", LINES)
+    plain.open("a.txt")
+    earlier = StepwiseAgent.at_work(plain) if is_host_killed else None
+    plain.keys("3Gccmine<Esc>")
+    second.cmd("edit a.txt")
+    second.keys("3Gcctheirs<Esc>:silent write<CR>")
+    until(lambda: "theirs\n" in path.read_text())
+    if earlier is not None:
+        earlier.end()
+        kill_host(plain)
+    agent = StepwiseAgent.at_work(plain, "again")
+    agent.ask("runs", str(path), f"sed -i 's/line 10$/ten/' {path}")
+    plain.wait("vim.api.nvim_buf_get_lines(0, 9, 10, true)[1] == 'ten'")
+    plain.keys(":write<CR>")
+    until(lambda: "(y/n)?" in "\n".join(plain.screen()))
+    plain.keys("n")
+    until(lambda: "?n" in "\n".join(plain.screen()) or not plain.rpc.mode()["blocking"])
+    plain.keys("<CR>")
+    assert "theirs\n" in path.read_text()
     agent.end()
 
 
