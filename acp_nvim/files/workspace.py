@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 from anyio import to_thread
+from msgspec import UNSET
 
 from acp_nvim import wording
 from acp_nvim.edits.text import Text
@@ -143,6 +144,8 @@ class Workspace(Generic[S]):
         same = await self.disk.check_unchanged(path, roots)
         if neovim_text is None:
             same = same and await self._is_shown(path)
+        elif self.disk.on_disk(path) not in (UNSET, neovim_text):
+            same = False  # Neovim has read a state between the steps of a write
         if neovim_text is not None and self.files.tracked.state(path).neovim_read is neovim_text:
             self.files.tracked[path].apply(NeovimRead(None))
         return signature if same else None

@@ -205,3 +205,24 @@ def test_a_reject_restores_line_ends_after_neovim_has_read_the_empty_file(
     editor.cmd("Acp reject all")
     wait_edits(editor)
     until(lambda: emptied.path.read_bytes() == DOS, what=repr(emptied.path.read_bytes()))
+
+
+def test_a_line_typed_after_neovim_has_read_the_empty_file_does_not_replace_the_file(
+    editor: Editor,
+) -> None:
+    """The file has its former text again when the host checks it."""
+    emptied = EmptiedFile(editor, "plain", LINES.encode())
+    emptied.fill(CHANGED.encode())
+    emptied.wait_counts(1, 1, 1)
+    host = editor.lua(HOST_PID)
+    os.kill(host, signal.SIGSTOP)
+    emptied.path.write_text("")
+    editor.cmd("checktime")
+    emptied.path.write_text(CHANGED)
+    editor.keys("Gomine<Esc>")
+    os.kill(host, signal.SIGCONT)
+    editor.wait("require('acp.buffers.disk_changes').is_settled()")
+    editor.keys(":write<CR>n<CR>")
+    editor.wait("vim.fn.mode() == 'n'")
+    emptied.end_turn()
+    assert set(CHANGED.split("\n")) <= set(emptied.path.read_text().split("\n"))
