@@ -100,7 +100,7 @@ local function merge_before_save(bufnr, match)
   if not is_own or watch.is_held(bufnr) or not now or not stamps[bufnr] then return end
   local known = save.in_conflict(bufnr)
   if now ~= stamps[bufnr] or fresh[bufnr] then request_check(bufnr) end
-  if not checking[path] then return end
+  if not checking[path] then return save.is_unmerged(bufnr) and 'unmerged' or nil end
   awaited = bufnr
   local is_checked = vim.wait(MAX_WAIT_MS, function() return not checking[path] end, 5)
   awaited = nil
@@ -109,7 +109,7 @@ local function merge_before_save(bufnr, match)
     watch.unaware(bufnr)
     require('acp.base.notify').show('warn', 'changed_on_disk', vim.fs.basename(name))
   end
-  if file_stamp.of_path(name) ~= stamps[bufnr] then
+  if file_stamp.of_path(name) ~= stamps[bufnr] or save.is_unmerged(bufnr) then
     return is_checked and 'unmerged' or 'unknown'
   end
 end

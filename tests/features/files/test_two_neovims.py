@@ -114,6 +114,9 @@ def test_neovim_asks_before_it_overwrites_a_save_from_before_the_host_was_starte
         earlier.end()
         kill_host(plain)
     agent = StepwiseAgent.at_work(plain, "again")
+    plain.keys(":write<CR>y<Esc>")  # typed before the question
+    plain.wait_message("Not written")
+    assert "theirs\n" in path.read_text()
     agent.ask("runs", str(path), f"sed -i 's/line 10$/ten/' {path}")
     plain.wait("vim.api.nvim_buf_get_lines(0, 9, 10, true)[1] == 'ten'")
     plain.keys(":write<CR>")
