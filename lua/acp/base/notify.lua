@@ -149,24 +149,36 @@ local function restore_cursor(win, cursor)
   end
 end
 
+--- Redraw the screen. Without `silent!`, Neovim would first show an error for a second, and in some
+--- modes for three, in which it takes no key.
+local function redraw() vim.cmd.redraw({ mods = { emsg_silent = true } }) end
+
 --- Return whether a message would cause a hit-enter prompt, as an error does if 'cmdheight' is 0.
 local function would_prompt(level) return vim.o.cmdheight == 0 and level >= vim.log.levels.ERROR end
+
+--- Return whether Neovim shows the name of the mode where messages are.
+local function has_mode_message() return vim.api.nvim_get_mode().mode ~= 'n' end
+
+--- Pass a message of one line to |vim.notify()|. Where the name of a mode would overwrite it, the
+--- built-in one is replaced: an error would block Neovim, or wait for a key if a completion ends.
+local function notify(level, message)
+  if not has_mode_message() or not is_builtin() then return vim.notify(message, level, PLAIN) end
+  vim.api.nvim_echo({ { message, HIGHLIGHTS[level] } }, true, {})
+  redraw() -- draws the name of the mode now, so that a later redraw does not overwrite the message
+end
 
 --- Pass a whole message to |vim.notify()|: to the user's own notifier, or to the built-in one if
 --- the screen has no room. The built-in one must not leave a hit-enter prompt.
 local function pass_to_notify(level, message)
   local is_fitting = not message:find('\n', 1, true) and text_width(message) <= message_cells()
-  if is_fitting and not would_prompt(level) then
-    vim.notify(message, level, PLAIN)
-    return
-  end
+  if is_fitting and not would_prompt(level) then return notify(level, message) end
   local option, value = no_prompt_option(message)
   local win, cursor = vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0)
   local before = vim.o[option]
   vim.o[option] = value
   if is_builtin() then message = without_prompt(message) end
-  local ok, why = pcall(vim.notify, message, level, PLAIN)
-  vim.cmd.redraw()
+  local ok, why = pcall(notify, level, message)
+  redraw()
   vim.o[option] = before
   restore_cursor(win, cursor)
   if not ok then error(why, 0) end
@@ -189,20 +201,20 @@ end
 --- to |:messages|, and its cut text is shown.
 local function show_builtin(level, message)
   local lines, highlight = wrap(message, message_cells()), HIGHLIGHTS[level]
-  if #lines == 1 and not would_prompt(level) then return vim.notify(message, level) end
-  -- Not as an error: in Insert mode, a redraw after an error blocks Neovim for seconds.
+  if #lines == 1 and not would_prompt(level) then return notify(level, message) end
   for _, line in ipairs(lines) do
     vim.api.nvim_echo({ { line, highlight } }, true, {})
-    if #lines > 1 then vim.cmd.redraw() end -- the next line overwrites this one
+    if #lines > 1 then redraw() end -- the next line overwrites this one
   end
   if #lines > 1 then
     vim.api.nvim_echo({ { M.cut(message, message_cells()), highlight } }, false, {})
   end
+  if has_mode_message() then redraw() end
 end
 
 local function show_now(level, message)
   -- After a redraw, the next message overwrites the last one instead of causing a prompt.
-  vim.cmd.redraw()
+  redraw()
   if not is_builtin() or message_cells() < NARROW then
     pass_to_notify(level, message)
   else

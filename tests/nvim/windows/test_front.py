@@ -240,14 +240,26 @@ def test_only_the_beginning_of_a_huge_text_is_shown(edit: Start) -> None:
     assert len(front.lua("return _G.got[1]")) < 10_100
 
 
-def test_a_long_error_in_insert_mode_does_not_block_neovim(edit: Start) -> None:
+ERRORS = [["one", "two", "three"], ["long " * 60], ["short"]]
+
+
+@pytest.mark.parametrize("mode", ["i", "R", "v"])
+def test_errors_block_no_key_and_stay_on_the_screen(edit: Start, mode: str) -> None:
     front = edit(init=HOST, screen=(60, 20))
-    front.keys("ityped")
-    begin = time.monotonic()
-    front.lua("require('acp.base.notify').echo('error', ...)", "long " * 60)
-    front.keys("more")
-    front.wait("vim.fn.getline(1) == 'typedmore'")
-    assert time.monotonic() - begin < 1
+    for errors in ERRORS:
+        front.cmd("messages clear | enew! | call setline(1, 'text')")
+        front.keys(mode)
+        begin = time.monotonic()
+        for error in errors:
+            front.lua("require('acp.base.notify').echo('error', ...)", error)
+        front.keys("ll")
+        front.wait_screen(f"acp: {errors[-1][:5]}")
+        front.keys("x")
+        front.wait("vim.fn.getline(1) == ...", {"i": "llxtext", "R": "llxt", "v": "t"}[mode])
+        assert time.monotonic() - begin < 0.9, "Neovim has waited for a second"
+        said = front.messages().replace("acp:", "").split()
+        assert said == " ".join(errors).split()
+        front.keys("<Esc>")
 
 
 def test_a_message_waits_until_the_command_line_is_free(edit: Start) -> None:
