@@ -109,7 +109,7 @@ NO_WAY_OUT = {
     **dict.fromkeys(("not_saved", "not_to_open", "file_not_opened", "drafts_not_saved"), QUOTES),
     **dict.fromkeys(("cannot_start", "could_not_open", "dialog_failed", "handler_failed"), QUOTES),
     **dict.fromkeys(("host_refused", "NOT_LANDED", "NO_WORKTREE_MADE", "SETUP_FAILED"), QUOTES),
-    **dict.fromkeys(("NO_QUESTION", "QUESTION_OVER"), "it is over"),
+    **dict.fromkeys(("NO_QUESTION", "QUESTION_OVER", "question_over"), "it is over"),
     **dict.fromkeys(("NO_LOGOUT", "SESSIONS_LATE", "SESSION_WITHOUT_ACTIONS"), "up to the agent"),
     "NO_PROVIDERS": "up to the agent",
     **dict.fromkeys(("NOT_OPENED", "ADDRESS_REFUSED"), "it is not to be opened"),

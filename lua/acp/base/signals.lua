@@ -62,11 +62,13 @@
 ---   question_shown ()                        return the question whose edits this window shows
 ---   question_option_clicked (i)              the user chooses option `i` of the question under the
 ---                                            cursor
+---   question_answered (id)                   the user has answered the question
 ---   question_answerable (id)                 return whether a key may answer the question now
 ---   question_amended (id)                    return the text to which the user changed its edits
 ---   question_keys (id, room)                 return the text below its card
 ---   question_announced (session, message, shown)   a question has arrived; `shown` is whether
 ---                                            Neovim shows the message
+---   register_typed (is_expr)                 return whether a register precedes the key pressed
 ---   questions_changed ()                     the texts below the cards have changed
 ---   questions_in_rows (bufnr, first, last)   return the whole cards in these rows of a buffer
 ---   questions_drawn ()                       a window other than the float draws other cards

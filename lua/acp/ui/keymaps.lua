@@ -86,12 +86,14 @@ end
 local CLIPBOARDS = { ['+'] = 'unnamedplus', ['*'] = 'unnamed' } -- values of 'clipboard'
 
 --- Return the register that was typed before the key, nil if it may be the default one.
+---@param is_expr boolean whether the key's mapping is an expression
 ---@return string|nil
-local function typed_register()
+local function typed_register(is_expr)
   local register = vim.v.register
   local is_default = register == '"'
     or vim.tbl_contains(vim.split(vim.o.clipboard, ','), CLIPBOARDS[register])
-  return not is_default and register or nil
+  local is_typed = not is_default or signals.emit('register_typed', is_expr)
+  return is_typed and register or nil
 end
 
 --- Map a permission's key in the chat. It acts only while the cursor is on a pending permission.
@@ -100,7 +102,7 @@ end
 ---@param on_card fun(): any whether the cursor is on a pending permission
 local function map_on_card(key, bufnr, on_card)
   local function run()
-    if not on_card() or typed_register() then return key.key end
+    if not on_card() or typed_register(true) then return key.key end
     return ('<Cmd>lua require("acp.ui.keymaps").run("permission", "%s")<CR>'):format(key.action)
   end
   set_key(bufnr, { 'n' }, key, { callback = run, expr = true, replace_keycodes = true })
@@ -156,7 +158,7 @@ function M.attach(kind, bufnr, n, on_card, is_active)
       if not (attached[bufnr] or {})[kind] then
         return vim.api.nvim_feedkeys(vim.keycode(key.key), 'in', false)
       end
-      local register = not is_active and vim.fn.mode() == 'n' and typed_register()
+      local register = not is_active and vim.fn.mode() == 'n' and typed_register(false)
       if register then -- such as `"+y` to copy a command, which must not allow it
         return vim.api.nvim_feedkeys('"' .. register .. vim.keycode(key.key), 'in', false)
       end

@@ -40,16 +40,28 @@ def test_keys_in_the_float_answer_the_card_under_the_cursor(
     assert last(front) == ["choose", {"id": 2, "option": choice}]
 
 
-@pytest.mark.parametrize("clipboard", ["", "unnamedplus"])
-def test_a_key_after_a_register_copies_and_answers_nothing(front: Editor, clipboard: str) -> None:
+CLIPBOARD = """
+local function copy(lines) _G.copied = lines end
+local function paste() return _G.copied or { '' } end
+vim.g.clipboard = { name = 'test', copy = { ['+'] = copy }, paste = { ['+'] = paste } }
+"""
+
+
+@pytest.mark.parametrize(
+    ("clipboard", "register"), [("", "a"), ("unnamedplus", "a"), ("unnamedplus", "+")]
+)
+def test_a_key_after_a_register_copies_and_answers_nothing(
+    front: Editor, clipboard: str, register: str
+) -> None:
+    front.lua(CLIPBOARD)
     front.cmd(f"set clipboard={clipboard}")
     cards(front, 1, 2)
     front.cmd("Acp permissions")
     front.see_question()
-    front.keys('"ayy')
-    assert front.lua("return vim.fn.getreg('a')") == "decision 1\n"
-    front.keys('"byw')
-    assert front.lua("return vim.fn.getreg('b')") == "decision "
+    front.keys(f'"{register}yy')
+    assert front.lua("return vim.fn.getreg(...)", register) == "decision 1\n"
+    front.keys(f'"{register}1yw')
+    assert front.lua("return vim.fn.getreg(...)", register) == "decision "
     assert sent(front) == []
     front.press("y")
     assert last(front) == ["choose", {"id": 1, "option": "yes"}]

@@ -107,6 +107,10 @@ def test_a_register_before_a_key_on_a_card_in_a_chat_answers_nothing(front: Edit
     advance(front, 9000)
     front.keys('"ayy')
     assert front.lua("return { vim.fn.getreg('a'), #_G.sent }") == ["card p1\n", 0]
+    front.lua("vim.g.clipboard = { name = 'test', copy = {}, paste = {} }")
+    front.cmd("set clipboard=unnamedplus")
+    front.keys('"+y<Esc>')
+    assert front.lua("return #_G.sent") == 0
     front.keys("y")
     assert last(front)[0] == "choose"
 

@@ -92,6 +92,7 @@ def test_the_answer_in_a_closed_review_answers_no_other_proposal(asking: Asking)
     editor.cmd("Acp allow")
     editor.wait_message(NEW)
     asking.answered("cancelled")
+    editor.wait("#vim.api.nvim_list_tabpages() == 1")
     before = asking.permission()
     editor.lua(HELD_READ)
     editor.lua("require('acp.features.review.proposal').ask(...)", before["id"])  # as by its key

@@ -127,14 +127,15 @@ function M.review(id, lines)
 end
 
 --- Frame operation: close an answered form. If the agent has withdrawn it, keep an edited buffer
---- for reading.
+--- for reading. Keep the current buffer, too: what the user types for it must not go into a file.
 ---@param id string
 ---@param outcome string
 ---@param by string
 function M.on_closed(id, outcome, by)
   local bufnr = buffer_of(id)
   if not bufnr then return end
-  if by == 'user' or not vim.bo[bufnr].modified then
+  local is_in_use = vim.bo[bufnr].modified or vim.api.nvim_get_current_buf() == bufnr
+  if by == 'user' or not is_in_use then
     require('acp.ui.window').close_all(bufnr)
     vim.api.nvim_buf_delete(bufnr, { force = true })
     return

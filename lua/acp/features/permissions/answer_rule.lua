@@ -33,7 +33,9 @@ local place ---@type fun()
 local last = empty_state() ---@type acp.OnScreen
 local times = {} ---@type table<integer|string, acp.TimeShown> by id
 local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
-local typed = true -- whether the last key was typed
+local typed, last_key = true, '' -- whether the last key was typed as it is; the last typed key
+local previous_key, has_register, had_register = '', false, false -- for `is_register_typed`
+local answered ---@type { id: integer|string, key: string }|nil last answer of the user
 local lost_focus_at ---@type number|nil when Neovim lost the focus
 
 --- Stop the time of a question that is out of view. Forget a time below `MIN_MS`, so that the
@@ -129,7 +131,12 @@ function M.watch(read_screen, reveal, adjust)
   is_watching = true
   watch_command_lines()
   watch_screen()
-  vim.on_key(function(key, as_typed) typed = key == as_typed end, keys)
+  vim.on_key(function(key, as_typed)
+    had_register = has_register
+    has_register = previous_key == '"' or has_register and key:match('^%d$') ~= nil
+    previous_key, typed = key, key == as_typed
+    last_key = as_typed ~= '' and as_typed or last_key
+  end, keys)
 end
 
 --- Stop measuring when no question is pending.
@@ -143,6 +150,25 @@ end
 --- Restart the time of a question whose card has changed.
 ---@param id integer|string
 function M.renew(id) times[id] = nil end
+
+--- Return whether a register precedes the key that runs a mapping. With 'clipboard', |v:register|
+--- is the same without one.
+---@param is_expr boolean whether the mapping is an expression, which Neovim evaluates before it
+---   reports the key
+---@return boolean
+function M.is_register_typed(is_expr)
+  if is_expr then return has_register end
+  return had_register
+end
+
+--- Record that the user has answered a question.
+---@param id integer|string
+function M.on_answered(id) answered = { id = id, key = last_key } end
+
+--- Return the key with which the user answered a question, nil if they did not.
+---@param id integer|string
+---@return string|nil
+function M.answering_key(id) return answered and answered.id == id and answered.key or nil end
 
 --- Return the time that a question has been on the screen.
 ---@param id integer|string

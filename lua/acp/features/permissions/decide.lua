@@ -30,6 +30,7 @@ local function options_of(id) return require('acp.features.permissions.cards').o
 ---@param choice string optionId
 local function choose(id, choice)
   local amended = signals.emit('question_amended', id)
+  require('acp.features.permissions.answer_rule').on_answered(id)
   -- The chosen option may open a window, such as a form.
   require('acp.ui.report').allow_focus()
   send('choose', { id = id, option = choice, amended = amended })
@@ -56,6 +57,7 @@ end
 function M.command(verb, option)
   local id = require('acp.features.permissions.answer_rule').oldest()
   if not id then return end
+  require('acp.features.permissions.answer_rule').on_answered(id)
   send(verb, {
     id = id,
     option = option,
@@ -78,11 +80,19 @@ function M.answer_oldest(kind)
   if id then choose_kind(id, kind) end
 end
 
+--- Return the question under the cursor. If it is over, say so and return nil.
+---@return integer|string|nil id
+local function here()
+  local float = require('acp.features.permissions.float')
+  if not float.is_over() then return float.here() end
+  require('acp.base.notify').show('warn', 'question_over')
+end
+
 --- Return the question under the cursor if a key may answer it. If it has no card yet, ask the host
 --- for the card.
 ---@return integer|string|nil id
 function M.question_at_cursor()
-  local id = require('acp.features.permissions.float').here()
+  local id = here()
   if not id then return end
   if not require('acp.features.permissions.cards').options(id) then
     return send('bring', { id = id })
@@ -124,7 +134,7 @@ end
 
 --- Open the question under the cursor, such as a form.
 function M.open()
-  local id = require('acp.features.permissions.float').here()
+  local id = here()
   if id then
     require('acp.ui.report').allow_focus()
     send('open_decision', { id = id })
@@ -133,7 +143,7 @@ end
 
 --- Show the edits of the question under the cursor side by side.
 function M.review()
-  local id = require('acp.features.permissions.float').here()
+  local id = here()
   if id then signals.emit('review_wanted', id) end
 end
 

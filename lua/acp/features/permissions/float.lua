@@ -11,9 +11,15 @@ local answer_rule = require('acp.features.permissions.answer_rule')
 local cards = require('acp.features.permissions.cards')
 local page = require('acp.features.permissions.page')
 local wrap = require('acp.features.permissions.wrap')
+local clock = require('acp.features.permissions.clock')
 
 local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
 local MIN_ROWS, ABOVE_ALL = 3, 250 -- rows of a card that is cut; zindex
+
+--- Time in milliseconds, after the end of the last question, in which a key is still meant for it
+--- and must not be a command in the window behind the float.
+local LATE_KEY_MS = 400
+local IGNORED = 'acp: second press of a key that has answered'
 
 local rows = {} ---@type acp.CardRow[] in the order of the float
 local bufnr ---@type integer|nil
@@ -21,6 +27,7 @@ local win ---@type integer|nil
 local top_id ---@type integer|string|nil first question when it was last drawn
 local is_dismissed = false
 local closed_in ---@type integer|nil tab page in which it has just been closed
+local over_at ---@type number|nil when the last question ended while the cursor was in the float
 local is_forced = false -- whether it may cover text, because a question was not seen
 -- Size that the cards need, rows of the first card down to its options, and those that it needs at
 -- least for its title, two rows and its options.
@@ -42,6 +49,9 @@ local function row_at_cursor()
   end
   return rows[#rows]
 end
+
+--- Return whether the float shows only that its last question is over.
+function M.is_over() return over_at ~= nil and is_visible() end
 
 --- Return the number of the option under the cursor in the float.
 ---@return integer|nil
@@ -256,12 +266,62 @@ local function fit()
   end
 end
 
+--- Call `fn` once `LATE_KEY_MS` have passed since `since`.
+---@param since fun(): number|nil nil: never
+local function run_later(since, fn)
+  vim.defer_fn(function()
+    local at = since()
+    if at and clock.ms() - at < LATE_KEY_MS then return run_later(since, fn) end
+    if at then fn() end
+  end, LATE_KEY_MS)
+end
+
+--- Close the float and ignore the key that answered for a moment: a second press would be a command
+--- in the window behind.
+---@param key string
+local function close_after_answer(key)
+  close()
+  local behind, since = vim.api.nvim_get_current_buf(), clock.ms()
+  local name = vim.fn.keytrans(key)
+  local map = vim.fn.maparg(name, 'n', false, true)
+  vim.keymap.set('n', name, '<Nop>', { buffer = behind, nowait = true, desc = IGNORED })
+  local function restore()
+    if vim.fn.maparg(name, 'n', false, true).desc ~= IGNORED then return end
+    vim.keymap.del('n', name, { buffer = behind })
+    if map.buffer == 1 then vim.fn.mapset('n', false, map) end
+  end
+  run_later(function() return since end, function()
+    if vim.api.nvim_buf_is_loaded(behind) then vim.api.nvim_buf_call(behind, restore) end
+  end)
+end
+
+--- Close the float after its last question. If the user is in it and has not answered, first show
+--- for a moment that the question is over.
+local function finish()
+  local key = top_id and answer_rule.answering_key(top_id)
+  if not M.is_current() then
+    close()
+  elseif key then
+    close_after_answer(key)
+  elseif not over_at then
+    over_at = clock.ms()
+    win_config.title = ' ' .. require('acp.base.messages').question_over .. ' '
+    win_config.footer = ''
+    vim.api.nvim_win_set_config(win --[[@as integer]], win_config)
+    run_later(function() return over_at end, function()
+      close()
+      over_at = nil
+    end)
+  end
+end
+
 local function draw()
   if #cards.list() == 0 then
-    close()
+    finish()
     is_dismissed = false
     return
   end
+  over_at = nil
   if is_dismissed then return end
   local before, offset = cursor_in_card()
   extent.widest, extent.cut = widest(), nil
@@ -465,6 +525,7 @@ end
 --- Return the question whose card is under the cursor, in the float or in a chat.
 ---@return integer|string|nil
 function M.here()
+  if M.is_over() then return nil end
   if M.is_current() then return (row_at_cursor() or {}).id end
   return signals.emit('question_at_cursor')
 end

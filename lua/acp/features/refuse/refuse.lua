@@ -12,6 +12,7 @@ local KIND = 'reject_once'
 ---@param reason string|nil
 local function send(card, reason)
   if not reason or not reason:match('%S') then return end
+  emit('question_answered', card.id)
   local args = { id = card.id, reason = reason, session = card.session }
   if not require('acp.base.host').notify('refuse', args) then
     emit('prompt_comes_back', card.session, reason)

@@ -20,6 +20,7 @@ local tab = require('acp.features.review.tab')
 ---@field id integer|string of the permission
 ---@field files acp.Proposal[]
 ---@field options acp.PermissionOption[]
+---@field is_over? boolean whether the question has ended
 
 local open ---@type acp.OpenProposal|nil
 
@@ -111,6 +112,7 @@ local function decide(verb)
     return require('acp.base.notify').show('error', 'no_answer_here')
   end
   if not require('acp.base.signals').emit('question_answerable', open.id) then return end
+  require('acp.base.signals').emit('question_answered', open.id)
   require('acp.base.host').notify('choose', {
     id = open.id,
     option = choice,
@@ -142,18 +144,44 @@ local source = {
 ---@return table<string, string>|nil
 function M.edited_texts(id) return open and open.id == id and edited_proposals() or nil end
 
---- Return the permission that is open here if this is the current tab page.
----@return integer|string|nil id
-function M.open_id()
+--- Return whether the current tab page shows the review of a permission.
+local function is_here()
   local review = tab.state()
-  local is_here = open and review and review.source == source
-  return is_here and api.nvim_get_current_tabpage() == review.tab and open.id or nil
+  return open
+    and review
+    and review.source == source
+    and api.nvim_get_current_tabpage() == review.tab
+end
+
+--- Return the pending permission that is open here if this is the current tab page.
+---@return integer|string|nil id
+function M.open_id() return is_here() and not open.is_over and open.id or nil end
+
+--- Time after which the review of a question that is over is closed, in milliseconds. Keys that the
+--- user presses at that moment are meant for the review.
+local LATE_KEY_MS = 400
+
+--- Return whether the user has edited the proposal, or is doing so.
+local function is_edited()
+  local is_inserting = api.nvim_get_mode().mode:find('^[iR]') ~= nil
+  return is_here() and (is_inserting or edited_proposals() ~= nil)
+end
+
+---@param args { data?: { id?: integer|string, outcome?: string } }
+local function on_done(args)
+  local over, done = open, args.data or {}
+  if not over or done.id ~= over.id then return end
+  if done.outcome ~= 'cancelled' or not is_here() then return tab.close() end
+  over.is_over = true
+  require('acp.base.notify').show('warn', 'question_over')
+  vim.defer_fn(function()
+    if open == over and not is_edited() then tab.close() end
+  end, LATE_KEY_MS)
 end
 
 local watch = require('acp.base.once')(function()
-  require('acp.base.autocmds').group('acp.proposal')('User', function(args)
-    if open and args.data and args.data.id == open.id then tab.close() end
-  end, { pattern = 'AcpPermissionDone' })
+  local on = require('acp.base.autocmds').group('acp.proposal')
+  on('User', on_done, { pattern = 'AcpPermissionDone' })
 end)
 
 ---@return acp.Proposal
