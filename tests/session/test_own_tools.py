@@ -74,6 +74,9 @@ def test_a_call_with_a_diff_a_terminal_or_a_command_asks() -> None:
         assert not needs_no_question(call("nvim_edit", kind="edit", content=[item]), USE)
     assert not needs_no_question(call("nvim_read", content=[schema.Terminal("t1")]), USE)
     assert not needs_no_question(call("nvim_read", raw_input={"command": "rm -rf /"}), USE)
+    edit = {"path": "a", "old_string": "a", "new_string": "b"}
+    assert not needs_no_question(call("nvim_read", raw_input=edit), USE)
+    assert needs_no_question(call("nvim_edit", raw_input=edit), USE)
 
 
 @pytest.mark.parametrize(

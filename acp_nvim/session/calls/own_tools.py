@@ -12,6 +12,7 @@ from acp_nvim.protocol.updates import FileChanges
 from acp_nvim.session.calls.tool_calls import ToolCall
 from acp_nvim.session.calls.tool_use import ToolUse
 from acp_nvim.session.questions import requests
+from acp_nvim.session.questions.patches import shows_edit
 from acp_nvim.session.session import Session
 
 _READING: Final = frozenset({"read", "search", "think", "fetch", "other"})
@@ -105,9 +106,12 @@ def needs_no_question(call: ToolCall, use: ToolUse | None) -> bool:
     name = own_tool(call, use)
     if name is None or use is None or _has_diff_or_terminal(call.content):
         return False
-    if name.startswith(_PREFIX) and requests.commands(call):
+    is_writing = name in use.offered().writing
+    if name.startswith(_PREFIX) and (
+        requests.commands(call) or (not is_writing and shows_edit(call))
+    ):
         return False
-    return call.kind in (_READING | {"edit"} if name in use.offered().writing else _READING)
+    return call.kind in (_READING | {"edit"} if is_writing else _READING)
 
 
 def _has_diff_or_terminal(content: Any) -> bool:
