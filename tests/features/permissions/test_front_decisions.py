@@ -27,6 +27,14 @@ def test_the_float_does_not_take_focus_or_keys(front: Editor) -> None:
     front.wait_screen("decision 1")
 
 
+def test_a_question_from_a_worktree_names_it(front: Editor) -> None:
+    """Its files have the names of those that the user has open."""
+    session(front, 1, title="Fix it", worktree={"path": "/w", "branch": "acp/fix-it"})
+    cards(front, 1)
+    front.cmd("Acp permissions")
+    assert (float_lines(front) or [""])[0] == "session 1 · worktree acp/fix-it"
+
+
 @pytest.mark.parametrize(
     ("key", "choice"), [("y", "yes"), ("Y", "ever"), ("n", "no"), ("2", "ever")]
 )

@@ -73,17 +73,19 @@ end
 ---@return string
 function M.more_line() return ('… and %d more'):format(cards.count_without_card()) end
 
---- Return the line above a card that names its session: if there are several sessions, and for an
---- inline edit, which has no chat.
+--- Return the line above a card that names its session: if there are several sessions, for an
+--- inline edit, which has no chat, and for a session in a worktree, whose files have the same names.
 ---@param card acp.Card
 ---@param several boolean
 ---@param width integer
 ---@return string|nil
 local function session_line(card, several, width)
   local session = require('acp.base.state').get().sessions[card.session]
-  if not several and (not session or session.purpose ~= 'edit') then return nil end
+  local branch = session and session.worktree and session.worktree.branch
+  local is_elsewhere = session and (session.purpose == 'edit' or branch)
+  if not several and not is_elsewhere then return nil end
   local label = card.session == 0 and 'no session' or 'session ' .. card.session
-  local title = session and (session.title or session.topic)
+  local title = branch and 'worktree ' .. branch or session and (session.title or session.topic)
   local notify = require('acp.base.notify')
   return title and notify.cut(label .. ' · ' .. notify.one_line(title), width) or label
 end
