@@ -136,6 +136,8 @@ class Prompt(Struct, eq=False):
 
     Reasons go before all other prompts, or back to the composer if the session or agent ends first.
     """
+    comments: str = ""
+    """Comments and notes that were added to the end of `text`."""
     number: int | None = None
     """Number of the prompt in its session, from 1. It is set shortly before sending."""
     left_out: list[str] = field(default_factory=list)
@@ -144,6 +146,11 @@ class Prompt(Struct, eq=False):
     def fresh_unsaved(self, now: float) -> Mapping[str, Any] | None:
         """Return `unsaved` if it is still current. `now` is on the monotonic clock."""
         return self.unsaved if now - self.created_at < FRESH_S else None
+
+    @property
+    def own_text(self) -> str:
+        """Return the text without the comments that were added to it."""
+        return self.text.removesuffix(self.comments).rstrip()
 
     def set_number(self, number: int) -> None:
         """Set the prompt's number in the session."""

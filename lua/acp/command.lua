@@ -36,7 +36,7 @@ local function check(sub, name, args)
     local valid = sub.values(vim.list_slice(args, 1, i - 1), '')
     if #valid > 0 and not vim.tbl_contains(valid, arg) then
       local noun = (sub.nouns or {})[i] or 'argument of :Acp ' .. name
-      local where = messages.see_subcommand:format(name)
+      local where = messages.see_subcommand:format(sub.list or name)
       return require('acp.base.text.nearest').message(noun, arg, valid, where)
     end
   end

@@ -106,6 +106,7 @@ class Comments:
         words = "\n\n".join(paragraphs)
         if prompt.given:
             prompt.given = [*prompt.given, schema.TextContent(f"\n\n{words}")]
+        prompt.comments = words.strip()
         prompt.text = f"{prompt.text}\n\n{words}".strip()
         excerpts = [
             Excerpt(item.path, "\n".join(item.lines), item.first, item.last)

@@ -69,7 +69,7 @@ class InlineEdit(msgspec.Struct, eq=False):
     @property
     def name(self) -> str:
         """Return the instruction for a message."""
-        return one_line(self.prompt.text, TITLE_WIDTH)
+        return one_line(self.prompt.own_text, TITLE_WIDTH)
 
     @property
     def is_queued(self) -> bool:
@@ -230,7 +230,7 @@ class InlineEdits:
         edit = self._edit_of(prompt)
         if edit is not None:
             edit.begin(self._entries(session))
-            self._titles.begin(session.n, one_line(prompt.text))
+            self._titles.begin(session.n, one_line(prompt.own_text))
             session.observer.on_work_at(session, edit.path)
             self._show_state(edit)
 

@@ -6,6 +6,7 @@ local M = {}
 ---@field values? fun(args: string[], lead: string): string[] valid values for the next argument
 ---@field strict? boolean whether any other value is an error, if valid values are known
 ---@field nouns? string[] names of its arguments for that error
+---@field list? string subcommand that lists the valid values; default itself
 ---@field bang? boolean whether it accepts `!`
 ---@field paths? boolean whether its arguments are paths; these and its `values` stay quoted
 ---@field max? integer maximum number of arguments, 0 by default; -1 for any

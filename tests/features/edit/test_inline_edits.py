@@ -259,6 +259,8 @@ def test_a_question_of_an_edit_is_shown_and_answered(editor: Editor, path: Path)
 
 def test_the_end_of_the_agent_ends_all_edits_with_its_reason(editor: Editor, path: Path) -> None:
     orders = Orders(editor)
+    editor.cmd("Acp comment too long")  # goes along, but is no part of the instruction
+    editor.wait_message("sent with your next prompt")
     editor.keys(":2,3Acp edit first<CR>:6Acp edit second<CR>")
     orders.traffic.wait("session/prompt", 2)
     orders.give("s1", "replace", str(path), "line 2", "two")

@@ -86,6 +86,7 @@ def test_a_wrong_word_is_one_line_that_names_the_nearest(front: Editor) -> None:
 UNKNOWN = [
     ("Acp foo", "Unknown subcommand 'foo'. :Acp lists all"),
     ("Acp agent nope", "Unknown agent 'nope'. See :Acp agent"),
+    ("Acp new nope", "Unknown agent or preset 'nope'. See :Acp agent"),  # :Acp new opens one
     ("Acp accept xyz", "Unknown argument of :Acp accept 'xyz'. Known: hunk, file, all"),
     ("Acp attach /nope", "Unknown file '/nope'"),
     ("Acp restore x", "Restore takes the number of a prompt, not 'x'"),

@@ -26,7 +26,7 @@ M.new = subcommand.one_of('agents_and_presets', 'agent or preset', function(args
   local verb = opts.bang and 'new_worktree' or 'new'
   notify(verb, { name = args[1], cwd = cwd, instead = require('acp.ui.current').here() })
 end)
-M.new.bang = true
+M.new.bang, M.new.list = true, 'agent'
 
 --- Actions of `:Acp sessions`. Not every agent supports all of them.
 local ACTIONS = vim.split('open load resume fork rename close delete archive unarchive', ' ')
