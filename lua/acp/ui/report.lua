@@ -89,7 +89,7 @@ end
 local function place_below(bufnr, own_bar)
   local lines = vim.api.nvim_buf_line_count(bufnr)
   local height = math.min(math.max(lines, 3), math.floor(vim.o.lines * 0.5))
-  local options = { winbar = own_bar, fillchars = 'eob: ' }
+  local options = { winbar = own_bar }
   return { layout = 'bottom', size = height + (own_bar and 1 or 0), options = options }
 end
 

@@ -63,10 +63,14 @@ local function set_winbar(win, bar)
   api.nvim_win_call(win, assign)
 end
 
---- Set the local value of a window option.
+--- Set the local value of a window option. Characters of 'fillchars' that `value` leaves out are
+--- the user's.
 ---@param value any
 function M.set(win, name, value)
   if name == 'winbar' then return set_winbar(win, value) end
+  if name == 'fillchars' and value ~= '' and vim.go.fillchars ~= '' then
+    value = vim.go.fillchars .. ',' .. value
+  end
   if name == 'winhighlight' then
     return require('acp.ui.window.menu_room').set_colors(win, value)
   end

@@ -63,6 +63,7 @@ def test_a_fold_has_the_background_of_the_chat(editor: Editor) -> None:
         editor.wait_screen(head)
         row, text = next(each for each in enumerate(editor.screen()) if head in each[1])
         column = text.index(head)
+        assert "·" not in text[column + len(head) :], "no filler behind it"
         for at in (column - 1, column, column + 2):
             look = editor.lua("return vim.api.nvim__inspect_cell(1, ...)", row, at)[1]
             assert look.get("background") != 0xFF0000, at

@@ -414,3 +414,18 @@ def test_the_keys_are_not_cut_in_the_middle_of_a_word(front: Editor) -> None:
     rows = [row.split("│")[1].strip() for row in front.screen() if row.count("│") == 2]
     assert "hunk); on the left, reject it" in " ".join(rows), rows
     assert any("close the review" in row for row in rows), "below the wrapped rows"
+
+
+def test_windows_have_no_tildes_and_the_other_fill_characters_of_the_user(front: Editor) -> None:
+    front.cmd("set fillchars=vert:!")
+    session(front, queue=["one"])
+    for command in ("Acp queue", "Acp checkpoints", "AcpPrompt", "Acp plan", "Acp overview"):
+        front.cmd(command)
+    front.lua("require('acp.features.chat.view').open(1)")
+    characters = front.lua(
+        "return vim.iter(vim.api.nvim_list_wins()):filter(function(w) return vim.w[w].acp end)"
+        ":map(function(w) return vim.wo[w].fillchars end):totable()"
+    )
+    assert len(characters) >= 4
+    for one in characters:
+        assert {"vert:!", "eob: "} <= set(one.split(","))

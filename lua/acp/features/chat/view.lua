@@ -44,9 +44,7 @@ local window_options = {
 local once_options = { conceallevel = 2, concealcursor = '' }
 
 --- Options of a new window, which would otherwise get those of every acp window.
-local new_window_options = vim.tbl_extend('force', margin.options, {
-  winhighlight = window_options.winhighlight,
-})
+local new_window_options = vim.tbl_extend('force', window_options, margin.options)
 
 --- Set the filetype. This is slow, since Neovim searches all of 'runtimepath'.
 local function set_filetype(bufnr)

@@ -103,9 +103,7 @@ local function set_winbar(win)
 end
 
 ---@return table<string, any> options of the windows
-local function options()
-  return { cursorline = true, fillchars = 'eob: ', winbar = winbar(vim.o.columns) }
-end
+local function options() return { cursorline = true, winbar = winbar(vim.o.columns) } end
 
 --- Return the block in which a row is.
 ---@param row integer 0-based

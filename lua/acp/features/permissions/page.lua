@@ -74,7 +74,8 @@ end
 function M.more_line() return ('… and %d more'):format(cards.count_without_card()) end
 
 --- Return the line above a card that names its session: if there are several sessions, for an
---- inline edit, which has no chat, and for a session in a worktree, whose files have the same names.
+--- inline edit, which has no chat, and for a session in a worktree, which has files of the same
+--- names.
 ---@param card acp.Card
 ---@param several boolean
 ---@param width integer

@@ -14,7 +14,6 @@ local OPTIONS = {
   breakindentopt = 'list:-1',
   conceallevel = 2,
   concealcursor = '',
-  fillchars = 'eob: ',
 }
 
 local function name_of(n) return 'acp://plan/' .. n end

@@ -104,6 +104,7 @@ local PLAIN = {
   linebreak = true,
   breakindent = true,
   foldmethod = 'manual',
+  fillchars = 'eob: ',
   winbar = '',
   -- Some colour schemes dim the bar, which shows the agent's state, until it can't be read.
   winhighlight = 'WinBarNC:WinBar',

@@ -18,9 +18,8 @@ function M.replace(old, new, by_user)
   for _, win in ipairs(api.nvim_tabpage_list_wins(0)) do
     local can_go = vim.w[win].acp and (by_user or win ~= api.nvim_get_current_win())
     if can_go and api.nvim_win_get_buf(win) == before then
-      local options = require('acp.features.prompts.composer.window').options
       local bufnr = require('acp.features.prompts.composer').ensure(new)
-      window.replace(win, bufnr, { layout = 'bottom', options = options })
+      window.replace(win, bufnr, { layout = 'bottom' })
       require('acp.features.prompts.composer.decoration').draw(new)
     end
   end

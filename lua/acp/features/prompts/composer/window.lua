@@ -5,9 +5,6 @@ local composers = require('acp.features.prompts.composer.composers')
 
 local chosen_rows ---@type integer|nil height that the user gave the last composer window
 
---- Window options of a composer.
-M.options = { fillchars = 'eob: ' }
-
 --- Return the placement of the composer's window: below its chat, with at most half of the height.
 ---@return acp.OpenOpts
 function M.placement(n)
@@ -19,7 +16,6 @@ function M.placement(n)
     size = math.min(half or rows, rows),
     under = chat,
     enter = true,
-    options = M.options,
   }
 end
 
