@@ -26,8 +26,6 @@ class Mortal(Wide):
     def __init__(self, editor: Editor, seed: int) -> None:
         super().__init__(editor, seed)
         self.alive = True
-        self.is_revived = False
-        """Whether the next host is about to find the user's changes."""
         self.cut_until = 0.0
 
     def step(self) -> None:
@@ -68,13 +66,8 @@ class Mortal(Wide):
         self.note("the next one lives")
         self.editor.cmd("Acp edits")
         killed_host.wait_host(self.editor)
-        self.alive = self.is_revived = True
+        self.alive = True
         self.follow_editor()
-        self.is_revived = False
-
-    def has_undone(self, path: str) -> bool:
-        """Return whether the user may have undone changes while no host ran."""
-        return (self.is_revived and not self.clean(path)) or super().has_undone(path)
 
     def commit(self) -> None:
         """Wait until the commit cannot be taken for one of an agent that was killed."""
