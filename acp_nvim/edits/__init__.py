@@ -1,1 +1,1 @@
-"""Pending edits: texts, hunks, three-way merge, and the ledger of undecided edits. Pure."""
+"""Texts, hunks, three-way merge, and the ledger of pending edits. Pure."""

@@ -5,19 +5,19 @@ text that it last read or wrote, *as far as that still exists*. The base therefo
 changes to the file and not others. `AgentBases.record_change` is called for every change, with its
 `ChangeKind`:
 
-- `TYPED`: the user's own work, a save, another agent's write. The base stays. The next write is
-  merged with the change, and refused if both changed the same lines.
+- `TYPED`: the user's own work, a save, another agent's write. The base does not change. The next
+  write is merged with the change, and refused if both changed the same lines.
 - `DECIDED`: the user refused text (reject, restore, the other side of a conflict) or discarded
   unsaved text (`:edit!`). The base changes as the text does, for every session. If an agent writes
   the refused text again, that is a new change.
-- `UNDONE`: the user returned to an earlier text (undo, redo, unreject, the undo of a restore).
-  The base follows changes to the agent's own lines, and restored lines that had been removed from
-  it. Other changes count as typed: if the user undoes their own work, or restores something after
-  the agent has read the file, it is the user's.
+- `UNDONE`: the user returned to an earlier text (undo, redo, unreject, the undo of a restore). The
+  base follows changes to the agent's own lines, and restored lines that had been removed from it.
+  Other changes count as typed: if the user undoes their own work, or restores something after the
+  agent has read the file, it is the user's.
 - `REPLACED`: a program changed the file on disk. That counts as the user's work, with one
   exception: if the agent's own lines are gone as if never written (`git checkout`), they are
-  removed from the base. Programs empty a file before they write it, so the text before that counts
-  as replaced by the next one.
+  removed from the base. Programs empty a file before they write it: the text before that counts as
+  replaced by the text after it.
 
 A change that restores exactly the text that the agent last saw makes it the base again. A deleted
 file has an empty base, so the next write creates it. If another file was created in its place, the
@@ -26,8 +26,8 @@ write is refused, since the agent does not know that file.
 Only the changed parts of the base follow a change. Text that the user typed after the agent read
 the file is therefore merged with its next write, even if something was rejected in between.
 
-Texts are kept up to `MAX_BYTES`. The least recently used are dropped first, except for their
-digest, which shows whether a present text is still the same.
+Texts are kept up to `MAX_BYTES`. The least recently used are dropped first. Their digests are kept,
+so that a text that has not changed since is recognized.
 """
 
 from __future__ import annotations
@@ -277,8 +277,8 @@ class AgentBases:
     def base_of(self, session: str, path: str, present: Iterable[Text]) -> Text | Stale | None:
         """Return the base of a write, or None for a file that the agent has never seen.
 
-        If only the digest of the last seen text is held, the text is taken from `present`, or the
-        write is stale.
+        If only the digest of the last seen text is held, return the text in `present` that has it,
+        or `Stale` if none does.
         """
         last = self.last_seen(session, path)
         digest = self._digests.get((session, path))

@@ -31,9 +31,9 @@ def carry_over(
 ) -> Carried:
     """Carry an entry over to the present text, which is None if there is no file.
 
-    If both sides changed the same lines, that is a conflict: the user's lines stay, and the agent's
-    are in `theirs`. With `replaced`, git has replaced the text, and such hunks are lost. Otherwise
-    an `earlier` entry that had the present text replaces the entry.
+    If both sides changed the same lines, that is a conflict: `live` has the user's lines, and
+    `theirs` the agent's. With `replaced`, git has replaced the text, and such hunks are lost.
+    Otherwise an `earlier` entry that had the present text replaces the entry.
     """
     if now == entry.live:
         return Carried(entry)
@@ -86,7 +86,7 @@ def combine(entry: Pending, other: Pending) -> Pending:
 
 
 def _replace_entry(entry: Pending, other: Pending) -> Carried:
-    """Return the transfer of an entry that `other`, which has the present text, replaces."""
+    """Return the result of replacing the entry with `other`, which has the present text."""
     lost = entry.hunks_not_in(other)
     return Carried(_unless_settled(other), entry.with_only(lost) if lost else None)
 

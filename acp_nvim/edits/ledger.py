@@ -1,4 +1,4 @@
-"""Ledger of a workspace's pending edits: the agents' changes that the user has not decided.
+"""Ledger of a workspace's pending edits: changes that the user has not accepted or rejected.
 
 It is updated with every change to a file, and has a base and a live text for each file with pending
 edits. Files are identified by their real paths. The ledger changes no file itself: decisions return
@@ -44,7 +44,7 @@ class Ledger:
         self.disk_entries = DiskEntries()
         """Entries of files whose buffers have unsaved changes."""
         self._before_unpublished: dict[str, Pending] = {}
-        """Entries of files on disk from before agents' writes that no other process has."""
+        """Entries of files on disk before the agents' writes that no other process has yet."""
 
     def get(self, path: str) -> Pending | None:
         """Return the file's entry; None if nothing is pending."""
@@ -138,10 +138,11 @@ class Ledger:
             self.disk_entries.set(path, entry)
 
     def join_disk(self, path: str, text: Text | None, *, may_be_discarded: bool = True) -> None:
-        """Update the entry for a clean buffer: saved if its text is nearer to the unsaved one.
+        """Update the entry of a file whose buffer has become clean by a save or a discard.
 
-        Otherwise the unsaved changes were discarded, and the entry describes the file on disk.
-        Without `may_be_discarded`, any text but that entry's is a save.
+        It was saved if `text` is nearer to the unsaved text than to the text of the entry on disk.
+        Otherwise the entry on disk replaces the buffer's. Without `may_be_discarded`, any text
+        other than that of the entry on disk counts as saved.
         """
         if path not in self.disk_entries:
             return
@@ -156,7 +157,7 @@ class Ledger:
         self.disk_entries.drop(path)
         if is_saved:
             return
-        if unsaved is not None:  # the user may return to the unsaved text
+        if unsaved is not None:  # an undo may return to the unsaved text
             self.undo_history.record_change(unsaved)
         if on_disk is not None:
             self._files.pop(path, None)
@@ -177,9 +178,9 @@ class Ledger:
     ) -> bool:
         """Record a text that git or another program gave the file (None: deleted).
 
-        Edits that it lacks are parked under the `branch`. Parked ones that it contains are
-        pending again. `replaced`: the change was made by git. Return whether any edits were
-        parked.
+        Edits that the text lacks are parked under the `branch`. Parked edits that it contains
+        become pending again. `replaced` means that git made the change. Return whether any edits
+        were parked.
         """
         entry, is_parked = self._files.get(path), False
         if entry is not None and not entry.is_conflict:
@@ -240,7 +241,8 @@ class Ledger:
         """Record a change to the live text by the user (None: a deletion, which settles the edits).
 
         An undo or redo (`is_undo`, or expected) restores the entry that its text had. Any other
-        change counts by its lines, because the user may have typed an earlier text again.
+        change is compared line by line, even if it leads to an earlier text: the user may have
+        typed that text again.
         """
         is_undo = self.undo_history.take_expected(path) or is_undo
         entry = self.tracked_entry(path)
@@ -384,7 +386,7 @@ class Ledger:
         self._replace_accepted(entry, remaining)
 
     def set_base(self, path: str, base: Text) -> None:
-        """Accept the hunks that equal this base, which the user has written."""
+        """Replace the base with a text by the user, which accepts the hunks that it contains."""
         entry = self.get(path)
         if entry is not None:
             remaining = msgspec.structs.replace(entry, base=base)
@@ -510,7 +512,7 @@ class Ledger:
             self._files[entry.path] = entry
 
     def _drop(self, path: str, live: Text | None) -> None:
-        """Remove a file's entry. Its text stays if an undo, or a discard, may need it."""
+        """Remove a file's entry. Keep its text if an undo or a discard may need it."""
         self._files.pop(path, None)
         undoable = self.undo_history.paths() | set(self.disk_entries)
         if path in undoable and live is not None:

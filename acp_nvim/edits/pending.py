@@ -52,7 +52,7 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class Pending(msgspec.Struct, frozen=True, dict=True):
-    """Undecided edits of a file.
+    """Edits of a file that the user has neither accepted nor rejected.
 
     If `base` is None, the agent created the file. If `live` is None, the agent deleted it.
     `written` is the agent's last text. It becomes None when the agent writes a file again that it
@@ -61,10 +61,10 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
     If `is_conflict` is set, the agent's text could not be merged into the user's unsaved one. That
     text is in `theirs` and on disk, but not in `live`. If `is_overtaken` is set, the agent's text
-    is neither on disk nor in `live`, since the user has changed the same lines since then.
+    is neither on disk nor in `live`, because the user has changed the same lines in the meantime.
 
-    `format_change` describes the change besides the text (`line endings: unix → dos`),
-    which is decided with the file.
+    `format_change` describes the change besides the text (`line endings: unix → dos`), which is
+    accepted or rejected with the file.
     """
 
     path: str
@@ -89,7 +89,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def is_settled(self) -> bool:
-        """Return whether nothing is left to decide."""
+        """Return whether nothing is left to accept or reject."""
         is_unchanged = self.base == self.live and self.origin is None
         return is_unchanged and not self.is_conflict and not self.format_change
 
@@ -177,7 +177,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     def _with_edits(self, after: Text, edits: Sequence[Hunk], formatter: bool = False) -> Pending:
         """Return the entry with the live text `after`.
 
-        Those of the `edits` that are outside of hunks are also made in the base.
+        Those of the `edits` that are outside of hunks are also applied to the base.
         """
         outside = _edits_outside(keys(self.base), self._marked_hunks, edits, touching=formatter)
         base = from_keys(apply(keys(self.base), outside))
@@ -371,11 +371,11 @@ def _contains(edit: Hunk, hunks: Sequence[Hunk]) -> bool:
 def _parts_outside(
     base: Sequence[str], hunks: Sequence[Hunk], edit: Hunk, shift: int
 ) -> list[Hunk]:
-    """Return the parts of an edit that change only other rows of the base than these hunks.
+    """Return the parts of an edit that change no row of the base that these hunks change.
 
-    So accepted lines beside a hunk that the edit restores with it are settled, and so are lines
-    deleted together with ones that the agent had only added. A part that may contain text of the
-    hunks is not returned: joined lines, for example, or the agent's lines after a substitution.
+    If the edit restores a hunk and accepted lines beside it, these lines are settled. So are lines
+    that it deletes together with lines that the agent had only added. A part that may contain text
+    of the hunks is left out: joined lines, for example, or the agent's lines after a substitution.
     """
     first = edit.start + shift
     end = edit.end + shift - sum(hunk.growth for hunk in hunks)

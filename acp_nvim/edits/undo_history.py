@@ -112,8 +112,8 @@ class UndoHistory:
     def entry_after_undo(self, entry: Pending, after: Text) -> Pending:
         """Return the entry of a file after an undo or redo to a text.
 
-        If the text has no entry, the user made it from another one, and Neovim reported only later
-        changes. The nearest of the latest entries is assumed.
+        If no entry has this text, it results from a change that Neovim did not report. Use the
+        nearest of the latest entries.
         """
         earlier = self.entry_with_text(entry.path, after)
         if earlier is not None:

@@ -45,7 +45,7 @@ class Files:
         self.options, self.sessions, self.view = options, sessions, view
         self.tracked = TrackedFiles()
         self.ledger = Ledger()
-        """Undecided changes by agents, by real path."""
+        """Pending edits by real path."""
         self.titles: dict[str, TitledText] = {}
         """Titles of agents' changes, by real path."""
         self.bases = AgentBases()

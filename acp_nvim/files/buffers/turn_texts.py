@@ -74,7 +74,7 @@ class UnreadFiles:
 class ReadTexts:
     """Recorder of texts that agents read during turns, after their requests are answered.
 
-    For a file that no store has, this text is the content before a later change on disk.
+    If no store has the file, this text is used as the content before a later change on disk.
     """
 
     def __init__(self, files: Files, tasks: Tasks) -> None:

@@ -160,7 +160,7 @@ def _backup(at: Spot, data: bytes, cleanup: contextlib.ExitStack) -> str:
 
 
 def _put(handle: int, old: bytes, new: bytes) -> None:
-    """Append the longer part first, so a full disk is noticed before any byte is overwritten."""
+    """Overwrite a file. Append first, so a full disk is noticed before a byte is overwritten."""
     _write_at(handle, new[len(old) :], len(old))
     _write_at(handle, new[: len(old)], 0)
     os.ftruncate(handle, len(new))

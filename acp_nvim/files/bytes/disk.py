@@ -246,6 +246,6 @@ def changed_at(path: str) -> int:
     try:
         return os.lstat(path).st_ctime_ns
     except OSError:
-        exists = os.path.exists  # raises nothing
+        exists = os.path.exists  # never raises OSError
         above = next(parent for parent in Path(path).parents if exists(parent))
         return above.stat().st_mtime_ns

@@ -321,8 +321,8 @@ def format_to_write(
     """Return the format in which to write `after` over `before`, or None for the current one.
 
     `users` is the format from before agents changed the file, `present` is the current one (None:
-    no file). With `whole`, no part of the agent's edit remains in the file. Otherwise a format that
-    the agent changed stays, like the rest of its edit.
+    no file). With `whole`, no part of the agent's edit remains in the file. Otherwise the agent's
+    change to the format is kept, like the rest of its edit.
     """
     if users is None or users == present or encodable(after, users) is None:
         return None

@@ -81,7 +81,7 @@ def is_guarded(kind: str, paths: Iterable[str], roots: Sequence[str], globs: Glo
 
 
 def reasons(kind: str, paths: Sequence[str], roots: Sequence[str], globs: Globs) -> dict[str, Why]:
-    """Return the files that need a question, each with the reason.
+    """Return the files about which the user has to be asked, each with the reason.
 
     `paths` are absolute. Only the first `MAX_NAMED` are examined.
     """

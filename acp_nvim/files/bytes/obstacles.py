@@ -1,7 +1,7 @@
 """Folders, links and FIFOs that an agent has put in place of files.
 
 An obstacle is removed when the file is restored. It is restored when the file is removed again, so
-undoing a reject leaves the agent's state.
+undoing a reject restores the state that the agent left.
 """
 
 from __future__ import annotations

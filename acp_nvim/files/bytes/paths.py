@@ -39,7 +39,7 @@ def place(path: str) -> Place:
 def targets_past_links(paths: Iterable[str]) -> list[str]:
     """Return the targets of absolute paths in which a `..` follows a link.
 
-    The normal form of such a path, which other programs may use, means another file.
+    A program that normalizes such a path accesses another file.
     """
     pairs = ((resolve(path), os.path.normpath(path)) for path in paths if "\0" not in path)
     return [real for real, normal in pairs if real != resolve(normal)]

@@ -2,8 +2,8 @@
 
 Linux queues an event for each change in a watched directory. If the queue is empty, nothing has
 changed and the last scan is still valid. The queue is read only when a prompt is about to be sent.
-Nothing waits for events. On other systems, and for very many directories, the answer is unknown and
-the caller has to scan.
+Nothing waits for events. On other systems, and for very many directories, changes cannot be
+detected and the caller has to scan.
 
 Changes through a hard link in another directory, through a memory mapping, or by another machine
 are not detected.

@@ -49,7 +49,7 @@ class Rewind:
         prompts: PromptCheckpoints,
         claim: Claim,
     ) -> None:
-        """`claim` keeps other Neovims from deciding edits below directories that it is given."""
+        """`claim` keeps other Neovims from accepting or rejecting edits below given directories."""
         self._checkpoints = files.checkpoints
         self._claim = claim
         self._files = files

@@ -408,7 +408,7 @@ class Snapshots:
         return self._stores[root]
 
     def _give_up(self, root: str, reason: StoreError) -> None:
-        """Stop storing a directory until the next `retry`."""
+        """Stop storing a directory until the next `retry`. Tell the user the reason."""
         self._stores.pop(root, None)
         self._reasons[root] = reason
         if root not in self._quiet:
@@ -420,7 +420,7 @@ class Snapshots:
         from acp_nvim.files.checkpoints.git_store import GitStore
 
         home = self._home(root)
-        # Another home than that of the store, since the index there is the one of the last scan.
+        # Use a scratch directory: the store's own index must stay as the last scan left it.
         try:
             with TemporaryDirectory(dir=home) as scratch:
                 return GitStore(root, Path(scratch), home.parents[1]).changed_since(since)

@@ -2,8 +2,8 @@
 
 A folder in `stdpath('data')/acp/workspaces` has three files. Every process of the workspace appends
 to `journal` (`edits.log`). The writing process locks `lock` until it is done or killed. `pending`
-exists while there is anything to decide. Lua looks for it before it starts a process. Only the user
-may read the files, since texts may be secret.
+exists while there are pending edits. Lua looks for it before it starts a process. Only the user may
+read the files, since texts may be secret.
 """
 
 from __future__ import annotations

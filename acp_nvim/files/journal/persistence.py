@@ -460,10 +460,10 @@ class Persistence:
 
     @asynccontextmanager
     async def _hold_undisturbed(self, paths: Iterable[str]) -> AsyncIterator[None]:
-        """Hold the journals of these files while no other Neovim decides their edits.
+        """Hold the journals of these files, so that no other Neovim accepts or rejects their edits.
 
-        A reject changes the file first, then the journal. If another Neovim does not release a
-        journal, continue without its lock.
+        A reject changes the file first, then the journal: in between, the two do not match. If
+        another Neovim does not release a journal, continue without its lock.
         """
         async with AsyncExitStack() as stack:
             for root in sorted({self._state.root_of(path) for path in paths}):

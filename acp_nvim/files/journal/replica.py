@@ -174,7 +174,7 @@ class Replica:
     def _feed(self, news: NewRecords) -> list[Key]:
         if not news.is_replaced:
             return [(kind, from_bytes(name)) for kind, name in self._reader.feed(news.batches)]
-        self._writer = None  # it relies on texts that the file may lack
+        self._writer = None  # it refers to texts that the new file may lack
         self._reader = Reader()
         self._reader.feed(news.batches)
         present = [(kind, from_bytes(name)) for kind, name in self._reader.values]
@@ -353,7 +353,7 @@ class Replica:
 
 
 def _has_undoable(values: Mapping[Key, Any]) -> bool:
-    """Return whether any of the values can be decided or restored."""
+    """Return whether there are pending edits, rejects to undo, or checkpoints to restore."""
     return is_pending(values.values()) or any(
         kind in (REJECT, CHECKPOINT, UNDO) for kind, _ in values
     )
@@ -379,7 +379,7 @@ def _hunk_lines(entry: Pending | None) -> list[tuple[tuple[str, ...], tuple[str,
 
 
 def is_pending(values: Iterable[Any]) -> bool:
-    """Return whether any file has edits to decide, now or on another branch."""
+    """Return whether any file has pending edits, or edits parked under another branch."""
     return any(isinstance(value, FileValue) and (value.entry or value.parked) for value in values)
 
 

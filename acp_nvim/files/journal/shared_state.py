@@ -87,7 +87,7 @@ class SharedState:
         """Roots of the workspaces, by directory in them."""
 
     def root(self, directory: str) -> str:
-        """Return the root of a directory's workspace. It stays the same once determined."""
+        """Return the root of a directory's workspace. Once determined, it does not change."""
         if directory not in self._roots:
             self._roots[directory] = roots.root_of(directory)
         return self._roots[directory]

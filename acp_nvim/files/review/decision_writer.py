@@ -67,7 +67,7 @@ class DecisionWriter:
         return notes
 
     async def _notes_on_unsaved(self, entries: Sequence[Pending]) -> list[str]:
-        """Return notes on files that keep, on disk, a text rejected in their unsaved buffers."""
+        """Return notes on files whose text on disk still has edits rejected in unsaved buffers."""
         ledger, limit = self._ledger, self._files.options().message_bytes
         notes: list[str] = []
         for entry in entries:
@@ -128,7 +128,7 @@ class DecisionWriter:
         return {restored.origin}
 
     async def _reinstate(self, step: Restoration, entry: Pending | None) -> None:
-        """Make the edits pending again that a failed step has decided.
+        """Make the edits of a failed step pending again.
 
         A running agent may have changed the file. A scan enters such a change, which would count as
         the user's here.
@@ -195,9 +195,9 @@ class DecisionWriter:
         tracked[step.path].apply(Removed(None))
 
     def _keep_unsaved_edits(self, step: Restoration, entry: Pending | None) -> None:
-        """Keep the edits on disk of a file whose buffer has unsaved changes, until it is saved.
+        """Keep the edits on disk pending until the buffer, which has unsaved changes, is saved.
 
-        Deciding a conflict for the agent's side leaves no unsaved changes.
+        If a conflict is resolved with the agent's text, the buffer has no unsaved changes.
         """
         path, live = step.path, self._files.buffers.get(step.path)
         if (
@@ -262,7 +262,7 @@ def _has_format_change(entry: Pending | None) -> bool:
 
 
 def _takes_theirs(step: Restoration, entry: Pending) -> bool:
-    """Return whether a conflict is decided for the agent's side."""
+    """Return whether a conflict is resolved with the agent's text."""
     return entry.is_conflict and step.after == entry.theirs
 
 

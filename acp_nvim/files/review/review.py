@@ -45,7 +45,7 @@ class Review:
     """
 
     def __init__(self, files: Files, live: LiveTexts, disk: DiskChanges, claim: Claim) -> None:
-        """`claim` keeps other Neovims from deciding edits."""
+        """`claim` keeps other Neovims from accepting or rejecting edits."""
         self._files = files
         self._ledger = files.ledger
         self._live = live
@@ -58,7 +58,7 @@ class Review:
     async def hunk(
         self, verdict: Verdict, path: str, row: int, tick: int | None = None
     ) -> list[str]:
-        """Decide the hunk at a 0-based row of the live text. Return lines for the user.
+        """Accept or reject the hunk at a 0-based row of the live text. Return lines for the user.
 
         `tick` is the changedtick at which the user saw the row, or None if the file has no buffer.
         The ledger is synchronized first, unless it has the text that the user saw.
@@ -94,7 +94,11 @@ class Review:
     async def _decide_after_another(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None
     ) -> list[str]:
-        """Decide a hunk as the user saw it (`seen`), after a decision by another Neovim."""
+        """Accept or reject the hunk that the user saw, unless another Neovim has done so.
+
+        Another Neovim has accepted or rejected edits of this file since the user saw `seen`. If the
+        hunk is gone, return a message.
+        """
         async with self._live.hold(path):
             await self._live.sync(path)
             entry = self._ledger.get(path)
@@ -104,7 +108,9 @@ class Review:
             return await self._decide(verdict, path, row, seen)
 
     async def _decide_synced(self, verdict: Verdict, path: str, row: int) -> list[str]:
-        """Enter the latest edits into the ledger, then decide a hunk. Return lines for the user.
+        """Enter the latest edits into the ledger, then accept or reject a hunk.
+
+        Return lines for the user.
 
         The files are synchronized twice. The first time enters only the user's own changes, so
         `seen` has the edits that the user sees. The second time also enters changes on disk, which
@@ -125,7 +131,7 @@ class Review:
     async def _decide(
         self, verdict: Verdict, path: str, row: int, seen: Pending | None
     ) -> list[str]:
-        """Decide the hunk at a `row` of the pending edits that the user saw (`seen`)."""
+        """Accept or reject the hunk at a `row` of the pending edits that the user saw (`seen`)."""
         entry = self._ledger.get(path)
         if entry is None or seen is None:
             return [wording.NOTHING_PENDING_IN.format(file=Path(path).name)]
@@ -146,7 +152,7 @@ class Review:
     # -- whole files ------------------------------------------------------------------------------
 
     async def files(self, verdict: Verdict, entries: Sequence[Pending]) -> list[str]:
-        """Decide all edits of these files. Return lines for the user."""
+        """Accept or reject all edits of these files. Return lines for the user."""
         try:
             async with self._claim([entry.path for entry in entries]) as others:
                 return await self._decide_files(verdict, entries, others)
@@ -156,7 +162,7 @@ class Review:
     async def _decide_files(
         self, verdict: Verdict, entries: Sequence[Pending], others: Mapping[str, Pending | None]
     ) -> list[str]:
-        """Decide files. `others` are edits as seen before another Neovim changed them."""
+        """Accept or reject files. `others` are edits as seen before another Neovim changed them."""
         if len(entries) == 1 and others and self._ledger.get(entries[0].path) is None:
             return [wording.DECIDED_ELSEWHERE.format(file=Path(entries[0].path).name)]
         scope = {entry.path for entry in entries}
@@ -318,7 +324,7 @@ class Review:
 
 
 def _is_whole(entry: Pending) -> bool:
-    """Return whether the file can only be decided as a whole."""
+    """Return whether the file can only be accepted or rejected as a whole."""
     return not entry.hunks or entry.is_conflict or entry.live is None
 
 
