@@ -431,7 +431,7 @@ class Workspace(Generic[S]):
         await self.commits.check(sorted(roots))
 
     async def catch_up(self, *, running: bool = True) -> None:
-        """Process agents' changes so far, before the user decides or views them.
+        """Process agents' changes so far, before the user reviews them.
 
         Without `running`, process only the changes of turns that have ended.
         """

@@ -23,7 +23,7 @@ class BufferState(msgspec.Struct, frozen=True):
     is_undone: bool = False
     """Whether an undo or redo is among the changes since the text was last read."""
     is_reread: bool = False
-    """Whether Neovim has read the file again. Undo or redo of that read does not count."""
+    """Whether Neovim has read the file again. The undo or redo of such a read does not count."""
     missed: tuple[int, int] | None = None
     """Buffer and changedtick of a change that was reported before its text arrived."""
     confirmed_signature: str | None = None

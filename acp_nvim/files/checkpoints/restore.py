@@ -239,8 +239,8 @@ class Restoring:
     ) -> bool:
         """Restore bytes and mode on disk, then the buffer, then the pending edits.
 
-        Return whether the file on disk was changed. Raise Refused if the content has changed since
-        the restore was decided (`expected`).
+        Return whether the file on disk was changed. Raise Refused if the content is no longer the
+        one from which the restore was planned (`expected`).
         """
         place = Place(target.path, target.path)
         peeked = await self._files.buffers.peek(place.real)
@@ -328,8 +328,8 @@ class Restoring:
     async def _restore_buffer(self, path: str, checkpoint: Checkpoint, expected: Content) -> bool:
         """Restore unsaved edits. If there were none, reload the buffer from its file.
 
-        Return whether that changed the buffer. `expected` is the content when the restore was
-        decided, or None after the file was restored.
+        Return whether that changed the buffer. `expected` is the content from which the restore was
+        planned, or None after the file was restored.
         """
         place = Place(path, path)
         live = await self._files.buffers.load(place)

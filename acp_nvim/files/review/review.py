@@ -110,11 +110,9 @@ class Review:
     async def _decide_synced(self, verdict: Verdict, path: str, row: int) -> list[str]:
         """Enter the latest edits into the ledger, then accept or reject a hunk.
 
-        Return lines for the user.
-
-        The files are synchronized twice. The first time enters only the user's own changes, so
-        `seen` has the edits that the user sees. The second time also enters changes on disk, which
-        the user has not seen.
+        Return lines for the user. The files are synchronized twice. The first time enters only the
+        user's own changes, so `seen` has the edits that the user sees. The second time also enters
+        changes on disk, which the user has not seen.
 
         If a folder with pending files has replaced a deleted file, the deletion can be rejected
         only together with those files. No other Neovim has changed these edits: `hunk` has checked

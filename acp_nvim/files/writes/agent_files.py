@@ -80,7 +80,8 @@ class AgentFiles(Generic[S]):
     ) -> str:
         """Return the live text, or `limit` lines of it from the 1-based `line` on.
 
-        Wait for writes that are under way.
+        Wait for writes that are under way. Ask the user if the text contains a secret. Record that
+        the agent has read the whole text, and report the location.
         """
         where, why = await self.guard.allow(session, "read", path)
         text = await self._text_after_writes(where)
