@@ -127,14 +127,15 @@ class Wide(History):
     def decide_in_editor(
         self, verb: str, args: dict[str, Any], steps: Sequence[Restoration]
     ) -> None:
-        """Make the host decide. A reject restores the format too."""
+        """Make the host decide. A reject restores the format too, which an empty file hides."""
         changed = {step.path for step in steps}
+        emptied = {step.path for step in steps if step.after == EMPTY}
         wanted: dict[str, Format] = {}
         for path in [path for path in self.original_formats if not self.is_format_pending(path)]:
             first = self.original_formats.pop(path)
             if verb == "reject" and path in changed:
                 self.rejected[path] = first
-                if self.clean(path):
+                if self.clean(path) and path not in emptied:
                     wanted[self.original_paths.get(path, path)] = first
         for path in changed - self.original_formats.keys():
             if self.is_format_pending(path):
