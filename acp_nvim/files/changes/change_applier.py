@@ -118,9 +118,9 @@ class ChangeApplier:
                 await self._naming.mark_changed(turn, entered[turn.session.n])
 
     async def _find_unmerged(self, changes: Sequence[FileChange]) -> None:
-        """Find the unsaved buffers that lack one of these changes by the user.
+        """Mark the files whose unsaved buffers lack one of these changes by the user.
 
-        Neovim asks before it overwrites such a file, and later changes by agents do not end that.
+        Neovim asks before it overwrites such a file, even after later changes by agents.
         """
         unsaved = await self._files.buffers.unsaved() if changes else {}
         for change in changes:
@@ -156,7 +156,7 @@ class ChangeApplier:
     ) -> AgentSession | None:
         """Process a change by a turn or the user.
 
-        Return the session if the change became a pending edit of its agent, else None.
+        Return the session if the change became a pending edit of its agent, otherwise None.
         """
         if turn is not None:
             self._turn_starts.on_change(turn, change, at)
@@ -195,7 +195,10 @@ class ChangeApplier:
     async def _enter_agent_change(
         self, session: AgentSession, at: int, change: FileChange
     ) -> AgentSession | None:
-        """Process a change by an agent. Return the session that made it, or None if not applied."""
+        """Process a change by an agent, and join it with another one if the two are a move.
+
+        Return the session that made the change, or None if it was not applied.
+        """
         live = self._files.buffers.get(change.path)
         await self._unread.find_saved_text(session, change.path, live.format if live else Format())
         was = self._files.ledger.get(change.path)
@@ -226,6 +229,7 @@ class ChangeApplier:
     ) -> EnteredChange | None:
         """Apply a change to buffer and ledger. Return the applied change, or None.
 
+        Try again if the buffer changes or Neovim is busy, and postpone the change after `ATTEMPTS`.
         If another agent changes the file in the meantime, the applied change has the session of
         that agent.
         """
@@ -262,7 +266,7 @@ class ChangeApplier:
         return None
 
     async def _try_to_enter(self, entered: EnteredChange, at: int) -> str:
-        """Return the outcome of `apply_change`, or `unchanged` if there is nothing to apply."""
+        """Try to apply a change. Return an outcome of `apply_change`, or `unchanged`."""
         if entered.before == entered.after and not entered.changes_format:
             return "unchanged"  # the store has seen an intermediate state
         if self._notes.is_being_written(entered.path, entered.signature, at):
@@ -272,19 +276,23 @@ class ChangeApplier:
         return await apply_change(self._files, entered)
 
     async def _prepare(
-        self, session: AgentSession, at: int, change: FileChange
+        self, session: AgentSession, scanned_at: int, change: FileChange
     ) -> tuple[EnteredChange, int] | None:
         """Read both sides of a change. Return the change with both texts, and its time.
 
-        Return None for a file that is too large or not text.
+        Start again if the file changes while it is read. Record the text of a save that a formatter
+        has changed. Announce a change to a binary file. Return None for a file that is too large or
+        not text.
         """
-        path, data, signature = change.path, None, None
+        path, data, signature, at = change.path, None, None, scanned_at
         try:
-            data, signature, then = await to_thread.run_sync(read_dated, path)
-            saves = await self._notes.saves(path, signature, then, self._tracked.state(path).saved)
+            data, signature, changed_at = await to_thread.run_sync(read_dated, path)
+            saves = await self._notes.saves(
+                path, signature, changed_at, self._tracked.state(path).saved
+            )
             if saves and await to_thread.run_sync(signature_of, path) != signature:
-                return await self._prepare(session, at, change)
-            if then != at:
+                return await self._prepare(session, scanned_at, change)
+            if changed_at != scanned_at:
                 session, at = await self._last_author(path, session)
             buffer, known = await self._files.buffers.glance(path)
             live = buffer if isinstance(buffer, BufferText) else None
@@ -316,7 +324,7 @@ class ChangeApplier:
         return entered, at
 
     async def _last_author(self, path: str, session: AgentSession) -> tuple[AgentSession, int]:
-        """Return the session that changed a file last, else `session`, and the time."""
+        """Return the session that last changed a file, or `session` for the user, and the time."""
         turn, at = await self._attribution.last_author(path)
         return turn.session if turn else session, at
 
@@ -341,7 +349,10 @@ class ChangeApplier:
         return False
 
     def _warn_unreviewed(self, session: AgentSession, change: FileChange) -> None:
-        """Warn of a change that is not reviewed because one side is not known."""
+        """Record and announce a change that is not reviewed because one side is not known.
+
+        Warn once for each such message.
+        """
         path = change.path
         self._files.checkpoints.record(path, change.before, change.after)
         kind = kind_of(change.before, change.after)

@@ -91,8 +91,8 @@ class DiskChanges:
         The user may have saved them in another Neovim. While no agent is working, all changes by
         other Neovims count as such saves.
 
-        Return the files at the start of a prompt. `sent` is the time at which the agent got it,
-        if it has it already.
+        Return the prompt's `TurnStart`. `sent` is the time at which the agent got the prompt, if it
+        has it already.
         """
         idle = (file for file in self._tracked if file.state.saved_idle)
         notes = self._files.save_notes
@@ -207,9 +207,10 @@ class DiskChanges:
             await self._apply_old_texts(given)
 
     async def _apply_old_texts(self, given: Sequence[tuple[str, str | None, str]]) -> None:
-        """Use the old texts in whole-file diffs, for files that no store has.
+        """Process the changes in whole-file diffs of files that no store has.
 
-        A tool call may name such files only after it has changed them.
+        A tool call may name such a file only after it has changed the file, so the old text is
+        used.
         """
         for path, old, new in given:
             data = self._snapshots.single(path)
@@ -389,7 +390,7 @@ class DiskChanges:
     def _record_compared(self, compared: Mapping[str, tuple[FileState, str | None]]) -> None:
         """Record signatures of files whose known texts are still those that were compared.
 
-        This must follow the application of the changes. Before that, a changed file would seem to
+        Call this after the changes have been applied. Before that, a changed file would seem to
         have its known text.
         """
         for path, (state, signature) in compared.items():

@@ -194,7 +194,7 @@ def steps_of(decoded: DecodedChange, signature: str | None, saves: Sequence[Save
 
 
 def _merge_save(before: Text | None, text: Text | None, after: Text | None) -> Text | None:
-    """Merge a save from `before` to `after` into another text; None if that is not possible."""
+    """Merge a save (`before` to `after`) into another text. Return None if that is impossible."""
     if before == text:
         return after
     if before is None or text is None or after is None:
@@ -220,7 +220,10 @@ def lacks_save(text: Text, saves: Sequence[Save], file_format: Format | None) ->
 def _record_user_format(
     files: Files, path: str, live: BufferText | None, old: Decoded | None
 ) -> None:
-    """Record the format of a file (`old`: its earlier content) before it has pending edits."""
+    """Record the user's format of a file, unless the file already has pending edits.
+
+    `old` is its earlier content.
+    """
     if files.ledger.get(path) is not None:
         return
     state = files.tracked.state(path)
@@ -391,7 +394,7 @@ def _enter_earlier_text(files: Files, change: EnteredChange, live: BufferText) -
     if earlier is None or earlier in (change.before, change.after):
         return change
     first, rest = _split(change, earlier)
-    is_undo = files.ledger.undo_history.take_expected(change.path)  # of the text below
+    is_undo = files.ledger.undo_history.take_expected(change.path)  # for the user's edits below
     _record(files, first, change.before, earlier)
     files.ledger.split_from_disk(change.path)
     files.ledger.record_user_edit(change.path, live.text, is_undo=is_undo)
@@ -433,7 +436,7 @@ async def _enter_read(files: Files, change: EnteredChange, live: BufferText, aft
     if outcome != "done":
         return outcome
     files.tracked[path].apply(ConflictOver())
-    is_undo = files.ledger.undo_history.take_expected(path)  # of the text below
+    is_undo = files.ledger.undo_history.take_expected(path)  # for the user's edits below
     _record(files, change, change.before, after)
     if live.text != after:
         files.ledger.split_from_disk(path)
@@ -459,7 +462,7 @@ def _record(
 ) -> None:
     """Record a change from `base` to `text`.
 
-    If `change` has steps, record each of them, applied to the unsaved edits in `base`.
+    If `change` has steps, record each of them, merged with the unsaved edits in `base`.
     """
     *parts, last = change.steps or [Step(False, base, text)]
     for part in parts:

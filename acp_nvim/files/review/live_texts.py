@@ -27,7 +27,7 @@ QUIET_S: Final = 0.05
 
 
 class LiveTexts:
-    """Live texts of files, and the changes that they imply for the ledger.
+    """Reader of the live texts of files, which enters the user's changes into the ledger.
 
     The live text of a file is the text of its buffer, or of the disk if no buffer is loaded.
     """
@@ -126,12 +126,16 @@ class LiveTexts:
         try:
             text = await self.text(path)
         except Refusal:
-            return None  # no longer text: its edits stay until it is text again
+            return None  # no longer text: its edits stay pending until it is text again
         await self.enter(path, text)
         return text
 
     async def enter(self, path: str, text: Text | None) -> None:
-        """Enter the text of a file as the user's change, unless an agent may have changed it."""
+        """Enter the text of a file as the user's change, unless an agent may have changed it.
+
+        If an agent may have, mark the author as unknown. If git has moved the work tree, park the
+        edits that the text lacks.
+        """
         buffer = self._buffers.get(path)
         is_typed = buffer is not None and buffer.is_modified
         if is_typed:
@@ -146,7 +150,7 @@ class LiveTexts:
             self.restored.discard(path)
             return
         if self._files.turns.any_may_change(path) and await self._has_unscanned_change(path):
-            self._user_edits.unsettle(path)
+            self._user_edits.mark_author_unknown(path)
             return
         tree = await to_thread.run_sync(self._files.trees.change, path)
         if (tree.has_moved or path in self.restored or is_same) and not is_typed:
@@ -224,7 +228,7 @@ class LiveTexts:
         return now.text if there else None
 
     def _is_deleted(self, path: str) -> bool:
-        """Return whether an agent has deleted the file and the deletion is undecided."""
+        """Return whether an agent has deleted the file and the deletion is pending."""
         entry = self._ledger.get(path)
         return entry is not None and entry.live is None
 

@@ -105,16 +105,17 @@ class UserEdits:
             self.news.set()
 
     def _on_reread(self, path: str, after: Text, is_undo: bool) -> None:
-        """Process a new read of the file by Neovim.
+        """Record a file's text after Neovim has read the file again.
 
-        Either an agent changed the file, or the user discarded unsaved changes.
+        If an agent may have written the text, mark the author as unknown. If git has moved the work
+        tree, read the file later. Otherwise the change counts as the user's.
         """
         self._bases.record_change(path, after, ChangeKind.REPLACED)
         self._ledger.join_disk(path, after)
         if is_undo:
             self._ledger.undo_history.expect(path)
         if self._turns.any_may_change(path) and self._tracked.state(path).disk != after:
-            self.unsettle(path)
+            self.mark_author_unknown(path)
         elif path in self._ledger.parked or (
             self._ledger.get(path) and self._trees.change(path).has_moved
         ):
@@ -122,7 +123,7 @@ class UserEdits:
         else:
             self._on_edited(path, after, is_undo=is_undo)
 
-    def unsettle(self, path: str) -> None:
+    def mark_author_unknown(self, path: str) -> None:
         """Mark the author of a file's present text as unknown. `LiveTexts` determines it."""
         self._tracked[path].apply(AuthorUnknown(True))
         self._read_soon(path)
