@@ -47,7 +47,7 @@ class Ledger:
         """Entries of files on disk before the agents' writes that no other process has yet."""
 
     def get(self, path: str) -> Pending | None:
-        """Return the file's entry; None if nothing is pending."""
+        """Return the file's entry, or None if nothing is pending."""
         return self._files.get(path)
 
     def files(self, session: int | None = None) -> list[Pending]:
@@ -359,7 +359,7 @@ class Ledger:
         self._put(msgspec.structs.replace(entry, is_conflict=True, theirs=theirs, writers=writers))
 
     def resolve_conflict(self, path: str, text: Text) -> None:
-        """End a conflict; the user has resolved it with this text on both sides."""
+        """End a conflict that the user has resolved with this text on both sides."""
         entry = self._sync(path, text)
         if entry is not None:
             self._put(

@@ -400,7 +400,7 @@ def _may_contain(part: Hunk, replaced: Sequence[str], hunks: Sequence[Hunk]) -> 
     """Return whether a part that replaces lines of the base may contain text of these hunks.
 
     If False, the part adds no lines, and no word that it adds is in a hunk. If True, the words may
-    be the same by chance. The part then stays pending, which loses nothing.
+    be the same by chance. The part then stays pending, so nothing is lost.
     """
     words = _count_words(part.lines) - _count_words(replaced)
     added = _count_words([line for hunk in hunks for line in hunk.lines])

@@ -86,7 +86,7 @@ class DiskChanges:
         return turn
 
     async def remember(self, turn: Turn, sent: int | None = None) -> TurnStart:
-        """Read the files that the user has saved since the last scan, before an agent changes them.
+        """Record the files saved by the user since the last scan, before an agent changes them.
 
         The user may have saved them in another Neovim. While no agent is working, all changes by
         other Neovims count as such saves.

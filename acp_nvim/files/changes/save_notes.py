@@ -272,7 +272,7 @@ def _size_of(content: Content) -> int:
 
 
 def _first_note(data: bytes) -> tuple[_Note, int] | None:
-    """Return the first note and its size; None if the note is not complete."""
+    """Return the first note and its size, or None if the note is not complete."""
     head = _HEAD.match(data)
     if head is None:
         return None

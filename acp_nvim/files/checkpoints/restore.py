@@ -302,7 +302,7 @@ class Restoring:
     async def _follow(self, place: Place, live: BufferText, text: Text) -> None:
         """Bring the buffer up to date with the file.
 
-        Text that the user has typed since `live` stays in it, unsaved.
+        Text that the user has typed since `live` is kept there, unsaved.
         """
         before = live.text
         for _ in range(ATTEMPTS):

@@ -27,7 +27,7 @@ class UnusualRights:
         self._usual = {usual_rights(executable) for executable in (False, True)}
 
     def learn(self, paths: Iterable[str]) -> None:
-        """Record the rights of files. The rights of deleted files stay known."""
+        """Record the rights of files. Keep those of deleted files."""
         for path in paths:
             try:
                 info = os.lstat(path)

@@ -124,7 +124,7 @@ class UserEdits:
             self._on_edited(path, after, is_undo=is_undo)
 
     def mark_author_unknown(self, path: str) -> None:
-        """Mark the author of a file's present text as unknown. `LiveTexts` determines it."""
+        """Mark the author of a file's text as unknown, until `LiveTexts` has read the file."""
         self._tracked[path].apply(AuthorUnknown(True))
         self._read_soon(path)
 
