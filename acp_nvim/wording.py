@@ -186,11 +186,11 @@ EDIT_ADDS_AND_FIXES: Final = "This edit adds {added} and fixes {fixed}"
 EDIT_FIXES: Final = "This edit fixes {fixed}"
 PART_PROPOSED_FROM: Final = "proposed, from {file}"
 OTHER_NEOVIM_BUSY: Final = "Another Neovim is working on these edits. Try again"
-DECIDED_ELSEWHERE: Final = "{file}: decided in another Neovim"
+DECIDED_ELSEWHERE: Final = "{file}: accepted or rejected in another Neovim"
 CHANGED_BY_BOTH: Final = "{file}: you and the agent changed the same lines. :Acp review shows both"
 PARKED: Final = "The edits of {files} are parked{where}. :Acp edits parked lists them"
 PART_BRANCH: Final = " with branch {branch}"
-OTHER_SESSION: Final = "A session of another Neovim; its edits can be decided here"
+OTHER_SESSION: Final = "A session of another Neovim. You can accept or reject its edits here"
 
 # Journal
 RECORDS_DAMAGED: Final = (
@@ -230,7 +230,7 @@ WHY_BUFFER_OUTCOME: Final = "its buffer has {outcome}"
 # Changes on disk
 MANY_CHANGES: Final = "{count} files changed on disk. {reviewed} of them are up for review"
 MANY_REPOSITORIES: Final = (
-    "Changes on disk are seen in at most {count} inner repositories, not in {left}"
+    "Changes on disk are seen in at most {count} nested repositories, not in {left}"
 )
 CHANGED_OUTSIDE: Final = "Files outside of {folder} were changed and cannot be reviewed: {files}"
 OVER_LIMITS: Final = "No copies are kept of files over the limits ({limit}): {files}"
@@ -269,9 +269,9 @@ WHY_NO_ENTRY: Final = "no permission to enter {folder}"
 # Protocol versions
 WHY_PROTOCOL: Final = "the agent speaks protocol {theirs}, this client speaks {ours}"
 WHY_VERSION_REPEATED: Final = "it answered version 2 in the shape of version 1"
-WHY_ENDED_AT_NUMBER: Final = "it ended at a version that is a number, and was started again"
+WHY_ENDED_AT_NUMBER: Final = "it ended when the version was a number, and was started again"
 PART_STARTED_TWICE: Final = (
-    ". It was started twice, the second time with a version that is a string"
+    ". It was started twice, the second time with the version as a string"
 )
 PART_FIRST_START: Final = "first start: {line}"
 PART_SECOND_START: Final = "second start: {line}"

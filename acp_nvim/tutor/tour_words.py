@@ -74,7 +74,7 @@ END: Final = """\
 ## That's the tour
 
 {help} lists the keys of each of these windows, `:Acp` lists everything else. `:Acp review` shows \
-the edits that you have not decided yet.
+the edits that are still pending.
 
 For a real agent: `:Acp agent`.
 """

@@ -291,12 +291,12 @@ async def test_a_second_decision_of_a_hunk_is_refused_with_a_message(
     second = await started.neovim("second", agents=0)
     assert await first.core.review.hunk("accept", str(path), 1) == []
     said = await second.core.review.hunk("reject", str(path), 1)
-    assert said == ["a.txt: decided in another Neovim"]
+    assert said == ["a.txt: accepted or rejected in another Neovim"]
     assert path.read_text() == TWO
     (entry,) = second.core.files.ledger.files()
     assert await first.core.review.files("reject", first.core.files.ledger.files()) == []
     said = await second.core.review.files("accept", [entry])
-    assert said == ["a.txt: decided in another Neovim"]
+    assert said == ["a.txt: accepted or rejected in another Neovim"]
     assert pending_by_path(first) == pending_by_path(second) == {}
     await second.unreject()
     await first.exchange()
