@@ -270,9 +270,7 @@ WHY_NO_ENTRY: Final = "no permission to enter {folder}"
 WHY_PROTOCOL: Final = "the agent speaks protocol {theirs}, this client speaks {ours}"
 WHY_VERSION_REPEATED: Final = "it answered version 2 in the shape of version 1"
 WHY_ENDED_AT_NUMBER: Final = "it ended when the version was a number, and was started again"
-PART_STARTED_TWICE: Final = (
-    ". It was started twice, the second time with the version as a string"
-)
+PART_STARTED_TWICE: Final = ". It was started twice, the second time with the version as a string"
 PART_FIRST_START: Final = "first start: {line}"
 PART_SECOND_START: Final = "second start: {line}"
 

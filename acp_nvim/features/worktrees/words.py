@@ -40,7 +40,9 @@ NOT_LANDED_FILE: Final = "{file} has not landed ({reason}). :Acp land tries agai
 LANDED: Final = "Landed in {tree}: {files}. Decide in the review; that removes the worktree"
 NO_CHANGES_YET: Final = "{branch} has no changes to land yet. :Acp land! removes its worktree"
 MERGED: Final = "The changes on {branch} are already merged"
-NOTHING_TO_LAND: Final = "Nothing new to land. The worktree stays until you accept or reject its edits"
+NOTHING_TO_LAND: Final = (
+    "Nothing new to land. The worktree stays until you accept or reject its edits"
+)
 LAND_ALSO: Final = "Land files that the review cannot show, or that programs run?"
 OPTION_LAND: Final = "Land them"
 OPTION_LEAVE_BEHIND: Final = "Leave them behind"

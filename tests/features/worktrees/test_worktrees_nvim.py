@@ -74,7 +74,7 @@ def test_a_result_lands_in_the_review_and_the_worktree_goes(editor: Editor) -> N
     assert "Nothing new" not in editor.messages()
     editor.cmd("tabclose")
     editor.cmd("Acp accept all")
-    editor.wait_message("stays: it has more changes")
+    editor.wait_message("was kept: it has more changes")
     editor.write("b.txt", "b\n")
     editor.cmd("Acp land")
     editor.wait("#require('acp').state().sessions[1].edits == 1")
