@@ -40,7 +40,10 @@ CASES: dict[str, Callable[[], list[Figure]]] = {
 
 
 def main(names: list[str]) -> int:
-    """Return 1 if a budget is missed."""
+    """Run the named cases and print the table. Without names, run all and write `results.json`.
+
+    Return 1 if a budget is missed, or 2 if a case does not exist.
+    """
     unknown = [name for name in names if name not in CASES]
     if unknown:
         print(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}", file=sys.stderr)
@@ -51,7 +54,7 @@ def main(names: list[str]) -> int:
         print(
             f"load {load:.1f} on {cores} cores: worst times are not to be trusted", file=sys.stderr
         )
-    # Like the second start, also with PYTHONDONTWRITEBYTECODE.
+    # Measure with compiled modules, even if PYTHONDONTWRITEBYTECODE is set.
     compileall.compile_dir(ROOT / "acp_nvim", quiet=1)
     began = time.monotonic()
     for name in names or CASES:

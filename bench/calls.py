@@ -33,8 +33,9 @@ ASK = lua_chunk(__file__, "time_requests")
 
 @contextmanager
 def served(words: int) -> Iterator[Side]:
-    """Yield the product, warm, with an open file of this number of words that a language server
-    serves.
+    """Yield the product, warmed up, with an open file and a language server attached to it.
+
+    The file defines and uses this number of words.
     """
     side = Side("product", "calls")
     try:
@@ -57,7 +58,7 @@ def called(side: Side, tool: str, count: int, *, keys: bool = False, **given: ob
 
 
 def took(side: Side) -> tuple[float, float]:
-    """Return milliseconds of the calls of the last turn: the median and the worst."""
+    """Return the median and the worst time of a call in the last turn, in milliseconds."""
     middle, worst = side.chat()[-1].split()
     return int(middle) / 1e6, int(worst) / 1e6
 
@@ -93,7 +94,7 @@ def _typing(side: Side, seconds: float) -> Watched:
 
 
 def _nothing_lost(side: Side, runs: list[Watched]) -> None:
-    """Check that each key is in the file, in order. The last one of a run may be missing."""
+    """Check that the file has all keys in order. The last key of a run may be missing."""
     side.editor.pump_for(0.2)
     typed = side.editor.lua(TYPED, str(Path(side.work) / FILE))
     sent = [_letters(len(run.keys)) + f"{_letters(len(run.keys) + 1)[-1]}?" for run in runs]
@@ -142,7 +143,7 @@ def overhead() -> list[Figure]:
 
 
 def _both_ways(side: Side, tool: str, method: str, count: int) -> tuple[float, float]:
-    """Return the medians of calls by the agent and of requests by Neovim."""
+    """Return the median times, in milliseconds, of the agent's calls and Neovim's requests."""
     side.editor.messages.clear()
     side.editor.lua(ASK, method, 1, count)
     side.editor.wait(lambda: ("asked", []) in side.editor.messages)

@@ -11,7 +11,7 @@ from bench.sides import Side
 FOLDERS, FILES = 100, 100
 RUNS, LISTS = 3, 30
 WORD = "@d7/f"
-"""It matches a hundred paths, and is as long as the position in `time_requests.lua`."""
+"""Text that matches a hundred paths. `time_requests.lua` completes at its end."""
 
 OPEN = """
 local before = vim.uv.hrtime()
@@ -27,7 +27,7 @@ TYPE = "vim.api.nvim_buf_set_lines(0, 0, -1, false, { ... })"
 
 
 def completion() -> list[Figure]:
-    """Measure the first composer of a Neovim, then lists of the language server `acp`."""
+    """Measure the first composer of a Neovim, then completion lists by the server `acp`."""
     held: list[float] = []
     took: list[float] = []
     gaps: list[float] = []
@@ -45,7 +45,7 @@ def completion() -> list[Figure]:
 
 
 def _run() -> tuple[float, list[float], list[float]]:
-    """Return milliseconds: of the first composer, of the lists, and without an answer meanwhile."""
+    """Return times in milliseconds: of the first composer, of the lists, and of pings."""
     side = Side("product", "cold")
     editor = side.editor
     try:

@@ -1,8 +1,8 @@
 """A Neovim on a real terminal, observed from outside.
 
-The terminal is a pty whose other end is read here: a paint is bytes that arrive, a key is bytes
-that are written. A second connection, over Neovim's socket, sends `nvim_eval` again and again. The
-time of the answer is the time for which the main loop was blocked.
+The other end of its pty is here: bytes that arrive count as a paint, and keys are written as bytes.
+A connection to Neovim's socket sends `nvim_eval` again and again, as a ping. The time until its
+answer is the time for which the main loop was blocked.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ import msgpack
 
 COLUMNS, ROWS = 160, 45
 AT_ONCE = 1 << 16
-"""Bytes of one read. Larger reads would slow the observed process."""
+"""Maximum number of bytes per read. Larger reads would slow the observed process."""
 LETTERS = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
-"""Typed one after the other. No workload contains them, so their echo is recognized."""
+"""Keys, typed one after another. No workload contains them, so their echo is recognized."""
 
 
 @dataclass
@@ -36,20 +36,22 @@ class Watched:
 
     wall: float = 0.0
     gaps: list[float] = field(default_factory=list)
+    """Times from a ping to its answer."""
     keys: list[float] = field(default_factory=list)
+    """Times from a key to its echo."""
     paints: list[float] = field(default_factory=list)
-    """Times without a paint."""
+    """Intervals between paints."""
     cpu_nvim: float = 0.0
     cpu_host: float = 0.0
     text: list[str] = field(default_factory=list)
 
 
 class Editor:
-    """`nvim` with these arguments in its own terminal."""
+    """Neovim process in its own terminal."""
 
     def __init__(self, argv: list[str], env: Mapping[str, str], home: Path) -> None:
         self.address = str(home / "nvim.sock")
-        Path(self.address).unlink(missing_ok=True)  # of an earlier one
+        Path(self.address).unlink(missing_ok=True)  # left by an earlier editor
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
@@ -87,7 +89,7 @@ class Editor:
             self._pump(0.05)
 
     def pump_for(self, seconds: float) -> None:
-        """Process events for this time."""
+        """Process events for a number of seconds."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             self._pump(left)
@@ -95,9 +97,10 @@ class Editor:
     # ---- watching
 
     def watch(self, done: Callable[[], bool], every: float, keys: bool = False) -> Watched:
-        """Watch until done.
+        """Measure until `done` returns true. Raise TimeoutError after 30 seconds.
 
-        Send a ping each `every` seconds, and a key as soon as the last one is painted.
+        Send a ping every `every` seconds and, with `keys`, a key whenever the previous one has been
+        painted.
         """
         seen = Watched()
         ping, pinged, next_ping = 0, 0.0, 0.0
@@ -139,7 +142,7 @@ class Editor:
     # ---- the end
 
     def close(self) -> None:
-        """Kill Neovim. Its host exits at the end of its pipe."""
+        """Kill Neovim. Its host exits when its pipe is closed."""
         self.socket.close()
         for pid in (self.server, self.pid):
             os.kill(pid, signal.SIGKILL)
@@ -169,7 +172,10 @@ class Editor:
         return self._next
 
     def _pump(self, seconds: float) -> bool:
-        """Read both sides. Return whether the terminal was painted."""
+        """Wait for data. Store responses, messages and painted bytes.
+
+        Return whether the terminal was painted.
+        """
         ready = select.select([self.terminal, self.socket.fileno()], [], [], seconds)[0]
         if self.socket.fileno() in ready:
             data = self.socket.recv(AT_ONCE)

@@ -2,9 +2,9 @@
 
 It reads the agent's pipe line by line, decodes each line with msgspec, and sends one frame to
 Neovim every 30 ms: text to append to a buffer. It has no state, no Markdown, no folds, no
-back-pressure, no errors. 10,000 chunks take about 20 to 25 ms and as much CPU, 100,000 ten times
-that. The budgets refer to this loop. It is not the fastest one, which reads and splits large
-blocks, as the product does.
+back-pressure, and no error handling. 10,000 chunks take about 20 to 25 ms and the same CPU time,
+100,000 chunks take ten times as long. The budgets refer to this loop. A faster one would read large
+blocks and split them, as the product does.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Update(msgspec.Struct, rename="camel"):
 
 
 class Call(msgspec.Struct):
-    """The tool call of a permission."""
+    """The tool call of a permission request."""
 
     title: str = ""
 
 
 class Choice(msgspec.Struct, rename="camel"):
-    """An option of a permission."""
+    """An option of a permission request."""
 
     option_id: str = ""
     name: str = ""
@@ -63,7 +63,7 @@ class Params(msgspec.Struct, rename="camel"):
 
 
 class Line(msgspec.Struct):
-    """Any line."""
+    """Any message of an agent: one line."""
 
     id: int | None = None
     method: str = ""
@@ -180,12 +180,12 @@ class Floor:
         self.asked.append(id)
         offered = [{"id": it.option_id, "name": it.name, "kind": it.kind} for it in options]
         self.questions.append((id, title, offered))
-        # the agent is waiting: send at once, with the data that came together
+        # The agent is waiting: send now, with everything that arrived in the same read.
         if len(self.questions) == 1:
             self.bridge.loop.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Send the pending data in one call."""
+        """Send the pending text, tool calls and questions to Neovim."""
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None

@@ -1,8 +1,7 @@
-"""`python -m bench.growth [LINE…]`: costs of a fixed piece of work against the amount of existing
-data, and their table in `bench/README.md`.
+"""`python -m bench.growth [LINE…]`: how the cost of fixed work grows with the existing data.
 
-Each cost is the median of some runs at each of four sizes. The slope is that of the straight line
-through them.
+Each cost is the median of several runs at each of four sizes. The slope is that of the regression
+line. The table is in `bench/README.md`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ README = Path(__file__).parent / "README.md"
 BEGIN, END = "<!-- growth -->\n", "<!-- end of growth -->"
 RUNS = 7
 FLAT = 0.25
-"""A cost that grows by less than this fraction over all sizes is flat. The scatter is as large."""
+"""A cost that grows by less than this fraction over all sizes is flat. Runs differ by as much."""
 
 
 @dataclass
@@ -37,7 +36,7 @@ class Line:
 
     @property
     def slope(self) -> float:
-        """Return the milliseconds for a thousand more."""
+        """Return the added milliseconds per thousand items."""
         return linear_regression(list(self.costs), list(self.costs.values())).slope * 1000
 
     @property
@@ -46,7 +45,7 @@ class Line:
         first, last = self.costs[sizes[0]], self.costs[sizes[-1]]
         if last - first < FLAT * first:
             return "flat"
-        # A line that gets twice as steep between these points is a curve.
+        # More than linear: twice the cost that the earlier sizes extrapolate to.
         inner, outer = sizes[-2], sizes[-1]
         straight = first + (self.costs[inner] - first) * (outer - sizes[0]) / (inner - sizes[0])
         return "linear" if last < 2 * max(straight, first) else "MORE"
@@ -58,7 +57,7 @@ class Line:
 
 @contextmanager
 def product(prepare: Callable[[Path], None] = lambda work: None) -> Iterator[Side]:
-    """Yield the product, warm, in a directory with these files."""
+    """Yield the product, warmed up, in a directory that `prepare` has filled."""
     side = Side("product", "grow")
     try:
         prepare(side.work)
@@ -69,7 +68,7 @@ def product(prepare: Callable[[Path], None] = lambda work: None) -> Iterator[Sid
 
 
 def cpu(side: Side, prompt: str) -> float:
-    """Return the CPU of Neovim and host in one turn, in milliseconds."""
+    """Return the median CPU time of Neovim and host in a turn, in milliseconds."""
     found = []
     for _ in range(RUNS):
         seen = side.run(prompt, every=0.05, new=False)
@@ -79,7 +78,7 @@ def cpu(side: Side, prompt: str) -> float:
 
 
 def grown(what: str, work: str, sizes: list[int], kind: str) -> Line:
-    """Fill a session with this amount of one kind. Then measure a turn with 200 more."""
+    """Fill a session up to each size with items of a kind. Measure turns with 200 more."""
     costs: dict[int, float] = {}
     with product() as side:
         there = 0
@@ -132,7 +131,7 @@ def hunks() -> Line:
 
 
 def writes() -> Line:
-    """Measure ten more writes to each of five open files, after many of one session."""
+    """Measure ten more writes to each of five open files, after many writes by the session."""
     costs: dict[int, float] = {}
     with product() as side:
         paths = [side.work / f"file{n}.py" for n in range(5)]
@@ -192,7 +191,10 @@ LINES: dict[str, Callable[[], Line]] = {
 
 
 def main(names: list[str]) -> int:
-    """Return 1 if a cost grows faster than the data."""
+    """Measure the named lines. Without names, measure all and update the README.
+
+    Return 1 if a cost grows faster than the data.
+    """
     found = []
     for name in names or LINES:
         print(f"{name}…", file=sys.stderr, flush=True)

@@ -1,5 +1,6 @@
-"""Costs of the history: the same turns with and without it, alternating; a search and a start with
-much stored data.
+"""Costs of the history.
+
+The same turns run alternately with and without it. Searches and starts have much stored data.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bench.workloads import source
 from tests.support.lua import lua_chunk
 
 KEPT_S = 1.5
-"""Seconds until the text of a turn is on disk and found by a search."""
+"""Seconds until the text of a turn has been written and can be found by a search."""
 MEGABYTES, FILES, HUNKS = 200, 300, 5_000
 STARTS, SEARCHES = 15, 9
 
@@ -27,9 +28,9 @@ SEARCH = lua_chunk(__file__, "search_history")
 
 
 def cost() -> list[Figure]:
-    """Measure the CPU of the host until everything is written.
+    """Measure the CPU time of the host until everything is written.
 
-    The floor is the same without history.
+    The floor is the product without a history.
     """
     figures: list[Figure] = []
     for workload, what, count, times, budget in (
@@ -60,7 +61,7 @@ def _spent(side: Side) -> float:
 
 
 def kept_much() -> list[Figure]:
-    """Compare a history of 200 MB and 5,000 undecided hunks in 300 files with empty ones."""
+    """Compare a history of 200 MB and 5,000 pending hunks in 300 files with no stored data."""
     with _homes() as homes:
         return [*_searches(homes[0]), *_starts(homes), *_first_prompts(homes)]
 
@@ -86,7 +87,7 @@ def _homes() -> Iterator[list[Path]]:
 
 
 def _searches(home: Path) -> list[Figure]:
-    """Measure from the command to the list, with a running host."""
+    """Measure the time from the command to the list, with a running host."""
     figures: list[Figure] = []
     side = Side("product", "cold", home=home)
     try:
@@ -102,7 +103,7 @@ def _searches(home: Path) -> list[Figure]:
 
 
 def _starts(homes: list[Path]) -> list[Figure]:
-    """Measure `nvim file` until the end of its start, by `--startuptime`."""
+    """Measure the startup of `nvim file` by `--startuptime`."""
     took: list[list[float]] = [[], []]
     for _ in range(STARTS):
         for home, found in zip(homes, took, strict=True):
@@ -119,7 +120,7 @@ def _starts(homes: list[Path]) -> list[Figure]:
 
 
 def _first_prompts(homes: list[Path]) -> list[Figure]:
-    """Measure from `:AcpPrompt`, without a running host, until the prompt has reached the agent."""
+    """Measure the time from `:AcpPrompt` to the arrival of the prompt, with no running host."""
     took: list[list[float]] = [[], []]
     for _ in range(STARTS):
         for home, found in zip(homes, took, strict=True):

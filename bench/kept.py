@@ -1,4 +1,4 @@
-"""A history like one after months."""
+"""Generated history of the size that months of use produce."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from acp_nvim.protocol import schema
 WORDS = 30_000
 """Size of the vocabulary. The n-th word is n times as rare as the first."""
 RARE = "xylophone"
-"""A word of only one session. `zebra` is in every hundredth."""
+"""A word in only one session. `zebra` is in every hundredth session."""
 
 
 def history(path: Path, megabytes: int) -> None:
-    """Fill a history until its file has this size."""
+    """Fill a history until its file is at least this large."""
     database = Database(path)
     store, session = Store(database, 1 << 40), 0
     talk = _Talk()

@@ -1,8 +1,8 @@
-"""`python -m bench.load CASE [COUNT]`: very much data of one kind, for the product on a terminal.
+"""`python -m bench.load CASE [COUNT]`: load the product, on a terminal, with one kind of data.
 
-Run it by hand. It prints how long Neovim and the host were blocked, with CPU and memory. Cases:
-permissions, each kind of `bench.agents.load.many`, modes, sessions, methods. `turns` and `closed`
-run for long and print each hundred.
+Run it by hand. It prints how long Neovim and the host were blocked, and their CPU time and memory.
+Cases: permissions, each kind of `bench.agents.load.many`, modes, sessions, methods. `turns` and
+`closed` run for a long time and print a line after every hundred.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.lua import lua_call, lua_chunk
 
 
 class Load:
-    """The product with an agent that sends much."""
+    """The product with an agent that sends a lot of data."""
 
     def __init__(self, *agent: str) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="acp-load-", ignore_cleanup_errors=True)

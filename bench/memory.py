@@ -1,4 +1,4 @@
-"""Memory in use after a burst, and of each turn in a long session.
+"""Memory in use after a burst, and memory that each turn adds to a long session.
 
 `Pss` is used for sums of two processes: each process counts its part of a shared page, such as
 those of a program file. The memory of a turn is measured by `Anonymous`, the pages without a file.
@@ -14,17 +14,17 @@ from bench.sides import Side
 from bench.streaming import both
 
 REST_S = 3.0
-"""Seconds until all work after a turn has ended."""
+"""Seconds after which all work of a turn has ended."""
 TURNS, FIRST = 1000, 200
-"""Number of all turns, and of those before the measurement."""
+"""Total number of turns, and number of turns before the first measurement."""
 CHUNKS = 35
-"""Chunks of a turn: 20 rows of text with the rows around them."""
+"""Number of chunks in a turn, which make 20 rows in the chat."""
 
 
 def burst() -> list[Figure]:
-    """Measure the memory after a first turn, then after a burst, when all work has ended.
+    """Measure the memory after a first turn and after a burst, when all work has ended.
 
-    A burst of 100,000 chunks is measured in processes of its own.
+    A burst of 100,000 chunks is measured in separate processes.
     """
     figures: list[Figure] = []
     with both("grow") as sides:
@@ -58,7 +58,7 @@ def _after(case: str, sides: list[Side], prompt: str, budget: Budget | None = No
 
 
 def turns() -> list[Figure]:
-    """Measure the memory of many turns in one session."""
+    """Measure the memory that a turn adds, as the mean of many turns in one session."""
     side = Side("product", "grow")
     try:
         _say(side, FIRST)

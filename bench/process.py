@@ -1,4 +1,4 @@
-"""Figures of the kernel about a process."""
+"""Resource usage of a process, as reported by the kernel."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from pathlib import Path
 
 
 def cpu_s(pid: int) -> float:
-    """Return the CPU seconds of all threads of a process, in nanoseconds
-    (`clock_getcpuclockid`).
+    """Return the CPU seconds of all threads of a process (`clock_getcpuclockid`).
+
+    The resolution is a nanosecond.
     """
     return time.clock_gettime((~pid << 3) | 2)
 
 
 def peak_mb(pid: int) -> float:
-    """Return `VmHWM`."""
+    """Return the peak resident memory (`VmHWM`)."""
     return _status(pid, "VmHWM") / 1024
 
 
@@ -24,7 +25,7 @@ def kept_mb(pid: int, name: str) -> float:
 
 
 def wakeups(pid: int) -> int:
-    """Return how often the process has gone to sleep."""
+    """Return how often the process has gone to sleep (voluntary context switches)."""
     return _status(pid, "voluntary_ctxt_switches")
 
 

@@ -22,7 +22,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table. `floor` is the value for comparison, if there is one."""
+    """One line of the table. `floor` is the value to compare with, if there is one."""
 
     case: str
     what: str
@@ -45,7 +45,7 @@ class Figure:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Return the nearest rank, or 0 without values."""
+    """Return a percentile by the nearest rank, or 0 if there are no values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))] if ordered else 0.0
 

@@ -85,7 +85,7 @@ class Side:
     def __init__(
         self, name: Name, *agent: str, history: bool = True, home: Path | None = None
     ) -> None:
-        """``home`` is an existing directory of an earlier side, which is not removed."""
+        """`home` is an existing directory of an earlier side. It is not removed."""
         self.name = name
         self._home = tempfile.TemporaryDirectory(prefix="acp-bench-", ignore_cleanup_errors=True)
         self.home = home or Path(self._home.name)
@@ -95,7 +95,7 @@ class Side:
         self.work.mkdir(exist_ok=True)
         argv = [nvim(), "-n", "-i", "NONE", "-u", str(script)]
         self.editor = Editor(argv, environment(self.home), self.work)
-        # Its socket exists before its plugins are loaded.
+        # Neovim creates its socket before it loads plugins.
         self.editor.wait(lambda: self.editor.lua("return vim.v.vim_did_enter") == 1)
         self.editor.lua("_G.bench_channel = ...", self.editor.channel)
         self.host = 0
@@ -121,7 +121,7 @@ class Side:
         return self.measure(CANCEL[self.name])
 
     def measure(self, code: str, *args: str, every: float = 0.002, keys: bool = False) -> Watched:
-        """Measure from a piece of Lua until Neovim reports the end."""
+        """Run Lua, and measure until Neovim reports the end of the turn."""
         editor = self.editor
         editor.messages.clear()
         before = self._cpu()
@@ -134,17 +134,17 @@ class Side:
         return seen
 
     def chat(self) -> list[str]:
-        """Return the lines of the chat that ran last."""
+        """Return the lines of the newest chat."""
         number = self.editor.lua(CHAT[self.name])
         lines: list[str] = self.editor.request("nvim_buf_get_lines", number, 0, -1, True)
         return lines
 
     def memory(self) -> tuple[float, float]:
-        """Return the peaks of Neovim and host, in MB."""
+        """Return the peak memory of Neovim and host, in MB."""
         return process.peak_mb(self.editor.server), process.peak_mb(self.host_pid())
 
     def host_pid(self) -> int:
-        """Return the process of the host, or 0 if none runs."""
+        """Return the process id of the host, or 0 if none runs."""
         if not self.host:
             code = (
                 f"local c = (function() {CHANNEL[self.name]} end)() return c and vim.fn.jobpid(c)"

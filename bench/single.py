@@ -18,9 +18,9 @@ from tests.support.lua import lua_chunk
 
 STARTS = 30
 SLOW_MS = 300
-"""Time that a slow agent needs to start, in milliseconds."""
+"""Time that the slow agent takes to start, in milliseconds."""
 WARM_WRITES, WRITES = 2, 21
-"""Number of first writes that do not count, since both sides load and compile code, and of all."""
+"""Numbers of warm-up writes, in which both sides load and compile code, and of measured writes."""
 
 SOURCING = """
 local before = vim.uv.hrtime()
@@ -32,9 +32,9 @@ HELD = lua_chunk(__file__, "time_command")
 
 
 def reads() -> list[Figure]:
-    """Measure 1,000 reads of a buffer of 1,000 lines with one unsaved, one after the other.
+    """Measure 1,000 reads, one after another, of a buffer of 1,000 lines with one unsaved line.
 
-    Then measure the same with 50 reads in flight.
+    Then measure the same reads with 50 in flight.
     """
     each = _reads("reads")
     together = _reads("flight")
@@ -60,7 +60,7 @@ def _reads(workload: str) -> tuple[float, float]:
 
 
 def write() -> list[Figure]:
-    """Measure a write of 10,000 lines with 50 hunks into an open buffer, with its save."""
+    """Measure a write of 10,000 lines with 50 hunks to an open buffer, including the save."""
     took: dict[str, list[float]] = {}
     gaps: dict[str, list[float]] = {}
     with both("write", "10000") as sides:
@@ -98,9 +98,10 @@ def _compare(side: Side, expected: str) -> None:
 
 
 def cold() -> list[Figure]:
-    """Measure from `:AcpPrompt`, without a running host, until the prompt has reached the agent.
+    """Measure the time from `:AcpPrompt` until the prompt reaches the agent, with no running host.
 
-    Then measure the same with an agent that needs 300 ms to start.
+    Then measure it for an agent that takes 300 ms to start. Also measure how long Neovim is
+    blocked.
     """
     took: dict[str, list[float]] = {"floor": [], "product": []}
     slow: dict[str, list[float]] = {"floor": [], "product": []}
@@ -133,7 +134,7 @@ def _start_cold(took: dict[str, list[float]], delay_ms: str) -> None:
 
 
 def _held(side: Side) -> tuple[float, float]:
-    """Return how long the command ran, and how long Neovim answered nothing else."""
+    """Return how long the command ran, and how long Neovim answered no ping, in milliseconds."""
     editor = side.editor
     editor.messages.clear()
     editor.lua("vim.schedule(function() " + HELD.replace("return _G.bench_held", "") + " end)")
@@ -142,9 +143,10 @@ def _held(side: Side) -> tuple[float, float]:
 
 
 def warm() -> list[Figure]:
-    """Measure `:AcpPrompt` with a running host, agent and session, in a directory with files: from
-    the call to the agent, to the end of its answer of one chunk, and the time for which the command
-    blocks Neovim.
+    """Measure `:AcpPrompt` with a running host, agent and session, in a directory with files.
+
+    Measure the times until the prompt reaches the agent and until the turn of one chunk ends, and
+    how long the command blocks Neovim.
     """
     took: dict[str, list[float]] = {"floor": [], "product": []}
     answered: dict[str, list[float]] = {"floor": [], "product": []}
@@ -198,7 +200,7 @@ def imports() -> list[Figure]:
 
 
 def start() -> list[Figure]:
-    """Measure the plugin's part of Neovim's start: its one file in `plugin/`, sourced."""
+    """Measure the plugin's part of Neovim's startup: sourcing its one file in `plugin/`."""
     side = Side("product", "cold")
     try:
         found = []
@@ -215,7 +217,7 @@ def start() -> list[Figure]:
 
 
 def rest() -> list[Figure]:
-    """Measure two idle seconds, after all work of a turn has ended."""
+    """Count the wakeups of the host in two idle seconds, after all work of a turn has ended."""
     with both("burst", "1000") as sides:
         found: dict[str, int] = {}
         for side in sides:

@@ -1,4 +1,4 @@
-"""Cases in which the agent sends text: the same turn on both sides, alternating, several times."""
+"""Cases in which the agent sends text: the same turn runs several times, alternating sides."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.workloads import CHUNK, chunks, long_message, output, prose
 
 Check = Callable[[Name, list[str]], None]
 SPOKEN = 3
-"""Runs of five seconds. Their CPU times differ by a third."""
+"""Number of five-second runs. Their CPU times differ by a third."""
 
 
 class WrongText(AssertionError):
@@ -22,9 +22,9 @@ class WrongText(AssertionError):
 
 
 def ends_with(text: str) -> Check:
-    """Return a check that the chat ends with this text, below a head of at most six rows.
+    """Return a check that the chat ends with this text, after at most six other rows.
 
-    Blank rows at the end do not matter.
+    Blank rows at the end are ignored.
     """
 
     def check(name: Name, chat: list[str]) -> None:
@@ -37,7 +37,7 @@ def ends_with(text: str) -> Check:
 
 
 def tool_updates(name: Name, chat: list[str]) -> None:
-    """Check the first lines of the last update, and the number of the other ones."""
+    """Check the shown lines of the last update and, in the product, the number of omitted ones."""
     shown = [line.strip() for line in chat if "compiling" in line]
     expected = [line.strip() for line in output(8).splitlines()]
     more = any(line.strip() == "… +1992 lines" for line in chat)
@@ -46,7 +46,7 @@ def tool_updates(name: Name, chat: list[str]) -> None:
 
 
 def tool_calls(name: Name, chat: list[str]) -> None:
-    """Check that each call is shown once, in order, as completed, with its content."""
+    """Check that all calls are shown once and in order, as completed and with their content."""
     heads = [line for line in chat if "read file" in line]
     wanted = [f"read file {n}" for n in range(300)]
     contents = [line.strip() for line in chat if line.strip().startswith("two ")]
@@ -60,7 +60,7 @@ def tool_calls(name: Name, chat: list[str]) -> None:
 
 @contextmanager
 def both(*agent: str) -> Iterator[list[Side]]:
-    """Yield product and floor, warm: host and agent run, one turn has ended."""
+    """Yield floor and product, each in its own Neovim with an agent for the workload."""
     sides: list[Side] = []
     try:
         sides = [Side("floor", *agent), Side("product", *agent)]
@@ -74,7 +74,7 @@ Runs = dict[Name, list[Watched]]
 
 
 def runs(sides: list[Side], check: Check, times: int, every: float, *, keys: bool = False) -> Runs:
-    """Run the same turn on each side, alternating, `times` times. The first one does not count."""
+    """Run the same turn `times` times on alternating sides, after one that is not measured."""
     found: Runs = {"product": [], "floor": []}
     for side in sides:
         side.run(every=every)
@@ -103,7 +103,7 @@ class Figures:
         self.list.append(Figure(self.case, what, unit, product, floor, budget))
 
     def work(self, wall: Budget | None, cpu: Budget | None) -> None:
-        """Add wall and CPU time, the median of the runs."""
+        """Add the medians of wall and CPU time."""
         self.add("wall", "ms", lambda r: median(w.wall for w in r), wall)
         self.add("CPU", "ms", lambda r: median(_cpu(w) for w in r), cpu)
         self.add("of it Neovim", "ms", lambda r: median(w.cpu_nvim * 1000 for w in r), None)
@@ -111,9 +111,10 @@ class Figures:
     def responsiveness(
         self, key: Budget | None = None, most: Budget | None = None, paint: Budget | None = None
     ) -> None:
-        """Add the times without an answer, of all runs together.
+        """Add the times of answers to pings, and of keys or paints, over all runs.
 
-        `key` is the budget of the worst key, `most` of 99 in 100.
+        The budgets: `key` for the slowest key, `most` for the 99th percentile of keys, `paint` for
+        the longest interval between paints.
         """
         self.add("not answering, worst", "ms", lambda r: max(_all(r, "gaps")), None)
         self.add("not answering, p99", "ms", lambda r: percentile(_all(r, "gaps"), 99), None)
@@ -138,7 +139,7 @@ def _all(found: list[Watched], name: str) -> list[float]:
 
 
 def burst(count: int, times: int) -> list[Figure]:
-    """Measure all chunks at once."""
+    """Measure a turn whose chunks are all sent at once. Type during 100,000 or more chunks."""
     with both("burst", str(count)) as sides:
         check = ends_with(prose(count * CHUNK))
         plain = Figures(f"burst of {count:,} chunks", runs(sides, check, times, 0.002))
@@ -196,7 +197,8 @@ return rows
 def colours() -> list[Figure]:
     """Measure two seconds of typing after a block of code is complete.
 
-    Meanwhile treesitter or Vim's syntax colours it, which a first block has loaded.
+    Meanwhile, treesitter or Vim's syntax highlights the block. An earlier block has loaded
+    the highlighting.
     """
     figures: list[Figure] = []
     for language, by in (("lua", "treesitter"), ("python", "Vim's syntax")):
@@ -223,7 +225,7 @@ def _typed(side: Side) -> Watched:
 
 
 def line() -> list[Figure]:
-    """Measure 400 KB without a newline, the whole of which each redraw must measure."""
+    """Measure 400 KB without a newline. Each redraw must compute the width of the whole line."""
     count = 20_000
     with both("line", str(count)) as sides:
         check = ends_with(prose(count * CHUNK).replace("\n", " "))
@@ -256,7 +258,7 @@ def updates() -> list[Figure]:
 
 
 def tools() -> list[Figure]:
-    """Measure 300 tool calls, each announced and completed."""
+    """Measure 300 tool calls that are each announced and completed."""
     with both("tools", "300") as sides:
         found = Figures("300 tool calls", runs(sides, tool_calls, 45, 0.002))
         found.work(Budget(2.5), None)
@@ -274,7 +276,7 @@ return { vim.tbl_map(function(one) return one.title end, session.permissions),
 def asked(side: Side, count: int) -> None:
     """Check that all questions are open, in order.
 
-    The agent reports later that each was answered once.
+    The agent's report at the end of the turn shows that each was answered once.
     """
     titles, more = (
         side.editor.lua(QUESTIONS) if side.name == "product" else (_asked_lines(side.chat()), 0)
@@ -289,7 +291,7 @@ def _asked_lines(chat: list[str]) -> list[str]:
 
 
 def permissions() -> list[Figure]:
-    """Measure 200 permissions that are requested at once, and their cancel."""
+    """Measure 200 permissions that are requested at once, and their cancellation."""
     count = 200
     pending: Runs = {"product": [], "floor": []}
     cancelled: Runs = {"product": [], "floor": []}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 CHUNK = 20
-"""Characters of a chunk, about five tokens."""
+"""Number of characters in a chunk, about five tokens."""
 
 _PARAGRAPH = """\
 ## Reading the parser
@@ -37,7 +37,7 @@ def chunks(count: int) -> list[str]:
 
 
 def long_message(lines: int = 200_000, width: int = 70) -> str:
-    """Return lines of equal width, `width` with the newline: 14 MB."""
+    """Return lines of `width` characters, including the newline. The defaults make 14 MB."""
     return "".join(
         f"{n:07d} {'the quick brown fox jumps over it ' * 3}"[: width - 1] + "\n"
         for n in range(lines)
@@ -57,7 +57,7 @@ def output(lines: int) -> str:
 
 
 def source(lines: int, edition: int = 0, hunks: int = 0) -> str:
-    """Return a file. `hunks` of its lines, evenly spread, contain the edition."""
+    """Return the text of a file. `hunks` of its lines, evenly spread, contain the edition."""
     every = lines // hunks if hunks else 0
     text = [f"value_{n} = compute({n}, {n * 7 % 101})  # line" for n in range(lines)]
     for n in range(every // 2, lines, every) if hunks else ():

@@ -92,7 +92,7 @@ class Tutor:
         return s.NewSessionResponse(session.id, session.modes(), session.options())
 
     def _fork(self, params: s.ForkSessionRequest) -> s.ForkSessionResponse:
-        """Continue in a new session from now, or from a cursor of the earlier session."""
+        """Fork a session at its end, or at one of its cursors."""
         session = self._session(params.session_id)
         if params.cursor_id:
             if params.cursor_id not in session.cursors:

@@ -64,7 +64,7 @@ class Session:
     turns: int = 0
     turn: asyncio.Task[s.PromptResponse] | None = None
     turn_ended_at: float = 0.0
-    """Monotonic time."""
+    """Monotonic time in seconds, or 0 before the first turn has ended."""
     step: int | None = None
     """Step of the tour, or None before the tour."""
     is_step_unfinished: bool = False
@@ -73,7 +73,7 @@ class Session:
     """Ends of turns by the ids of their cursors."""
 
     def keep(self, anchor: s.CursorAnchor) -> str:
-        """Save the state after an entry. Return the id of its cursor."""
+        """Save the state under a new cursor at an entry. Return the id of the cursor."""
         cursor_id, cursors = f"turn-{self.turns}", dict(self.cursors)
         cursors[cursor_id] = Cursor(anchor, replace(self, turn=None, cursors=cursors))
         self.cursors = dict(cursors)

@@ -33,7 +33,10 @@ class AgentEvents:
         """Connections whose sessions have reported that the first attempt failed."""
 
     def on_changed(self, connection: Connection) -> None:
-        """Publish an agent's state, unless a newer process has replaced this one."""
+        """Publish an agent's state, unless a newer process has replaced this one.
+
+        Report a failed first attempt in the agent's sessions. Announce an agent that is ready.
+        """
         if self._agents.connections.get(connection.name) is connection:
             self._screen.state(["agents", connection.name], agent_state.snapshot(connection))
         if (
@@ -49,7 +52,10 @@ class AgentEvents:
             self._screen.event("AcpAgentReady", agent=connection.name)
 
     def on_ended(self, connection: Connection) -> None:
-        """Fail the sessions of an agent that has exited or whose connection broke."""
+        """Fail the sessions of an agent that has exited or whose connection broke.
+
+        Start to reconnect if that is possible, otherwise announce the exit.
+        """
         for conversation in self._sessions.conversations.values():
             conversation.on_agent_ended(connection)
         self.on_changed(connection)

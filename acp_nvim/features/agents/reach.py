@@ -1,7 +1,7 @@
-"""`python -m acp_nvim.features.agents.reach`: attempts to reach agents, for `:checkhealth acp`.
+"""`python -m acp_nvim.features.agents.reach`: try to reach remote agents, for `:checkhealth acp`.
 
-Stdin has the options as for the verb `setup`. Stdout gets one object: for each agent with a `via`
-or a `url`, whether it answers and a line about it.
+It reads the options of the verb `setup` from stdin. For each agent with a `via` or a `url`, it
+writes to stdout whether the agent answers, and a line about it, all in one JSON object.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ async def _open_transport(
 
 
 async def _introduce(transport: AgentTransport, options: Settings, version: int) -> str:
-    """Return a line about the agent's answer to `initialize`. Raise TransportError."""
+    """Send `initialize`. Return a line about the agent's answer. Raise TransportError."""
     peer = Peer()
     request = schema.InitializeRequest(
         protocol_version=version, client_capabilities=client_capabilities(options)

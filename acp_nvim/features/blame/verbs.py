@@ -35,9 +35,9 @@ NOTES = "refs/notes/acp"
 
 @verb("blame")
 async def blame(host: Host, args: Args) -> None:
-    """Send the authors of a file's lines to the file's buffer. The path is the real one."""
+    """Send the authors of a file's lines to its buffer. `path` has its links resolved."""
     path = str(args["path"])
-    await host.workspace.persistence.adopt_writes()  # including those of killed processes
+    await host.workspace.persistence.adopt_writes()  # also of killed processes
     live = await host.workspace.files.buffers.read(Place(path, path))
     if not isinstance(live, BufferText):
         return

@@ -1,6 +1,7 @@
 """Content blocks of a session, opened in full.
 
-Text is shown in a window. An image, sound or document is opened by the system's program for it.
+Text is shown in a window. Images, sounds, videos and PDFs are opened in the system's default
+application.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from acp_nvim.render.text import format_size, home_path, one_line, visible
 from acp_nvim.session.session import Session
 
 _SAFE = ("image/", "audio/", "video/", "application/pdf")
-"""Types that are opened by the system's program, which might execute files of other types."""
+"""Prefixes of MIME types that are opened in the system's default application.
+
+Other types are not, because it might execute them.
+"""
 _TEXT = ("image/svg+xml",)
 _SUFFIXES = {
     "audio/wav": ".wav",
@@ -32,7 +36,7 @@ _SUFFIXES = {
     "audio/flac": ".flac",
     "image/webp": ".webp",
 }
-"""Suffixes of types that the tables of some systems lack."""
+"""File suffixes of types that are missing from the MIME tables of some systems."""
 
 
 def open_block(host: Host, session: Session, block: Any) -> None:

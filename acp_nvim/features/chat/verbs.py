@@ -135,7 +135,7 @@ def permissions(host: Host, args: Args) -> None:
 async def _compare(host: Host, session: Session, call: int) -> None:
     """Show the diffs of a tool call in diff mode, or the lines of its patches.
 
-    While the call asks for permission, show the files as the edits would make them.
+    While the call waits for permission, show the files as the edits would leave them.
     """
     entry = session.entries.get(session.tool_calls.at(call))
     if entry is None:

@@ -47,7 +47,7 @@ def number_prompts(host: Host, session: Session, agent_id: str, key: str = "") -
 def _continued_session(host: Host, session: Session, agent_id: str, key: str) -> int | None:
     """Return the number of the session that is continued, or None if there is none.
 
-    If several sessions match, it is the one with the latest checkpoint.
+    If several sessions match, return the one with the latest checkpoint.
     """
     keys, checkpoints = host.workspace.persistence.keys, host.files.checkpoints
     same = (session.agent, agent_id)

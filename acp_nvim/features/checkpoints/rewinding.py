@@ -72,9 +72,9 @@ async def with_earlier_prompts(host: Host, conversation: Conversation) -> Sessio
 
 
 async def open_latest(host: Host) -> Conversation | None:
-    """Return the session with the latest checkpoint, if this Neovim has no session of its own.
+    """Return the session with the latest checkpoint, for a Neovim that has no session of its own.
 
-    If the history has the transcript of the session, open that as a read-only chat.
+    If the history contains its transcript, open the transcript as a read-only chat and return that.
     """
     latest = latest_with_checkpoint(host)
     if latest is None:

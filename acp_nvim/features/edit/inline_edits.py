@@ -56,11 +56,11 @@ class InlineEdit(msgspec.Struct, eq=False):
     entries: Mapping[str, Pending] = {}
     """Pending edits of the session when the turn began, by path."""
     has_begun: bool = False
-    """Whether the prompt is at the agent."""
+    """Whether the prompt has been sent to the agent."""
     has_written: bool = False
     is_cancelled: bool = False
     failure: str = ""
-    """Reason that the prompt was returned."""
+    """Reason why the prompt was returned."""
 
     @property
     def session(self) -> Session:
@@ -103,7 +103,7 @@ class Outcome(msgspec.Struct, frozen=True):
     message: str = ""
     level: Literal["info", "warn", "error"] = "info"
     keeps_session: bool = False
-    """Whether the chat of the edit's session has an answer."""
+    """Whether the session stays open, because its chat contains an answer for the user."""
 
 
 class InlineEdits:
@@ -197,7 +197,8 @@ class InlineEdits:
     def _on_frame(self) -> None:
         """End the edits whose prompts the user has removed from a queue.
 
-        Close the sessions of edits that are over, unless a question is open.
+        Close the sessions of edits that have ended, once no question is open. A session in whose
+        chat the user has written stays open.
         """
         for edit in list(self._edits.values()):
             if not (edit.has_begun or edit.is_queued):
@@ -205,7 +206,7 @@ class InlineEdits:
                 self._end(edit)
         for conversation in list(self._ended):
             session = conversation.session
-            if session.queue or session.in_turn:  # the user has written in its chat
+            if session.queue or session.in_turn:
                 session.keep_open()
             elif session.is_running or session.decisions:
                 continue
@@ -226,7 +227,7 @@ class InlineEdits:
             edit.on_write()
 
     def _on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
-        """Begin an edit. Report its file, so that changes in it are attributed to the agent."""
+        """Begin an edit. Report work on its file, so that changes are attributed to the agent."""
         edit = self._edit_of(prompt)
         if edit is not None:
             edit.begin(self._entries(session))
@@ -242,7 +243,7 @@ class InlineEdits:
             self._show_state(edit)
 
     def _on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
-        """Handle a prompt that could not be sent, or whose turn has failed."""
+        """Record that a prompt could not be sent, or that its turn has failed."""
         edit = self._edit_of(prompt)
         if edit is not None:
             edit.fail(session.error or wording.AGENT_GONE)
@@ -294,7 +295,7 @@ class InlineEdits:
             self._host.tasks.start_soon(self._close, edit.conversation)
 
     def _outcome(self, edit: InlineEdit) -> Outcome:
-        """Return what to tell the user about an edit whose turn has ended."""
+        """Return the outcome of an edit whose turn has ended."""
         session, name = edit.session, edit.name
         if edit.is_cancelled or (not edit.failure and session.stop_reason == "cancelled"):
             return Outcome(words.EDIT_CANCELLED.format(edit=name))
@@ -328,7 +329,7 @@ class InlineEdits:
         return {entry.path: entry for entry in self._host.files.ledger.files(session.n)}
 
     async def _close(self, conversation: Conversation) -> None:
-        """Close the session of an edit, whose hunks stay pending."""
+        """Close the session of an edit. Its hunks remain pending."""
         if conversation.session.status == "closed":
             return
         self._host.sessions.leave(conversation.session.n)
@@ -348,7 +349,7 @@ class InlineEdits:
         return next((edit for edit in self._edits.values() if edit.prompt is prompt), None)
 
     def _running_edits(self, session: int) -> list[InlineEdit]:
-        """Return the edits of a session whose prompt is at the agent."""
+        """Return the edits of a session whose prompts have been sent to the agent."""
         return [
             edit for edit in self._edits.values() if edit.has_begun and edit.session.n == session
         ]

@@ -1,4 +1,4 @@
-"""Elicitations: forms and addresses that agents ask the user about."""
+"""Elicitations: an agent asks the user to fill in a form or to open a URL."""
 
 from __future__ import annotations
 

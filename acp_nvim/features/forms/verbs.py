@@ -1,4 +1,4 @@
-"""Verbs for elicitations: open, review and send forms, open addresses (v1/elicitation)."""
+"""Verbs for elicitations: open, review and send forms, open URLs (v1/elicitation)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def answer(host: Host, args: Args) -> None:
 
 
 def _accept(host: Host, decision: Decision, content: Any) -> None:
-    """Accept a form with these values, or open an address."""
+    """Accept a form with these values, or open a URL."""
     request = decision.request
     if isinstance(request, schema.ElicitationUrlMode):
         _open_address(host, decision, request.url)

@@ -42,7 +42,7 @@ EXIT_WAIT_S: Final = 10.0
 class History:
     """Session transcripts of this host in the database.
 
-    No module of `acp_nvim.history` is imported before the first prompt has been sent.
+    Modules of `acp_nvim.history` are imported on first use, so as not to delay the first prompt.
     """
 
     def __init__(
@@ -250,7 +250,7 @@ class History:
         self.close()
 
     async def on_processes_ended(self) -> None:
-        """Wait for the writer, after everything else has been done."""
+        """Wait for the writer, as the last step of the exit."""
         await to_thread.run_sync(self.wait_written)
 
     def close(self) -> None:
@@ -290,7 +290,10 @@ class History:
         return await to_thread.run_sync(self._read, self._path, name, args)
 
     def _read(self, path: Path, name: str, args: Sequence[Any]) -> Any:
-        """Run a query, in any thread. Raise UnreadableError."""
+        """Run a query, in any thread. Raise UnreadableError.
+
+        A database that cannot be written is opened read-only. A damaged one is moved aside.
+        """
         self.wait_idle()
         if not path.exists():
             return None
@@ -316,7 +319,7 @@ class History:
         return self._read_new(path, identity, name, args)
 
     def _read_only(self, path: Path, name: str, args: Sequence[Any], cause: Exception) -> Any:
-        """Run a query on a database that cannot be written."""
+        """Run a query on a database that cannot be written. Raise UnreadableError."""
         import sqlite3
 
         from acp_nvim.history import search
@@ -333,7 +336,7 @@ class History:
     def _read_new(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
         """Move a damaged database aside and run the query on a new one.
 
-        The writer also detects the damage.
+        The writer detects the damage by itself.
         """
         import sqlite3
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StoredChats(Transcripts):
-    """Transcripts in the history of a host, and its chats that show them."""
+    """Access to the transcripts in the history, and the chats of this host that show them."""
 
     def __init__(self, host: Host, history: History) -> None:
         super().__init__(host.echo)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ACTIONS = ("open", "continue", "export", "delete")
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 DAYS: Final = 30
-"""Largest age in days that is not shown as a date."""
+"""Sessions that are at least this many days old are listed with their date."""
 
 
 @verb("history")

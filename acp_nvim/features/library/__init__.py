@@ -1,4 +1,4 @@
-"""Prompt library: consent to the project's prompts, and the base of conflicts."""
+"""Prompt library: consent to the project's prompts, and merge conflicts with their base."""
 
 from __future__ import annotations
 

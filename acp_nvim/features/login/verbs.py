@@ -50,7 +50,7 @@ def _agent_name(host: Host, args: Args) -> str:
 async def _choose_method(
     host: Host, connection: Connection, wanted: object
 ) -> schema.AuthMethod | None:
-    """Return the login that the user wants, or None after a message."""
+    """Return the login that the user wants. If there is none, tell the user and return None."""
     methods = auth.usable_methods(connection.spec, connection.agent.auth_methods)
     if not methods:
         text = words.NO_LOGIN_FROM_HERE if connection.spec.url else words.NO_LOGIN
@@ -188,7 +188,7 @@ def login_done(host: Host, args: Args) -> None:
 
 @verb("logout")
 async def logout(host: Host, args: Args) -> None:
-    """Log out of an agent. Later requests may require a login again."""
+    """Log out of an agent: forget typed values and restart it, or send it a `logout` request."""
     name = host.sessions.agent_name(args.get("agent"))
     connection = host.agents.connections.get(name)
     if host.agents.variables.forget(name) and connection is not None and connection.is_alive:

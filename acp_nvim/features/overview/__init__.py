@@ -1,4 +1,4 @@
-"""Overview: the sessions of this Neovim, for the overviews of other Neovims."""
+"""Overview: publish the sessions of this Neovim, for the overviews of other Neovims."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHARED_KEYS: Final = frozenset(
         *("permissions", "elicitations", "questions"),
     )
 )
-"""Names of the state that other Neovims show."""
+"""Keys of the session state that other Neovims show."""
 DELAY_S: Final = 0.3
 """Seconds between a change and its write. Changes within this time are written together."""
 

@@ -32,11 +32,11 @@ MODULE: Final = "acp.buffers.language.proposed"
 MAX_FILES: Final = 8
 """Maximum number of files of one permission that are checked."""
 MAX_CHARACTERS: Final = 1 << 19
-"""Maximum number of characters of a text that is checked. A server would take long for more."""
+"""Maximum number of characters of a checked text. Servers would take too long for more."""
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """Answer of Lua for one file."""
+    """Diagnostics that Lua returns for one file."""
 
     opinions: list[ServerDiagnostics] = []
     known: list[Diagnostic] = []

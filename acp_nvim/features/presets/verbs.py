@@ -50,7 +50,7 @@ async def preset(host: Host, args: Args) -> None:
 
 
 def _fixed_settings(session: Session, wanted: PresetSettings) -> Iterator[str]:
-    """Yield the names of settings that an open session cannot take."""
+    """Yield the names of settings that cannot be changed in an open session."""
     if wanted.agent not in (None, session.agent):
         yield "agent"
     if wanted.tools is not None:

@@ -34,9 +34,9 @@ class PromptView(Struct, frozen=True, eq=False):
         self.pace.hold()
 
     def on_prompt_sent(self, session: Session, prompt: Prompt) -> None:
-        """Add the user's comments, and show the prompt as running.
+        """Resume the frames, record the prompt on disk as sent, and add the user's comments.
 
-        Neovim keeps a running prompt if the host ends.
+        Show the prompt as running. Neovim keeps a running prompt even if the host exits.
         """
         self.pace.release()
         self.sent.on_sent(prompt)
@@ -52,7 +52,7 @@ class PromptView(Struct, frozen=True, eq=False):
     def on_prompt_returned(self, session: Session, prompt: Prompt) -> None:
         """Put the prompt back into its composer, with its attachments.
 
-        Sessions with a purpose have no composer.
+        The session of an inline edit has no composer.
         """
         self.sent.on_returned(prompt)
         if session.purpose is None and (prompt.text or prompt.attachments):
@@ -70,7 +70,10 @@ class TurnFiles(Struct, frozen=True, eq=False):
     buffers: NvimBuffers
 
     async def on_turn_starting(self, turn: TurnStart) -> None:
-        """Record the contents of the files, and the number of the prompt in its session."""
+        """Begin the turn in the workspace, which records the contents of the files.
+
+        Send the directories of the turn to Neovim. Store the prompt's number in its session.
+        """
         session, prompt = turn.session, turn.prompt
         if not session.shares_files:
             return
@@ -87,7 +90,7 @@ class TurnFiles(Struct, frozen=True, eq=False):
             self.workspace.on_prompt_sent(session)
 
     async def on_turn_ended(self, session: Session) -> None:
-        """Find the turn's last changes."""
+        """End the turn in the workspace, which finds its last changes."""
         if session.shares_files:
             await self.workspace.end_turn(session)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from acp_nvim.features.prompts.untyped_mentions import UntypedAttachments
 
 MAX_PROMPTS = 500
-"""Maximum number of earlier prompts that a composer gets."""
+"""Maximum number of earlier prompts that are sent to a composer."""
 
 
 @verb("prompt")
@@ -39,7 +39,7 @@ def prompt(host: Host, args: Args) -> None:
 
 
 def _names_no_session(host: Host, args: Args) -> bool:
-    """Return whether a prompt or a cancel is for the current session, or for a new composer's."""
+    """Return whether a verb is for the current session, or for the composer of a new one."""
     n = args.get("session")
     return n is None or host.sessions.conversation(int(n)) is None
 
@@ -234,7 +234,7 @@ def _cancel_turn(host: Host, conversation: Conversation, *, clear: bool) -> None
     ends_turn = conversation.cancel()
     ends_questions = not ends_turn and _dismiss(host, conversation)
     has_ended = host.observers.stop_work(session) or ends_turn or ends_questions
-    ends_login = not has_ended and _cancel_login(host)  # which reports itself
+    ends_login = not has_ended and _cancel_login(host)  # reports its own message
     is_held = not (ends_turn or ends_login) and conversation.hold()
     is_cleared = clear and _clear_queue(conversation)
     if is_cleared and (was_cancelling or not ends_turn):

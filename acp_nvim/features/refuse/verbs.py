@@ -102,7 +102,7 @@ async def steer(conversation: Conversation, prompt: Prompt) -> None:
     except (RequestError, ProtocolError):
         is_inserted = False
     except ConnectionClosed:
-        await connection.wait_ended()  # the end returns the reason, unless the agent reconnects
+        await connection.wait_ended()  # an exit returns the reason, a reconnect does not
         if queue.remove_at_agent(session, prompt):
             queue.hold_first(session, [prompt])
             session.notice("info", wording.ONE_UNSURE)

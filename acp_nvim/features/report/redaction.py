@@ -1,7 +1,7 @@
 """Redaction of a report's lines.
 
-`python -m acp_nvim.features.report.redaction` does it if no host runs. Stdin has an object with
-`lines` and `agents`, the option of that name. Stdout gets the redacted lines.
+If no host runs, Lua runs `python -m acp_nvim.features.report.redaction`. It reads a JSON object
+with `lines` and the option `agents` from stdin, and writes the redacted lines to stdout.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def parked_items(parked: ParkedEdits) -> list[Table]:
 
 
 def review(entry: Pending, loaded: bool, titles: Sequence[str] = ()) -> Table:
-    """Return the review's table for a file. Without `live` if the file is loaded in a buffer."""
+    """Return the review's table for a file. Omit `live` if the file is loaded in a buffer."""
     table = summary(entry, titles)
     table["base"] = _lines(entry.base)
     table["base_eol"] = entry.base.eol if entry.base else True

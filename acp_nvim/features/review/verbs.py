@@ -92,7 +92,10 @@ async def _decide(host: Host, args: Args, verdict: Verdict) -> None:
 
 
 async def _decide_files(host: Host, args: Args, verdict: Verdict) -> list[str]:
-    """Decide all hunks of a file, or of all files. Return messages for the user."""
+    """Accept or reject all hunks of a file, or of all files. Return messages for the user.
+
+    Before all files are rejected, ask about those that the agent has not named.
+    """
     workspace = host.workspace
     await workspace.catch_up(running=verdict == "reject")  # do not accept edits not yet shown
     await workspace.persistence.adopt_writes()
@@ -151,7 +154,7 @@ async def _confirm_reject(host: Host, args: Args) -> list[Pending]:
 
 
 def _decided_message(verdict: Verdict, entries: Sequence[Pending]) -> str:
-    """Return a message that counts the decided hunks and files."""
+    """Return a message with the numbers of accepted or rejected hunks and files."""
     if not entries:
         return wording.NO_EDITS
     hunks = sum(max(len(entry.hunks), 1) for entry in entries)

@@ -66,8 +66,8 @@ def _describe_rule(rule: Rule) -> str:
 def offer_rule(host: Host, args: Args) -> None:
     """Offer a rule that always allows the action of a question in its project.
 
-    With `alone`, the agent has no option of kind allow_always. Then the user's consent to the rule
-    also allows the action once.
+    `alone` means that the agent offers no option of kind allow_always. In this case, accepting the
+    rule also allows the action once.
     """
     decision = find_question(host, args["id"])
     offer = None if decision is None else _rule(host, decision)

@@ -49,7 +49,10 @@ def open_conversations(host: Host) -> list[Conversation]:
 
 
 async def stored_sessions(host: Host, cwd: str) -> list[Stored]:
-    """Return the sessions that agents have stored or that are in the index, without open ones."""
+    """Return the sessions that agents have stored or that are in the index, except open ones.
+
+    Give open sessions without a title the titles in the agents' lists.
+    """
     lists: list[list[Stored]] = []
     async with anyio.create_task_group() as group:
         for agent in _agents_to_ask(host):
@@ -226,7 +229,7 @@ def _open_actions(connection: Connection | None) -> list[str]:
 async def status(host: Host, entry: Entry) -> str:
     """Return the status of a session (`open`, `saved`), with the model of a stored one.
 
-    Both are empty if the agent does not report them (rfds/session-status, rfds/session-options).
+    Either is omitted if the agent does not report it (rfds/session-status, rfds/session-options).
     """
     connection = await _connection(host, entry)
     if connection is None:

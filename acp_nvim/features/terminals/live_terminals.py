@@ -1,7 +1,7 @@
 """Output of the terminals that are shown in windows, sent with the frames.
 
-A new window first gets the earlier output. If a window cannot keep up, output in the middle is left
-out, never the end.
+A new window first gets the earlier output. If a window cannot keep up, output in the middle is
+omitted, never the end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLEARED: Final = "\x1b[0m\x1b[H\x1b[2J\x1b[3J"
 ENDED: Final = "ended"
 MIN_BYTES: Final = 2 << 10
 MAX_BYTES: Final = 32 << 10
-"""Least and greatest number of bytes sent for one terminal in one frame."""
+"""Minimum and maximum number of bytes that one terminal may send in one frame."""
 MAX_LAG: Final = 64 << 10
 TAIL: Final = 16 << 10
 """A window that is more than `MAX_LAG` bytes behind continues `TAIL` bytes before the end."""

@@ -27,7 +27,7 @@ from acp_nvim.tools.server.tool import Tool
 
 
 def own_tools(host: Host, permissions: Permissions, editor: ToolEditor) -> list[Tool[Any]]:
-    """Return the editor's tools in the order of the list."""
+    """Return the editor's tools in the order in which agents see them."""
     files, calls = host.workspace.agent_files, host.nvim.async_calls
     tool_files = ToolFiles(files, host.workspace.files.buffers, host.options.files)
     servers = NvimLanguageServers(calls)
@@ -43,7 +43,7 @@ def own_tools(host: Host, permissions: Permissions, editor: ToolEditor) -> list[
 def reading_tools(
     servers: LanguageServers, editor: Editor, files: ToolFiles, searcher: Searcher
 ) -> list[Tool[Any]]:
-    """Return the tools in the order of the list."""
+    """Return the tools that change no files, in the order in which agents see them."""
     buffers, quickfix, show = view_tools(editor, files)
     return [
         *diagnostics_tools(editor, files),
@@ -59,7 +59,7 @@ def reading_tools(
 def writing_tools(
     servers: LanguageServers, documents: Documents, changes: Changes
 ) -> list[Tool[Any]]:
-    """Return the tools in the order of the list, with the one that lists code actions."""
+    """Return the tools that change files, and the one that lists code actions."""
     edits = ServerEdits(documents, changes)
     return [
         edit_tool(changes),

@@ -21,7 +21,7 @@ LINES: Final = {
 def trust(host: Host, args: Args) -> None:
     """Set which permissions of a session are allowed without asking.
 
-    Questions that are already pending wait for the user.
+    Questions that are already pending still require the user's answer.
     """
     if (problem := uncertainty(host, args)) is not None:
         host.echo("warn", problem)

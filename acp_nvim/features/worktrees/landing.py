@@ -1,8 +1,8 @@
 """Landing: the changes in a worktree become pending edits of the user's tree.
 
 Each change is merged into the live text with the common ancestor, like an agent's write. A worktree
-is removed when all its changes have landed or been refused, and the user has decided the landed
-ones.
+is removed when all its changes have landed or been refused, and the user has accepted or rejected
+the landed ones.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Landing:
         self._host = host
         self._worktrees = worktrees
         self._undecided: dict[str, Worktree] = {}
-        """Worktrees that are removed when their landed files are decided, by id."""
+        """Worktrees with pending landed edits, by id. They are removed once none is pending."""
         self._busy: set[str] = set()
         """Ids of worktrees that are being landed or removed."""
 
@@ -101,7 +101,8 @@ class Landing:
     async def _is_quiet(self, worktree: Worktree, busy: str) -> bool:
         """Return whether no session works in a worktree and all its text is saved.
 
-        Otherwise tell the user why it stays. `busy` is the message about a session that works.
+        Otherwise, tell the user why the worktree can be neither landed nor removed. `busy` is the
+        message for a session that is still working.
         """
         host, session = self._host, self._busy_session(worktree)
         if session is not None:
@@ -114,7 +115,11 @@ class Landing:
         return not unsaved
 
     async def _land(self, worktree: Worktree, session: Session) -> bool:
-        """Land all changes that can land. Return whether no change is left."""
+        """Land all changes that can land, after a question about guarded files.
+
+        Accept the landed edits in the worktree. Record and report which changes have landed. If
+        none has, show both versions of the files. Return whether no change is left.
+        """
         host = self._host
         await host.workspace.catch_up()
         host.workspace.open(worktree.tree)
@@ -200,7 +205,7 @@ class Landing:
     async def _apply(self, session: Session, step: Step, allowed: bool) -> str:
         """Change one file of the user's tree. Return the reason for a failure, or an empty text.
 
-        Unless `allowed`, guarded files do not land, and no file gets new modes or line endings.
+        Unless `allowed`, skip a guarded file, and keep an existing file's mode and line endings.
         """
         if step.is_guarded and not allowed:
             return ""
@@ -235,7 +240,7 @@ class Landing:
     # -- the end ----------------------------------------------------------------------------------
 
     def _pending(self, worktree: Worktree) -> list[str]:
-        """Return the landed files that the user has not decided yet."""
+        """Return the landed files with hunks that the user has neither accepted nor rejected."""
         ledger = self._host.workspace.files.ledger
         return [path for path in worktree.waiting if ledger.get(path) is not None]
 
@@ -249,7 +254,7 @@ class Landing:
             self._host.observers.on_frame.remove(self.on_frame)
 
     def on_frame(self) -> None:
-        """Remove the worktrees whose landed files are decided."""
+        """Remove idle worktrees whose landed edits have all been accepted or rejected."""
         for worktree in list(self._undecided.values()):
             is_idle = worktree.id not in self._busy and self._busy_session(worktree) is None
             if is_idle and not self._pending(worktree):
@@ -257,7 +262,7 @@ class Landing:
                 self._host.tasks.start_soon(self._remove_if_done, worktree.id)
 
     async def _remove_if_done(self, id: str) -> None:
-        """Remove a worktree if no changes are left in it."""
+        """Remove a worktree if it is not in use and no changes are left in it."""
         worktree = self._worktrees.records.get(id)
         if worktree is None or id in self._busy or self._busy_session(worktree) is not None:
             return

@@ -34,7 +34,7 @@ async def _open_in_worktree(host: Host, args: Args, preparation: Preparation) ->
         made = await worktrees.make(cwd, [args.get("name")])
         conversation = host.sessions.new_named(made.cwd, args.get("name"))
         n = conversation.session.n
-        host.session_list.work_in(cwd)  # agents are started in directories that stay
+        host.session_list.work_in(cwd)  # `made.cwd` may be removed
         host.screen.push("open_chat", n, args.get("instead"))
         worktrees.begin(conversation.session, made)
         conversation.open()

@@ -132,7 +132,7 @@ class Worktrees:
                 raise StoreError(reason)
 
     def begin(self, session: Session, made: NewWorktree, race: int = 0) -> None:
-        """Describe a new worktree in the chat of its session, and ask about the setup."""
+        """Record the session of a new worktree, describe it in the chat, and begin its setup."""
         worktree = made.worktree
         described = msgspec.structs.replace(
             worktree, agent=session.agent, preset=session.preset or "", race=race
@@ -151,7 +151,7 @@ class Worktrees:
             self._set_up(session, worktree, command)
 
     def show(self, session: Session) -> None:
-        """Set the worktree of a session, if its directory is in one."""
+        """Set the worktree of a session whose directory is in one. Lock it for an open session."""
         worktree = self.records.of(session.cwd)
         if worktree is not None:
             session.set_worktree({"path": worktree.path, "branch": worktree.branch})
@@ -182,7 +182,7 @@ class Worktrees:
             on_answer(known)
 
     async def _exclude_changes(self, session: Session, worktree: Worktree) -> None:
-        """Exclude changes by the setup from the result."""
+        """Record changes by the setup as landed, which excludes them from the result."""
 
         def record() -> None:
             result = worktree_git.result(worktree, self.env)
@@ -243,7 +243,10 @@ class Worktrees:
     # -- the end ----------------------------------------------------------------------------------
 
     async def remove(self, worktree: Worktree) -> None:
-        """Close the sessions of a worktree, and remove it with all its files. Raise StoreError."""
+        """Close the sessions of a worktree, and remove it with all its files. Raise StoreError.
+
+        Edits that are pending in it are accepted first. Chats of its sessions report the removal.
+        """
         host = self._host
         for conversation in self.sessions(worktree):
             try:
