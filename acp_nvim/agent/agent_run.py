@@ -123,5 +123,5 @@ class AgentRun:
         return wording.AGENT_ENDED.format(agent=name)
 
     def last_words(self) -> list[str]:
-        """Return the newest lines of stderr, or else of stdout, except for messages."""
+        """Return the newest lines of stderr, or else of stdout, except for protocol messages."""
         return self.transport.stderr(5) or list(self._warnings.unread)

@@ -418,7 +418,10 @@ class Connection:
         return again and self.up_since is not None and not self.stopping
 
     async def _handshake(self, run: AgentRun) -> None:
-        """Agree on a version with an agent that has just started. Stop it if that fails."""
+        """Agree on a version with a started agent, and mark the connection as ready.
+
+        Stop the agent if they cannot agree, or if it must be started again in another version.
+        """
         transport = run.transport
         capabilities = client_capabilities(
             self._around.settings(),
@@ -446,7 +449,7 @@ class Connection:
         self.status, self.error = "ready", None
         self.begin_turn()
         self.up_since = time.monotonic()
-        self.warnings.unread.clear()  # a banner does not explain an end
+        self.warnings.unread.clear()  # this output does not explain a later exit
         self._ready.set()
         self._notify_changed()
         await self.login.ask_state()
@@ -501,7 +504,7 @@ class Connection:
         self._ready.set()
 
     def _on_end(self) -> None:
-        """Handle the end of the process.
+        """Set the status, end the terminals and notify the observers when the process has ended.
 
         An end before the handshake is complete is a failure, unless the user has stopped the agent.
         """
@@ -522,7 +525,7 @@ class Connection:
         return ended.format(agent=self.name)
 
     def last_words(self) -> list[str]:
-        """Return the newest lines of stderr, or else of stdout, except for messages.
+        """Return the newest lines of stderr, or else of stdout, except for protocol messages.
 
         After a kill by another program, lines from before the turn are left out, because they do
         not explain the kill.

@@ -141,7 +141,7 @@ def covers(name: str, spec: AgentSettings, path: str) -> bool:
     if not (spec.via or spec.paths):
         return True
     paths = PathMap(name, spec.paths)
-    paths.set_home("/", "")  # as if the pairs with `~` were known
+    paths.set_home("/", "")  # any home will do: only local directories matter
     return paths.covers_here(path)
 
 

@@ -65,7 +65,10 @@ def add_write(sql: sqlite3.Connection, write: FileWrite, author: int, now: float
 
 
 def move_authors(sql: sqlite3.Connection, moved: FileMove, now: float) -> None:
-    """Move the authors of a file's lines to its new path. Raise `sqlite3.Error`."""
+    """Copy the authors of a moved file's lines to its new path, or clear those of the new path.
+
+    Raise `sqlite3.Error`.
+    """
     blame = _stored_blame(sql, moved.old)
     if blame is None:
         sql.execute("DELETE FROM blames WHERE path = ?", (moved.new,))
@@ -85,7 +88,10 @@ def _store_lines(sql: sqlite3.Connection, path: str, blame: Blame, now: float) -
 def author_number(
     sql: sqlite3.Connection, record: int, agent: str, write: FileWrite, words: str
 ) -> int:
-    """Return the number of the author of a write. Raise `sqlite3.Error`."""
+    """Return the number of a write's author. Add the author if necessary.
+
+    Raise `sqlite3.Error`.
+    """
     sql.execute(
         "INSERT INTO authors (session, agent, sent, prompt, words) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",

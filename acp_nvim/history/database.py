@@ -23,7 +23,7 @@ BUSY_MS: Final = 5000
 CACHE_KB: Final = 512
 """KiB of memory for pages of the file. The system caches them too."""
 MIN_COMPRESSED: Final = 1024
-"""Size in bytes from which values are compressed."""
+"""Minimum size in bytes of values that are compressed."""
 _ZLIB: Final = b"\x78"
 """First byte of every compressed value. JSON never begins with it."""
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -155,7 +155,7 @@ class Database:
             return False
 
     def _has_index(self) -> bool:
-        """Return whether there is an index that this build can read."""
+        """Return whether there is an index that this build of SQLite can read."""
         try:
             self.sql.execute("SELECT rowid FROM words WHERE words MATCH 'x' LIMIT 1")
         except sqlite3.OperationalError as error:

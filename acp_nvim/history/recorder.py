@@ -82,7 +82,7 @@ class _Recording(Struct):
     open_messages: dict[Message, None] = field(default_factory=dict)
     """Messages that may grow."""
     rewrite_times: dict[Entry, float] = field(default_factory=dict)
-    """Time from which a growing entry may be rewritten."""
+    """Earliest time at which a growing entry may be rewritten."""
 
 
 class Recorder:
@@ -139,7 +139,7 @@ class Recorder:
                 self._skip(session)
 
     def skip_entries(self) -> None:
-        """Do not record the entries that exist now."""
+        """Exclude the current entries of all sessions from recording."""
         for session in self._sessions():
             self._skip(session)
 
@@ -206,7 +206,10 @@ class Recorder:
         return LULL_S if session.is_running else None
 
     def _wait(self, session: Session, recording: _Recording) -> float:
-        """Return the seconds to wait for an agent's replay to finish, or 0 if it has finished."""
+        """Return the seconds to wait for an agent's replay to finish, or 0 if it has finished.
+
+        Record the time of the last change in the replay.
+        """
         root = session.root
         if not root.opening_id or recording.record is not None:
             return 0.0
@@ -247,9 +250,9 @@ class Recorder:
     def _collect_entries(
         self, session: Session, recording: _Recording, changes: list[Change], is_final: bool
     ) -> bool:
-        """Add changed entries to `changes`, ordered by place. Return whether more are left.
+        """Assign places to new entries, and add changed entries to `changes`.
 
-        The last call adds all of them.
+        Return whether more are left. The last call adds all of them.
         """
         transcript, unsaved = session.transcript, session.transcript.unsaved
         batch = len(transcript.entries) if is_final else BATCH_ENTRIES
@@ -282,7 +285,7 @@ class Recorder:
     def _delay_rewrite(
         self, recording: _Recording, entry: Entry, record: object, now: float
     ) -> None:
-        """Set the time from which a growing entry may be rewritten."""
+        """Set the earliest time at which a growing entry may be rewritten."""
         if _may_grow(entry):
             recording.rewrite_times[entry] = now + min(
                 _weight(record) / REWRITE_RATE, MAX_REWRITE_DELAY_S
@@ -312,7 +315,7 @@ class Recorder:
     def _complete_messages(
         self, session: Session, recording: _Recording, changes: list[Change], is_final: bool
     ) -> None:
-        """Add the ends of closed messages to `changes`, of all messages if no turn is running."""
+        """Add completions to `changes`: of closed messages, or of all if no turn is running."""
         is_at_rest = is_final or not session.is_running
         complete = [message for message in recording.open_messages if is_at_rest or message.closed]
         for message in complete:

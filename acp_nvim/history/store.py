@@ -289,7 +289,10 @@ class Store:
     def _without_open_secret(
         self, session: _OpenSession, place: int, parts: Sequence[Part]
     ) -> list[Part]:
-        """Return parts without an end that may be the beginning of a secret."""
+        """Return the parts without an end that may be the beginning of a secret.
+
+        Prepend the end of the earlier parts, and store the new one in `open_ends`.
+        """
         secret_filter = self._secret_filter()
         visible = join_texts([session.open_ends.pop(place, ""), *parts])
         last = visible.pop() if visible and isinstance(visible[-1], str) else ""

@@ -72,7 +72,10 @@ class Writer:
         self._queue.put(_Task(generation, changes))
 
     def wait_written(self, seconds: float) -> bool:
-        """Wait until all queued changes are written. Return False after a timeout."""
+        """Wait until the thread has tried to write all queued changes.
+
+        Return False after a timeout.
+        """
         done = threading.Event()
         self._queue.put(_Task(done=done))
         return done.wait(seconds)
@@ -126,7 +129,10 @@ class _Run:
             return _Task()
 
     def _run_tasks(self, first: _Task) -> bool:
-        """Write all queued tasks. Return False after the last one."""
+        """Try to write the changes of all queued tasks, then mark the tasks as done.
+
+        Return False after the last task.
+        """
         tasks = [first]
         while not self._tasks.empty():
             tasks.append(self._tasks.get())

@@ -155,7 +155,10 @@ class PtyProcess:
         self._finishing = asyncio.get_running_loop().create_task(self._finish())
 
     async def _finish(self) -> None:
-        """Finish the output. If children are left, the group stays listed until `stop`."""
+        """Wait briefly for the last output, then report the end.
+
+        While children are running, keep the group in the list of the reaper until `stop`.
+        """
         self._device.release()
         try:
             with anyio.move_on_after(DRAIN_S):

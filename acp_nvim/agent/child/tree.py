@@ -22,7 +22,7 @@ from acp_nvim.tasks import true_within
 
 PROC = Path("/proc")
 STAT_BYTES = 4096
-"""More than the length of any `/proc/PID/stat`."""
+"""Maximum number of bytes read from `/proc/PID/stat`, which is always shorter."""
 EXEC_S = 0.1
 """Maximum duration of an exec, in seconds, during which the environment is empty."""
 

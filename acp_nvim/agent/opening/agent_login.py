@@ -44,7 +44,7 @@ class AgentLogin:
         await self.ask_state()
 
     async def try_configured(self) -> bool:
-        """Log in with the method in the option `auth_method`, once until `allow_retry`.
+        """Log in with the option `auth_method`, at most once until `allow_retry` is called.
 
         Return whether the login succeeded.
         """

@@ -64,7 +64,7 @@ class Opening:
         self.handover = ""
         """Earlier conversation to send to an agent that does not have it."""
         self.shows_entries = False
-        """Whether the chat shows the known entries, although the opening may have failed."""
+        """Whether the chat shows the known entries, even if the opening fails afterwards."""
         self._session = session
         self._origin = origin
         self._connection = connection
@@ -209,10 +209,10 @@ class Opening:
         return await self._replace(lost, reason, hands_over=hands_over)
 
     async def _reopen(self, request: Callable[[str, OnResponse], Awaitable[Any]]) -> Any:
-        """Open a session whose chat is shown already.
+        """Open a session whose chat is already shown, and drop the replay.
 
-        A replay is dropped. After a replay, message ids keep their meaning. Otherwise the agent may
-        reuse them.
+        If the agent replays the session, all ids keep referring to their messages. Otherwise the
+        agent may reuse ids for new messages.
         """
         session = self._session
         session.mark_ids()
@@ -232,7 +232,7 @@ class Opening:
             self._session.notice("info", text.format(agent=title))
 
     async def _replace(self, lost: str | None, reason: str, *, hands_over: bool) -> Any:
-        """Open a new session in the same chat."""
+        """Open a new session in the same chat, forget the earlier ids, and show the reason."""
         if hands_over:
             self._hand_over()
         self._session.mark_ids()
@@ -303,7 +303,10 @@ class Opening:
         *,
         replays: bool = False,
     ) -> Any:
-        """Open an existing session. Route its id first, because a replay precedes the answer."""
+        """Open an existing session. Route its id first, because a replay precedes the answer.
+
+        Stop routing the id if the request fails.
+        """
         session = self._session
         session.replaying = replays
         self._router.adopt(session_id, session)
@@ -319,7 +322,10 @@ class Opening:
         return result
 
     async def _ask(self, request: Callable[[SessionParams], Awaitable[Any]]) -> Any:
-        """Send a request. Retry without the editor's tools if it fails."""
+        """Send a request. If it fails, retry with the editor's tools renamed, then without them.
+
+        Store the parameters that worked in `params`.
+        """
         from acp_nvim.agent.opening.tool_trouble import open_session
 
         result, self.params = await open_session(

@@ -189,7 +189,11 @@ class SessionOpener:
         return self.origin.chosen
 
     async def _request(self, connection: Connection, initial: InitialOptions) -> Any:
-        """Send the requests that open the session. Return the last result."""
+        """Show the remarks on the parameters, and send the requests that open the session.
+
+        Return the last result. Store the parameters of the last request, and the earlier
+        conversation if the agent lacks it.
+        """
         params = connection.session_params(self.session)
         if connection.agent.session_capabilities.options:
             params = structs.replace(params, options=initial.options)
@@ -261,7 +265,10 @@ class SessionOpener:
     # -- failure and end --------------------------------------------------------------------------
 
     def fail(self, reason: str, details: Sequence[str]) -> None:
-        """Show why the session could not be opened, and return the first prompt to the user."""
+        """Show why the session could not be opened, and return the first prompt to the user.
+
+        Hold the other prompts. Do nothing if the session is closed or waits for a restart.
+        """
         session, connection = self.session, self.connection
         will_restart = self._awaits_restart and connection is not None and connection.stopping
         if session.status == "closed" or will_restart:

@@ -244,7 +244,10 @@ class Conversation:
         return wording.INTERNAL_ERROR.format(kind=type(error).__name__, reason=error)
 
     async def _turn(self, prompt: Prompt) -> None:
-        """Send one prompt. Wait for its turn, and for the work after the turn, to finish."""
+        """Send one prompt. Wait for its turn, and for the work after the turn, to finish.
+
+        After an internal error, return the prompt to the user.
+        """
         self._preparing = prompt
         try:
             turn = self._sender.turn_start(prompt)
@@ -254,7 +257,7 @@ class Conversation:
                 assert connection is not None
                 await prompt.complete()
                 self._preparing = None
-                is_free = queue.claim(self.session, prompt)  # may have been held or dropped since
+                is_free = queue.claim(self.session, prompt)  # the user may have held or dropped it
                 blocks = self._sender.prepare(prompt, connection) if is_free else ()
                 if blocks:
                     self._is_woken = False  # earlier requests are covered by this turn

@@ -112,9 +112,10 @@ class PromptSender:
         )
 
     def prepare(self, prompt: Prompt, connection: Connection) -> list[Any]:
-        """Return the blocks of a prompt that leaves the queue.
+        """Notify the observers of a prompt that leaves the queue, and return its blocks.
 
-        Return no blocks if the prompt is returned to the user.
+        Show a warning for each part that was left out. If the agent has ended or there are no
+        blocks, return the prompt to the user and return an empty list.
         """
         session = self.session
         notify(self._observers.on_prompt_sent, session, prompt)
@@ -136,7 +137,10 @@ class PromptSender:
         return [earlier_session_block(text, capabilities)] if self._hands_over else []
 
     async def run(self, prompt: Prompt, connection: Connection, blocks: Sequence[Any]) -> None:
-        """Begin a turn with a prompt and wait for its end."""
+        """Begin a turn with a prompt and wait for its end.
+
+        If the agent has lost the session, open it again and send the prompt again.
+        """
         session = self.session
         sent = self._running = SentPrompt(prompt)
         self.needs_login = False
@@ -305,7 +309,10 @@ class PromptSender:
         event.set()
 
     def _end_turn(self, prompt: Prompt, result: Any, error: Exception | None) -> None:
-        """End the turn of a prompt, if one is running, with the agent's result or error."""
+        """End the turn of a prompt, if one is running, with the agent's result or error.
+
+        Unless there is an error, store the session.
+        """
         session = self.session
         was_waiting = queue.remove_at_agent(session, prompt)
         if error is not None:
@@ -320,7 +327,13 @@ class PromptSender:
         self.store()
 
     def _on_error(self, prompt: Prompt, error: Exception, *, was_waiting: bool) -> None:
-        """End the turn with an error. `was_waiting`: the agent had not inserted the prompt."""
+        """Handle the error that answered a prompt.
+
+        Queue the prompt again if the agent requires a login or reports a rate limit, or if the
+        prompt was cancelled before the agent inserted it (`was_waiting`). After a later cancel,
+        only end the turn. After any other error, end the turn with it and return the prompt to the
+        user.
+        """
         session = self.session
         is_withdrawn = isinstance(error, RequestError) and error.code == REQUEST_CANCELLED
         is_cancelled = is_withdrawn or session.status == "cancelling"

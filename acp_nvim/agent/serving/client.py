@@ -263,7 +263,11 @@ class Client:
             self._report_unanswerable(session, decision)
 
     def _judge(self, session: Session, tool_call: ToolCall, decision: Decision) -> None:
-        """Set the files that always require a question. Resolve the decision if a rule applies."""
+        """Set the files that always require a question.
+
+        Resolve the decision if a rule or the user's trust applies, or if the call of an editor's
+        tool needs no question.
+        """
         settings = self._settings()
         calls = [tool_call, *decision.covers]
         action = self._verdict(session, calls, settings) if has_rules(session, settings) else None

@@ -97,7 +97,7 @@ class FileRequests:
     def _error(self, session: Session, refusal: Refusal) -> RequestError:
         """Return the error for an agent. Notify the user once about files on another machine.
 
-        The user is not asked about such a file, since no answer could serve it.
+        The user is not asked about such a file, since it cannot be read or written from here.
         """
         path = remote_path(refusal.path)
         if path is not None and session.key not in self._warned:

@@ -96,7 +96,7 @@ def is_too_large(paths: Sequence[str], commands: Sequence[Command]) -> bool:
 def guard_kind(kind: str, commands: Sequence[Command], shows_edit: bool) -> str:
     """Return the kind of a call for the guard.
 
-    A command may write, regardless of the call's kind, and an edit that the call shows does.
+    The call's own kind counts only if the call has no command and shows no edit.
     """
     return "execute" if commands else "edit" if shows_edit else kind
 

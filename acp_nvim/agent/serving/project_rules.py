@@ -133,7 +133,7 @@ def rule_of(
     ):
         return None
     if dotted_paths(call, session.cwd) or is_hidden_edit(call):
-        return None  # links determine the file, or the kind does not tell what happens to it
+        return None  # `..` may follow a link, or the kind hides an edit
     paths = tuple(sorted(named_paths(call, session.cwd)))
     if not (paths or is_run) or not is_safe(call, session, settings):
         return None

@@ -229,10 +229,11 @@ class ProposedEdits:
                 )
 
     async def _merge(self, amendment: Amendment) -> bool:
-        """Merge an amendment into the agent's text as an edit by the user.
+        """Merge an amendment into the agent's text and write the result to the file.
 
-        Return whether the file has the amendment now. Return False if the agent wrote nothing or
-        the file cannot be written.
+        Record the result in the ledger as an edit by the user, in the checkpoints and in the
+        amendment. Return whether the file has the amendment now. Return False if the agent wrote
+        nothing or the file cannot be written.
         """
         proposal = amendment.proposal
         path, files = proposal.path, self._files

@@ -132,7 +132,7 @@ class SessionRouter:
         named: list[str] = []
 
         def answered(result: Any, error: Exception | None) -> None:
-            if error is None and session in self._waiting_for_id:  # else it was given up
+            if error is None and session in self._waiting_for_id:  # else the opening has ended
                 named.append(result.session_id)
                 self.adopt(result.session_id, session)
 

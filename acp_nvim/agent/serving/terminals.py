@@ -185,7 +185,7 @@ class AgentTerminals:
     async def end_turn(self, session: Session, turn: int) -> None:
         """End the commands that a cancelled turn of a session has left running, and their daemons.
 
-        This includes commands of subagents. The output stays. Name the commands in the chat.
+        This includes commands of subagents. Keep their output, and name them in the chat.
         """
         left = [
             live
@@ -368,7 +368,7 @@ def _report_ended(session: Session, commands: Sequence[str]) -> None:
 
 
 def _check_cancelled(session: Session, command: Command, cancels: int) -> None:
-    """Raise RequestError if a turn is cancelled now, or more than `cancels` turns have been."""
+    """Raise RequestError during a cancel, or if `session.cancels` has changed from `cancels`."""
     if session.is_cancelling or session.cancels != cancels:
         reason = {"command": command.line, "reason": "denied"}
         raise RequestError(INVALID_PARAMS, "the turn was cancelled", reason)

@@ -49,7 +49,7 @@ class AgentTransport(Transport, Protocol):
 
     @property
     def has_closed_input(self) -> bool:
-        """Return whether the agent has been given up because it closed its input."""
+        """Return whether the client has given up on the agent because it closed its input."""
 
     @property
     def inherited_variables(self) -> Mapping[str, str]:

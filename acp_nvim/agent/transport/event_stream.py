@@ -34,9 +34,9 @@ RETRY_PAUSES: Final = (0.1, 0.4, 1.0, 2.0)
 QUIET_S, LONGEST_S = 0.1, 5.0
 """Time without events after which a stream counts as drained, and longest wait for it (seconds)."""
 STEADY_S: Final = 5.0
-"""Age in seconds from which a broken stream is retried with the first pause again.
+"""Minimum age in seconds at which a broken stream restarts with the shortest pause.
 
-A stream that has delivered an event with an id is retried so at any age.
+A stream that has delivered an event with an id always does.
 """
 KEEPALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """TCP keepalive options, which detect a lost peer of a silent stream after about a minute."""
@@ -54,7 +54,7 @@ class EventStream:
         on_event: Callable[[Event], Awaitable[None]],
         on_end: Callable[[TransportError], None],
     ) -> None:
-        """`on_event` is awaited with each event; `on_end` is called when the stream is given up."""
+        """`on_event` is awaited with each event; `on_end` is called after a permanent failure."""
         self._client = client
         self._url = url
         self._headers = headers

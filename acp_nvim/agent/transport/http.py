@@ -91,10 +91,10 @@ class HttpTransport:
         self._opening: dict[object, str | None] = {}
         """Pending requests that open a session, by id.
 
-        Each has the session that it names, or None.
+        The value is the session id in the request, or None.
         """
         self._pending_prompts: dict[object, PendingPrompt] = {}
-        """Prompts, by id, that the server is not known to have accepted."""
+        """Prompts, by id, for which there is no sign yet that the server has accepted them."""
         self._pending_count = 0
         """Number of POSTs without a response."""
         self._client: httpx.AsyncClient | None = None

@@ -220,7 +220,7 @@ class RemoteAgent:
             self._remarks.feed(f"{_as_transport_error(error)}\n".encode())
 
     async def wait(self) -> Exit:
-        """Wait forever, since the end of a remote agent is not known."""
+        """Wait forever, since the end of a remote agent cannot be observed."""
         await anyio.sleep_forever()
         raise AssertionError
 

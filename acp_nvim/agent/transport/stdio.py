@@ -182,7 +182,7 @@ class StdioTransport:
 
     @property
     def has_closed_input(self) -> bool:
-        """Return whether the agent has been given up because it closed its stdin."""
+        """Return whether the client has given up on the agent because it closed its stdin."""
         return self._is_given_up
 
     @property
@@ -270,7 +270,7 @@ class StdioTransport:
             self._end()
 
     def _on_stdin_closed(self) -> None:
-        """Give up an agent that closed its stdin.
+        """Give up on an agent that closed its stdin.
 
         The agent first gets `kill_s` seconds for its last output and its exit.
         """

@@ -1,9 +1,9 @@
 """Transport over a WebSocket (rfds/streamable-http-websocket-transport).
 
 A text message is one protocol message; binary messages are ignored. Messages are passed on in
-pieces: as on stdio, the reader of lines limits their length. Pings detect a lost peer. The library
-does not send them, because it would treat a connection that is merely not being read while the
-user's screen is busy as broken.
+pieces: as on stdio, the reader of lines limits their length. Pings detect a lost peer. They are
+sent here, because the library's own pings fail while the connection is not read, for example
+because the user's screen is busy.
 """
 
 from __future__ import annotations

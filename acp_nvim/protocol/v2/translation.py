@@ -163,7 +163,7 @@ class Version2:
                 if not over:
                     continue
             elif type(event) is Response:
-                over = self._answer(event)  # after the states that precede it
+                over = self._answer(event)  # depends on the states before it
             else:
                 over = [event]
             if run:

@@ -137,7 +137,7 @@ class CodeActions:
         return id, offer
 
     async def apply(self, call: Call, arguments: ApplyArguments) -> ToolResult:
-        """Apply a listed action."""
+        """Apply the edit of a listed action, or run its command, after the user agrees."""
         offer = self._offers.get(arguments.id)
         if offer is None or offer.session != call.session.key:
             raise ToolError(f"there is no code action {arguments.id}; nvim_code_actions lists them")

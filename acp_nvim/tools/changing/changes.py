@@ -65,7 +65,7 @@ class Changes:
     async def ask_and_make(
         self, call: Call, title: str, changes: Sequence[FileChange], *, is_known: bool = False
     ) -> ToolResult:
-        """Ask the user to allow the changes and make them.
+        """Ask the user to allow the changes, then make them.
 
         `is_known` is true if the agent itself wrote the new texts. Raise ToolError if the user
         refuses, and Refusal if a file may not or cannot be changed.

@@ -62,7 +62,10 @@ class FormatTool:
         self._changes = changes
 
     async def run(self, call: Call, arguments: FormatArguments) -> ToolResult:
-        """Format with the user's formatters, else a language server, else the user's options."""
+        """Format with the user's formatters, else a language server, else the user's options.
+
+        Change the file after the user agrees. Raise ToolError if there is no formatter.
+        """
         session = call.session
         path = real_path(session, arguments.path)
         name = display_path(session, path)

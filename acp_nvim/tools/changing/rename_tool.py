@@ -51,7 +51,7 @@ class RenameTool:
         self._changes = changes
 
     async def run(self, call: Call, arguments: RenameArguments) -> ToolResult:
-        """Rename a symbol, or list the lines that would change."""
+        """Rename a symbol after the user agrees, or list the lines that would change."""
         session = call.session
         path = real_path(session, arguments.path)
 

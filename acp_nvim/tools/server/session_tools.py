@@ -45,7 +45,7 @@ class SessionTools:
             self.changes.count_change()
 
     def list_tools(self) -> list[Tool[Any]]:
-        """Return the offered tools."""
+        """Return the offered tools. Store their listing for the comparison in `refresh`."""
         tools = self._toolbox.list_tools(self._enabled)
         if self._sent is None:
             self._sent = _listing(tools)

@@ -198,7 +198,10 @@ class ToolSocket:
             writer.transport.abort()
 
     async def _identify(self, reader: asyncio.StreamReader) -> tuple[Grant | None, bytes]:
-        """Return the grant of the token in the first line, and the data after that line."""
+        """Return the grant of the token in the first line, and the data after that line.
+
+        Return None and count the reason in `refused` if the client may not connect.
+        """
         data = b""
         with anyio.move_on_after(TOKEN_S), suppress(ConnectionError):
             while b"\n" not in data and len(data) <= TOKEN_BYTES:

@@ -109,7 +109,10 @@ class Toolbox:
         enabled: Enabled = True,
         progress: Callable[[str], None] = lambda text: None,
     ) -> Outcome:
-        """Run a tool. Raise `UnknownTool`. Any other failure becomes an `Outcome`."""
+        """Run a tool, count the call, and show its place and result in the session.
+
+        Raise `UnknownTool`. Any other failure becomes an `Outcome`.
+        """
         tool = next((tool for tool in self.list_tools(enabled) if tool.name == name), None)
         if tool is None:
             raise UnknownTool(name)
