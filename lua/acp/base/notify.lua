@@ -83,7 +83,8 @@ function M.cut(text, width)
   return cut .. '…'
 end
 
---- Truncate the middle of `text`, such as a path, to `width` display cells. Its end gets most room.
+--- Truncate the middle of `text`, such as a path, to `width` display cells. Its end gets most of
+--- the room.
 ---@return string
 function M.cut_middle(text, width)
   local count, cut = vim.fn.strchars(text, true), text
@@ -128,8 +129,8 @@ local function no_prompt_option(message)
   return 'cmdheight', math.max(vim.o.cmdheight, math.min(rows, vim.o.lines - 3))
 end
 
---- Cut a message to the rows that cause no prompt now. A message that fills the screen causes a
---- more-prompt, and Neovim limits 'cmdheight' to what the windows leave.
+--- Cut a message to as many rows as cause no prompt at present. A message that fills the screen
+--- causes a more-prompt, and Neovim limits 'cmdheight' to what the windows leave.
 ---@return string
 local function without_prompt(message)
   local has_option = vim.fn.exists('+messagesopt') == 1
@@ -159,8 +160,9 @@ local function would_prompt(level) return vim.o.cmdheight == 0 and level >= vim.
 --- Return whether Neovim shows the name of the mode where messages are.
 local function has_mode_message() return vim.api.nvim_get_mode().mode ~= 'n' end
 
---- Pass a message of one line to |vim.notify()|. Where the name of a mode would overwrite it, the
---- built-in one is replaced: an error would block Neovim, or wait for a key if a completion ends.
+--- Pass a message of one line to |vim.notify()|. If the name of a mode would overwrite the message,
+--- use |nvim_echo()| instead of the built-in notifier, in which an error would block Neovim, or
+--- wait for a key if a completion ends.
 local function notify(level, message)
   if not has_mode_message() or not is_builtin() then return vim.notify(message, level, PLAIN) end
   vim.api.nvim_echo({ { message, HIGHLIGHTS[level] } }, true, {})

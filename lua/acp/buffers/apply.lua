@@ -1,4 +1,5 @@
---- Application of hunks to a buffer. Marks, folds, cursors and views outside the hunks stay.
+--- Application of hunks to a buffer. Marks, folds, cursors and views outside the hunks are
+--- preserved.
 local M = {}
 
 local api, fn = vim.api, vim.fn
@@ -97,8 +98,9 @@ local function replace_line(bufnr, windows, row, old, new, head, tail)
   end
 end
 
---- Change only the differing part of a line, so that extmarks in the rest stay. The first line of a
---- fold is replaced whole, because `nvim_buf_set_text()` would remove it from the fold.
+--- Change only the differing part of a line, so that extmarks in the rest of it are preserved. The
+--- first line of a fold is replaced whole, because `nvim_buf_set_text()` would remove it from the
+--- fold.
 local function set_line(bufnr, windows, row, old, new)
   if old == new then -- the line of an empty file; setting it adds the newline
     api.nvim_buf_set_lines(bufnr, row, row + 1, true, { new })

@@ -1,5 +1,5 @@
---- Distinction of the user's own writes from automatic ones, as by autocommands, timers or
---- 'autowrite'.
+--- Detection of automatic writes, such as those by autocommands, timers or 'autowrite', as opposed
+--- to the user's own.
 ---
 --- A write is the user's own in two cases. Neovim handles a key (`:w`, a mapping, `ZZ`), and no
 --- autocommand is between the key and the write. Or Neovim handles no key, and an external program

@@ -15,11 +15,11 @@ local MAX_BYTES = 64 * 1024 -- of unsaved text sent with a prompt
 
 local stamps = {} ---@type table<integer, string> stamp of the file last read or written, in turns
 local fresh = {} ---@type table<integer, boolean> whether the stamp may hide a change to its tick
---- Whether the file with the stamp may have another text than the buffer: the stamp was recorded at
---- the start of a turn, or the file was deleted.
+--- Buffers whose text may differ from the file that has the recorded stamp: the stamp was recorded
+--- at the start of a turn, or the file was deleted.
 local assumed = {} ---@type table<integer, true>
---- Stamps of files whose change since then was not merged. The host knows their present text, but
---- their buffers do not have it.
+--- Stamps recorded before a change to the file that was not merged. The host knows the present text
+--- of these files, but their buffers do not contain it.
 local unmerged = {} ---@type table<integer, string>
 local checking = {} ---@type table<string, integer> files that the host is checking: their buffers
 local awaited ---@type integer|nil buffer whose save waits for the merge of its file
@@ -65,7 +65,9 @@ local function request_check(bufnr, read)
   end
 end
 
---- Called by the host when it has checked a file and merged its changes if possible.
+--- Handle the end of a check: the host has merged the file's changes if possible. Record a change
+--- that it did not merge. If the file has the same text as before, record the new stamp and make
+--- Neovim accept the file.
 ---@param same string|userdata the file's stamp if its text has not changed, else vim.NIL
 function M.on_checked(path, same)
   local bufnr = checking[path]
@@ -88,8 +90,9 @@ end
 --- Return whether the host has finished all checks.
 function M.is_settled() return next(checking) == nil end
 
---- Merge a file that an agent has changed into its buffer before the user saves the buffer. If the
---- texts conflict, this save does not end the conflict.
+--- Before the user saves a buffer, let the host merge an agent's change to the file, and wait for
+--- that for at most `MAX_WAIT_MS`. If the texts conflict, show a warning; this save does not
+--- resolve the conflict.
 ---@param match string the path to write
 ---@return 'unknown'|'unmerged'|nil missing the host has not answered in time, or has not merged the
 ---  file; Neovim will ask whether to overwrite it
@@ -115,7 +118,8 @@ local function merge_before_save(bufnr, match)
 end
 
 --- Return why not to write a file. Neovim would block on a path that is no longer a regular file. A
---- key that was typed before Neovim asks whether to overwrite the file must not be the answer.
+--- key that was typed before Neovim asks whether to overwrite the file must not be taken as the
+--- answer.
 ---@param bufnr integer
 ---@param match string the path to write
 ---@return string|nil message
@@ -206,14 +210,14 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
   return { 'done', '', buffers.snapshot(bufnr) }
 end
 
---- Remember that a buffer's unsaved edits lack a change of the file by the user.
+--- Record that a buffer's unsaved edits do not include a change that the user made to the file.
 ---@param path string real path
 function M.mark_unmerged(path)
   local bufnr = require('acp.buffers.loaded').buffer(path)
   if bufnr and vim.bo[bufnr].modified then save.mark_unmerged(bufnr) end
 end
 
---- Mark a conflict between a changed file and its buffer's unsaved edits. Both texts stay.
+--- Mark a conflict between a changed file and its buffer's unsaved edits. Neither text is changed.
 ---@param is_unmerged boolean see `merge_change`
 function M.mark_conflict(bufnr, is_unmerged)
   if api.nvim_buf_is_loaded(bufnr) then
@@ -222,8 +226,9 @@ function M.mark_conflict(bufnr, is_unmerged)
   end
 end
 
---- Empty the buffer of a deleted file, in one undo step, and delete it unless a window shows it. A
---- buffer that is no longer at `tick` has newer text by the user and stays, as does a renamed one.
+--- Empty the buffer of a deleted file in one undo step, and delete the buffer unless a window shows
+--- it. Do nothing if the buffer is no longer at `tick`, because the user has changed it since, or
+--- if it was renamed.
 ---@param real string path of the file as the host resolved it
 function M.vacate(bufnr, tick, real)
   if not api.nvim_buf_is_loaded(bufnr) then return end
@@ -250,7 +255,9 @@ function M.set_format(bufnr, layout)
   options.modifiable, options.modified = modifiable, modified
 end
 
---- Called after a prompt was sent.
+--- Start to handle disk changes and writes in the directories of the turn that `before_prompt`
+--- announced, and register the autocommands for silent saves after all of the user's. Call this
+--- once the prompt is on its way, because it takes time. Do nothing if no turn was announced.
 ---@param args { number?: integer } from `before_prompt`
 function M.after_prompt(args)
   if not args.number then return end
@@ -296,9 +303,10 @@ function M.save(paths)
   return problems
 end
 
---- Handle |FileChangedShell| while a turn runs. A clean buffer is read again. If it has unsaved
---- edits or the user is busy in it, both texts stay until the host has merged them. A path that is
---- not a regular file or leads elsewhere is not read: opening a pipe would block.
+--- Handle |FileChangedShell| while a turn runs. Let Neovim reload a clean buffer. If it has unsaved
+--- edits or the user is busy in it, do not reload it but ask the host to merge the file. Until
+--- then, unsaved edits count as a conflict. Never read a path that is not a regular file or leads
+--- elsewhere: opening a pipe would block.
 local function on_file_changed(args, real)
   if save.probing then return end
   local is_clean = not vim.bo[args.buf].modified
@@ -311,7 +319,9 @@ local function on_file_changed(args, real)
   if in_use or not is_clean then request_check(args.buf) end
 end
 
---- Handle disk changes and writes of a buffer whose file is in a directory where a turn runs.
+--- If a turn runs in the directory of a buffer's file, record the file's stamp and watch the file
+--- for changes on disk and the buffer for writes. If the buffer was read again and the stamp
+--- differs, ask the host to check the file.
 ---@param read? boolean it was just read from its file
 local function handle_buffer(bufnr, read)
   local name = api.nvim_buf_get_name(bufnr)
@@ -366,7 +376,8 @@ function M.before_prompt(n)
   return { session = number and n, number = number, unsaved = M.unsaved(MAX_BYTES) }
 end
 
---- Suppress Neovim's prompts about buffers in directories where turns run, or stop doing so.
+--- Handle disk changes in the directories where turns run, so that Neovim does not prompt about
+--- them. If not `active`, stop that and ask the host to check files whose stamp still differs.
 ---@param active boolean
 function M.quiet(active)
   api.nvim_clear_autocmds({ group = changes })

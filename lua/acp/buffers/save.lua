@@ -15,8 +15,8 @@ local read_stamps = {} ---@type table<integer, string> file stamp when the clean
 local fresh = {} ---@type table<integer, acp.Layout>
 local conflicts = {} ---@type table<integer, string> why buffer and file differ
 
---- Buffers with unsaved text that lacks a change of the file by the user. Neovim asks before it
---- overwrites such a file, also if the host that found the change is restarted.
+--- Buffers whose unsaved text does not include a change that the user made to the file. Neovim asks
+--- before it overwrites such a file, even after a restart of the host that found the change.
 local lacking = {} ---@type table<integer, true>
 
 local CHANGED_BOTH = 'the file changed on disk while its buffer has unsaved changes'
@@ -28,7 +28,7 @@ on('BufWipeout', function(args)
   lacking[args.buf] = nil
 end)
 
---- A save by the user resolves a conflict.
+--- Forget the conflict of a buffer, because the user has saved it.
 local function on_saved(bufnr)
   if not vim.bo[bufnr].modified then
     conflicts[bufnr], lacking[bufnr] = nil, nil
@@ -201,8 +201,8 @@ function M.refresh(bufnr)
 end
 
 --- Make Neovim treat the buffer as in sync with the present file, so that it does not prompt (W11,
---- W12, W13, E13). Neovim does so after a BufWriteCmd, even one that writes nothing. After an undo
---- from here the buffer is modified, because the file does not have the older text.
+--- W12, W13, E13). Neovim does so after a BufWriteCmd, even one that writes nothing. An undo to an
+--- older text then marks the buffer as modified, because the file does not have that text.
 ---@param modified boolean whether the present text has unsaved edits
 local function mark_in_sync(bufnr, modified)
   vim.bo[bufnr].modified = true -- else 'autoread' would reload it
@@ -221,7 +221,7 @@ local function mark_in_sync(bufnr, modified)
   vim.bo[bufnr].modified = modified
 end
 
---- Accept a changed file that has the same text.
+--- Make Neovim accept a file that was written again with the same text.
 function M.accept_same_text(bufnr) mark_in_sync(bufnr, vim.bo[bufnr].modified) end
 
 --- Accept a change to the file that was merged into the buffer. Neovim will not prompt about it.
@@ -241,10 +241,11 @@ function M.mark_conflict(bufnr, is_asking)
   conflicts[bufnr] = CHANGED_BOTH
 end
 
---- Remember that the unsaved text of a buffer lacks a change of the file by the user.
+--- Record that the unsaved text of a buffer does not include a change that the user made to the
+--- file.
 function M.mark_unmerged(bufnr) lacking[bufnr] = true end
 
---- Find out, before an agent can change the file, whether unsaved text lacks an earlier change.
+--- Record, before an agent can change the file, whether unsaved text lacks an earlier change to it.
 function M.find_unmerged(bufnr)
   if not vim.bo[bufnr].modified or lacking[bufnr] then return end
   local ok, has_changed = pcall(probe, bufnr, '')
@@ -371,7 +372,7 @@ end
 --- Check whether a file without a buffer can be written.
 function M.check_closed(name) return M.check_file(name, uv.fs_stat(name)) end
 
---- Reload a file that has changed, even if its time is the same.
+--- Reload a file that has changed, even if its modification time has not.
 function M.reload(bufnr)
   local tick = api.nvim_buf_get_changedtick(bufnr)
   probe(bufnr, 'reload')

@@ -8,8 +8,8 @@ local uv = vim.uv
 local MAX_FILE = 256 * 1024 -- of a file whose contents are noted
 local MAX_INBOX = 4 * 1024 * 1024 -- from this size on, an inbox gets no contents
 local MAX_BEGUN = 2 * MAX_INBOX -- from this size on, an inbox gets no notes before writes
-local MAX_ENDED = 3 * MAX_INBOX -- larger, so that a write with a first note has the second one
-local FLAGS = uv.constants.O_WRONLY + uv.constants.O_APPEND -- a removed inbox stays removed
+local MAX_ENDED = 3 * MAX_INBOX -- larger, so that a write noted at its start is noted at its end
+local FLAGS = uv.constants.O_WRONLY + uv.constants.O_APPEND -- never create a removed inbox again
 local NO_FILE, UNKNOWN = -1, -2 -- in place of the size of a content
 
 ---@class acp.FileContent

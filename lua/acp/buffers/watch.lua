@@ -1,6 +1,6 @@
 --- Reports of the user's changes in buffers to the host, once per iteration of the event loop. Only
---- buffers that an agent read or wrote, or that have pending edits, are watched. The verb `edited`
---- has one region. The host's own edits are not reported.
+--- buffers that an agent read or wrote, or that have pending edits, are watched. Each verb `edited`
+--- reports one region of lines. The host's own edits are not reported.
 local M = {}
 
 local api, uv = vim.api, vim.uv
@@ -84,7 +84,7 @@ local function has_other_file(bufnr, watch)
   return api.nvim_buf_get_name(bufnr) ~= watch.name and real_path(bufnr) ~= watch.path
 end
 
---- Stop watching a buffer: its file has no buffer now.
+--- Stop watching a buffer, and report that its file no longer has one.
 local function report_unload(bufnr, watch)
   watched[bufnr] = nil
   -- In Neovim 0.10 the text may be freed by now, and `vim.bo` fails because it enters the buffer.
@@ -93,7 +93,8 @@ local function report_unload(bufnr, watch)
   send('edited', args)
 end
 
---- Report the changes in a buffer since the last report.
+--- Report the changes in a buffer since the last report: a region of lines, or that it was
+--- reloaded. If the buffer now has another file, report that the old file no longer has a buffer.
 ---@param asked? boolean whether the host has asked for the buffer, and so gets its tick anyway
 function M.flush(bufnr, asked)
   local watch = watched[bufnr]
@@ -137,8 +138,8 @@ local function report_unknown_change(bufnr)
   if watch and not watch.held then send('doubted', { path = watch.path }) end
 end
 
---- Return whether a change has a known number. A new change has its own by now, an undo or redo, of
---- the current buffer, gets it later.
+--- Return whether a change may be an undo or redo, which happens only in the current buffer. A new
+--- change has a new number by now; an undo or redo gets its number later.
 local function is_known(watch, bufnr)
   return bufnr == api.nvim_get_current_buf() and vim.fn.changenr() <= watch.newest
 end
@@ -213,7 +214,8 @@ function M.hold(bufnr)
   if watch then watch.held = true end
 end
 
---- End an edit by the host.
+--- End an edit by the host. Record that the host knows the present text. If Neovim has detached the
+--- buffer during the edit, watch it again, or report it as unloaded.
 function M.release(bufnr)
   local watch = watched[bufnr]
   if not watch then return end
@@ -382,7 +384,8 @@ function M.expect(n)
   return prompts
 end
 
---- Called after the prompt was sent, for work that must not delay it.
+--- Register the autocommands for silent saves after all of the user's. Call this once the prompt is
+--- on its way, because it takes time.
 function M.after_prompt() silent_saves.come_last() end
 
 --- Forget all watched buffers and turns after the host has exited.

@@ -191,7 +191,8 @@ local function save_again(writing)
   return { done = false, outcome = 'failed', why = why }
 end
 
---- Return the result of a successful write.
+--- Return the result of a successful write. Save again if an autocommand has undone the change.
+--- Reload a file that an autocommand has rewritten, and forget the buffer's stamp and conflict.
 ---@param writing acp.Writing
 ---@param by_others boolean a user's BufWriteCmd did it
 ---@param autocmds boolean
@@ -215,7 +216,8 @@ local function success_of(writing, by_others, autocmds)
   return { done = true, edited = edited, stamp = not filtered and now or nil }
 end
 
---- Write the buffer with `:write!`. Call `check` of `acp.buffers.save` first.
+--- Write the buffer with `:write!`, and restore the file if that fails. Call `check` of
+--- `acp.buffers.save` first.
 ---@param options acp.WriteOptions
 ---@return acp.WriteResult
 function M.write(bufnr, options)

@@ -11,8 +11,7 @@ end
 ---@return integer|nil
 function M.here() return session_of(vim.api.nvim_buf_get_name(0)) end
 
---- Watch the user's moves between buffers. Called when the first chat or composer is created;
---- idempotent.
+--- Notify the host when the user enters the chat or composer of another session. Idempotent.
 M.watch = require('acp.base.once')(function()
   require('acp.base.autocmds').group('acp.current')('BufEnter', function(args)
     -- Loading a hidden buffer fires this event, too.

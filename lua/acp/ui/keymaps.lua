@@ -46,7 +46,8 @@ function M.list(kind)
 end
 
 --- Return the keys of a kind of window with short descriptions, for the winbar:
---- `<C-s> apply · g? keys`. The key `a`, which reads as an article, gives way to another key.
+--- `<C-s> apply · g? keys`. Of several keys for an action, `a` is not used, because it would read
+--- as an article.
 ---@param words table<string, string> by action
 ---@return string
 function M.words(kind, words)

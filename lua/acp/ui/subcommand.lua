@@ -11,7 +11,8 @@ local M = {}
 ---@field paths? boolean whether its arguments are paths; these and its `values` stay quoted
 ---@field max? integer maximum number of arguments, 0 by default; -1 for any
 
---- Send a verb to the host for the user, whom the host may then ask.
+--- Send a verb to the host for the user. Watch the keys typed from now on, because the host may
+--- answer with a dialog.
 ---@param args? table
 function M.notify(verb, args)
   require('acp.buffers.typed_keys').on_requested()

@@ -10,8 +10,7 @@ function M.from_stat(stat)
   return ('%d.%d.%d.%d'):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino)
 end
 
---- Return whether the file was changed so recently that another change may leave the stamp the
---- same.
+--- Return whether the file was changed so recently that another change may not change the stamp.
 ---@param stat table of `fs_stat`
 ---@return boolean
 function M.is_fresh(stat)

@@ -123,7 +123,7 @@ local function start_own()
   return job
 end
 
---- Called by the shared host once it has cleaned up after `leave`.
+--- Forget the channel, because the shared host has cleaned up after `leave`.
 function M.on_exit() channel = nil end
 
 --- Return the arguments of the verb `setup`: all options, and the additions of listeners.
@@ -134,7 +134,7 @@ local function setup_args()
   return args
 end
 
---- Return whether a verb is on its way to the host that may cancel a turn.
+--- Return whether the host has yet to handle a verb that may cancel a turn.
 ---@param handled integer number of these verbs that the host has handled
 ---@return boolean
 function M.is_cancelling(handled) return cancels > handled end
@@ -192,7 +192,8 @@ local function check_later(id)
   end, M.patience_ms)
 end
 
---- Start the host unless it is running.
+--- Start the host unless it is running. Send it the options, and warn if the plugin was updated
+--- while Neovim was running. If the host cannot be started, set its state to failed.
 ---@return integer|nil channel nil if it could not be started
 ---@return string|nil reason
 function M.start()
@@ -208,7 +209,7 @@ function M.start()
   require('acp.base.signals').emit('host_starts', args)
   vim.rpcnotify(id, 'acp', 'setup', args)
   check_later(id)
-  -- The new process runs code of the present version, this Neovim partly that of an earlier one.
+  -- The new process runs the new version, but this Neovim has loaded modules of the old one.
   if require('acp.base.installation.updated').is_updated() then
     require('acp.base.notify').show('warn', 'updated')
   end

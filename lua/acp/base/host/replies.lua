@@ -13,7 +13,7 @@ function M.expect(on_reply)
   return asked
 end
 
---- Frame operation: an answer.
+--- Frame operation: pass an answer to the callback of its request.
 ---@param id integer
 ---@param reply any[]
 function M.on_reply(id, reply)

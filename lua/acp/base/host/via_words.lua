@@ -1,7 +1,8 @@
 --- Words before the commands of an agent, from the user's function (option `agents.*.via`).
 local M = {}
 
---- Call the function with the newest session of that agent.
+--- Call the function with the newest session of that agent and return its words. Raise an error if
+--- they are not valid.
 ---@param name string
 ---@return string[]
 function M.words(name)

@@ -2,8 +2,8 @@
 --- run together until Neovim is restarted.
 local M = {}
 
---- Return whether git has checked out another commit since a time, in seconds, by the log of HEAD.
---- Such a log also has checkouts of the same commit, and commits, which write no file.
+--- Return whether git has checked out another commit since a time, in seconds, according to the
+--- reflog of HEAD. Commits and checkouts of the same commit are in it too, but change no file.
 ---@param root string
 ---@param since integer
 local function has_new_commit(root, since)
@@ -15,8 +15,8 @@ local function has_new_commit(root, since)
   end)
 end
 
---- Return whether the file with the plugin's version was written since a time. Package managers
---- keep the time of its content.
+--- Return whether the file with the plugin's version was written since a time. The time of the last
+--- status change is compared, because package managers preserve the modification time.
 ---@param root string
 ---@param since integer
 local function has_new_version(root, since)

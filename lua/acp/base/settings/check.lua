@@ -353,7 +353,8 @@ local function rules(list, option, report)
   return is_good
 end
 
---- Return the valid presets. One with a mistake is ignored as a whole, for the reason above.
+--- Return the valid presets. One with a mistake is ignored as a whole, because the rest of it might
+--- allow more than the user wants.
 ---@param report fun(message: string)
 ---@return table<string, acp.Preset>
 local function presets(value, report)

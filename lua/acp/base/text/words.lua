@@ -1,5 +1,5 @@
 --- Word differences inside changed lines: pairs of removed and added lines, and the words in which
---- they differ. Large hunks have none, because they are not read word by word.
+--- they differ. Large hunks are not compared, because users do not read those word by word.
 local M = {}
 
 local diff = require('acp.base.compat').diff

@@ -55,8 +55,8 @@ local function record_versions()
   end)
 end
 
---- Handle a change to a buffer's diagnostics. It affects the namespaces that were just hidden, or
---- the server that is publishing if none was.
+--- Handle a change to a buffer's diagnostics. Record a publication by each server whose namespace
+--- was just hidden or that is publishing now, and end waits that are complete.
 ---@param bufnr integer
 function M.on_changed(bufnr)
   if not package.loaded['vim.lsp'] then return end

@@ -158,7 +158,8 @@ end
 
 function M.is_shown(bufnr) return shown[bufnr] ~= nil end
 
---- Frame operation: the authors of a buffer's lines at `tick`.
+--- Frame operation: set the authors of a buffer's lines at `tick`. If the buffer has changed since
+--- then, request them again.
 ---@param ranges integer[] flat: first row, row after the last (0-based) and author of each range
 ---@param authors acp.BlameAuthor[]
 function M.set(bufnr, tick, ranges, authors)

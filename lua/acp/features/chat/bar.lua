@@ -41,8 +41,8 @@ local function tokens(usage)
 end
 
 --- Join as many parts as fit. The title is shortened or left out first, the mode last, since it
---- says what the agent may do. A context that is nearly full outlasts the mode. Other parts are
---- never shortened.
+--- says what the agent may do. A context that is nearly full is left out even later. Other parts
+--- are never shortened.
 ---@param parts (string|nil)[] title, tokens, model, mode, cost, context
 ---@param room integer cells
 ---@param full boolean whether the context is nearly full
@@ -102,7 +102,7 @@ local function text(n, width)
   while #parts > 2 and is_wide() do
     parts[#parts] = nil -- a part is never shortened
   end
-  -- Trust, which says what the agent may do unasked, outlasts the agent's name.
+  -- Trust, which says what the agent may do unasked, matters more than the agent's name.
   if is_wide() then parts[1] = summary.agent .. trust end
   if is_wide() then parts[1] = session.trust and 'trust ' .. session.trust or nil end
   local room = width - api.nvim_strwidth(join(parts)) - MARGIN

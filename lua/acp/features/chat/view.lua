@@ -40,7 +40,7 @@ local window_options = {
   cursorline = false,
 }
 
---- Options that are set once for a window, so that the user's changes stay.
+--- Options that are set only once for a window, so that the user can change them.
 local once_options = { conceallevel = 2, concealcursor = '' }
 
 --- Options of a new window, which would otherwise get those of every acp window.

@@ -71,7 +71,7 @@ function M.request(id, params, context)
   return { later = true }
 end
 
---- Frame operation: a notification of an agent.
+--- Frame operation: pass a notification of an agent to its handler.
 ---@param params any
 ---@param context acp.ExtensionContext
 function M.on_notification(params, context)

@@ -58,7 +58,7 @@ function M.send(method, params, answer, opts)
   end
 end
 
---- Frame operation: the outcome of a request.
+--- Frame operation: pass the outcome of a request to its callback.
 ---@param id integer
 ---@param outcome { result: any, error: acp.ExtensionError|nil }
 function M.on_answer(id, outcome) finish(id, outcome.result, outcome.error) end

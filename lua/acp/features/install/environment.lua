@@ -47,7 +47,8 @@ local function creation_step()
 end
 
 --- Return the requirement to install, with the extra for remote agents if an agent has a `url`.
---- When lazy.nvim builds, the options are not known yet; an extra that is installed stays.
+--- When lazy.nvim builds, the options are not known yet; an extra that is already installed is not
+--- removed.
 local function package()
   local ok, config = pcall(require, 'acp.config')
   local extra = ok and require('acp.base.settings.addresses').has_any(config.get().agents)

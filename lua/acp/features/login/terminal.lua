@@ -25,8 +25,8 @@ local function run(bufnr, login, on_exit)
   return false, ok and require('acp.base.messages').why_not_executable or tostring(job)
 end
 
---- Frame operation: run the program in a window at the bottom. The answer is the verb
---- `login_done {id, code}`.
+--- Frame operation: run the program in a window at the bottom, which closes if the login succeeds.
+--- The answer is the verb `login_done {id, code}`.
 ---@param id integer
 ---@param login acp.Login
 function M.open(id, login)

@@ -37,7 +37,7 @@ local SEQUENCES = {
   kitty = '99',
   konsole = '777',
   rio = '777',
-  vte = '777', -- shown by builds that have the patch of Fedora, swallowed by the others
+  vte = '777', -- shown by builds with Fedora's patch, ignored by the others
   wezterm = '777',
 }
 

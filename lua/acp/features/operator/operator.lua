@@ -19,14 +19,15 @@ local text ---@type string|nil the last prompt
 local typed = {} ---@type string[]
 local ns = vim.api.nvim_create_namespace('acp.operator')
 
---- Begin the operator, before its motion.
+--- Set 'operatorfunc', and record the keys of the motion that follows.
 function M.begin()
   starts, typed = true, {}
   vim.go.operatorfunc = FUNCTION
   vim.on_key(function(_, keys) typed[#typed + 1] = keys end, ns)
 end
 
---- 'operatorfunc'.
+--- 'operatorfunc': ask for a prompt about the lines of the motion. When `.` repeats the operator,
+--- send the last prompt with these lines instead.
 function M.run()
   vim.on_key(nil, ns)
   if is_silent then return end
@@ -56,7 +57,8 @@ local function repeat_silently(last)
   vim.fn.winrestview(view)
 end
 
---- Called when the user has sent the text of a composer.
+--- Remember the prompt for `.`, and run the operator again once the user is back in Normal mode in
+--- their buffer.
 function M.on_prompt_written(_, prompt)
   if not operation then return end
   local last, on, group = operation, require('acp.base.autocmds').group('acp.operator')

@@ -42,8 +42,8 @@ end
 
 local wake ---@type fun()
 
---- Stop watching changes, because no window of this tab page shows the overview. Windows of other
---- tab pages are drawn when the user goes there.
+--- Stop watching for changes, because no window of this tab page shows the overview. Windows of
+--- other tab pages are drawn when the user goes there.
 local function stop_watching()
   is_awake = false
   if timer then timer:stop() end
@@ -281,7 +281,7 @@ end
 
 -- Buffer and windows.
 
---- Start watching changes and draw everything, because the overview has become visible.
+--- Start watching for changes and draw everything, because the overview has become visible.
 wake = function()
   if #windows() == 0 then return stop_watching() end
   if not is_awake then

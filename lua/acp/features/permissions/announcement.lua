@@ -7,8 +7,8 @@ local MIN_TITLE = 30 -- cells of a question's title in a message
 
 local unannounced ---@type { card: acp.Card, count: integer }|nil new questions
 
---- Show a message, unless a window shows the question. If the float is hidden, add the keys that
---- answer.
+--- Announce a question to other features and, unless a window shows it, in a message. If the float
+--- is hidden, add the keys that answer to the message.
 ---@param card acp.Card
 ---@param count integer number of new questions
 ---@param in_float boolean whether the float is shown

@@ -1,8 +1,8 @@
 --- Rule for answers: a question can be answered only if it has been on the screen for `MIN_MS` as
 --- the oldest, or if it was on the screen when the command line was entered. A refused key restarts
---- the time, so that a key held down answers nothing. The time of a question that came while the
---- user was away starts when they return. All keys, mappings and commands that answer check this
---- rule; only Lua's `answer()` does not.
+--- the timing, so that a key held down answers nothing. The timing of a question that arrived while
+--- the user was away starts when they return. All keys, mappings and commands that answer check
+--- this rule; only Lua's `answer()` does not.
 local M = {}
 
 local clock = require('acp.features.permissions.clock')
@@ -38,8 +38,8 @@ local previous_key, has_register, had_register = '', false, false -- for `is_reg
 local answered ---@type { id: integer|string, key: string }|nil last answer of the user
 local lost_focus_at ---@type number|nil when Neovim lost the focus
 
---- Stop the time of a question that is out of view. Forget a time below `MIN_MS`, so that the
---- question counts as new when it returns.
+--- Stop timing a question that is out of view. Discard a time below `MIN_MS`, so that the question
+--- counts as new when it returns.
 ---@param id integer|string
 local function pause(id)
   local ms = M.shown_ms(id) --[[@as number]]
@@ -53,8 +53,8 @@ local function has_moved_card(now)
 end
 
 --- Compare the screen with its last state. A question that has become the oldest or has moved under
---- the cursor counts as new. Time starts only when Neovim waits for a key: then the screen is drawn
---- and every key typed before has been processed.
+--- the cursor counts as new. Timing starts only when Neovim waits for a key: then the screen is
+--- drawn and every key typed before has been processed.
 ---@param waits? boolean whether Neovim waits for a key
 local function update(waits)
   local now = get_screen()
@@ -93,7 +93,7 @@ local watch_command_lines = require('acp.base.once')(function()
   end, { pattern = ':' })
 end)
 
---- Restart the times of questions that came since `since`, because the user has returned.
+--- Restart the timing of questions that arrived since `since`, because the user has returned.
 ---@param since number
 local function restart_since(since)
   lost_focus_at = nil
@@ -147,7 +147,7 @@ function M.stop()
   vim.on_key(nil, keys)
 end
 
---- Restart the time of a question whose card has changed.
+--- Restart the timing of a question whose card has changed.
 ---@param id integer|string
 function M.renew(id) times[id] = nil end
 
@@ -199,7 +199,7 @@ local function show_message(level, name)
   notify.defer_messages(notify.show, level, name)
 end
 
---- Restart the time of all questions on the screen. Otherwise a key held down would repeat and
+--- Restart the timing of all questions on the screen. Otherwise a key held down would repeat and
 --- answer a question as soon as its time has passed.
 local function restart()
   for id, time in pairs(times) do

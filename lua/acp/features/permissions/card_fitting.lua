@@ -154,7 +154,7 @@ local function fit(lines, spans, width, rows, how, lead)
   end
   rows = math.max(rows, least_head + 2)
   if whole <= rows then
-    return { lines = lines, spans = spans } -- may be changed, since `slice` has copied them
+    return { lines = lines, spans = spans } -- copied by `slice`, so the caller may change them
   end
   local above = math.min(math.max(math.ceil((rows - 1) * 0.6), least_head), rows - 2)
   local head = pieces_of(lines, above, width, 1)
@@ -269,8 +269,8 @@ local function fits(card, width, rows)
   return #card.lines <= rows and least(card.lines, width) <= rows
 end
 
---- Fit a card into at most `rows` screen rows if possible. Its options stay, and the text above
---- them gets most of the room.
+--- Fit a card into at most `rows` screen rows if possible. Its options are never cut, and the text
+--- above them gets most of the room.
 ---@param card acp.Card
 ---@param rows integer
 ---@param inside boolean whether the cursor is in the float, so that its keys work

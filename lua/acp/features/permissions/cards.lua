@@ -94,7 +94,8 @@ local function count_new(list, known, increase)
   return math.max(fresh + increase, 0)
 end
 
---- Set the pending questions of session `n`, oldest first.
+--- Set the pending questions of session `n`, oldest first, and sort all cards. Restart the timing
+--- of new cards and of those whose title has changed.
 ---@param list acp.Card[] cards from the host: `id`, `lines`, `spans`, `options`
 ---@param more? integer number of questions without a card
 ---@return integer|nil arrived number of new questions; nil if there was no card and is none

@@ -379,9 +379,9 @@ local function adjust_size()
   redraw_screen()
 end
 
---- Handle a close by the user, such as by :only. If the float was on the screen, it returns with
---- the next question, else at once. Closing a tab page does not count as closing the float, which
---- then opens in the tab page entered next.
+--- Handle the closing of the float by the user, such as by :only. If it was visible, it opens again
+--- with the next question, else at once. Closing its tab page does not count: the float then opens
+--- in the tab page entered next.
 local function dismiss()
   closed_in = vim.api.nvim_get_current_tabpage()
   win, top_id = nil, nil

@@ -126,7 +126,7 @@ end
 function M.draw(picture, row)
   local image = { id = new_id() } ---@type acp.KittyImage
   local file = assert(picture.file)
-  -- The picture may move before it is there.
+  -- The row may move before the terminal has the image.
   image.mark = api.nvim_buf_set_extmark(picture.bufnr, ns, row, 0, {})
   add_job(function()
     if image.removed then return end

@@ -1,5 +1,6 @@
 --- Pictures in chats. When the row of an image is first on the screen, the host writes the image to
---- a file, and the first backend that works here draws it. Without one the row stays as it is.
+--- a file, and the first backend that works here draws it. If no backend works, the row shows only
+--- its text.
 local M = {}
 
 local api = vim.api

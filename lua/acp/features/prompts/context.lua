@@ -78,7 +78,8 @@ local function add_mentioned(ranges, mentions)
   end
 end
 
---- Return the arguments of the verb `prompt` for a text, except the session.
+--- Return the arguments of the verb `prompt` for a text, except the session. Show a message about
+--- mentions that name no file.
 ---@param chips? acp.Chip[] further ranges
 ---@param n? integer composer whose attachments are included
 ---@param more? string[] further files, absolute

@@ -172,7 +172,8 @@ local function track(n, args)
   vim.schedule(store_drafts)
 end
 
---- Send a prompt to the host. Its text returns to composer `n` if the host does not confirm it.
+--- Send a prompt to the host and clear the attachments of composer `n`. If the host does not
+--- confirm the prompt, its text returns to the composer.
 ---@param args table of the verb `prompt`
 ---@return boolean sent
 function M.send(n, args)

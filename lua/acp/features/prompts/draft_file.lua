@@ -337,8 +337,9 @@ local function claim(file)
   return nil, code ~= 'ENOENT' and why or nil
 end
 
---- Claim and read the drafts that exited Neovims left for a workspace. The claimed files (`paths`)
---- stay until the caller removes them. Files of a newer version are left alone.
+--- Claim and read the drafts that exited Neovims left for a workspace. The caller removes the
+--- claimed files (`paths`) later. Rename damaged files, and remove old files and leftovers. Leave
+--- files of a newer version alone.
 ---@return acp.StoredDrafts[] drafts oldest first
 ---@return string[] paths
 ---@return string[] problems

@@ -68,7 +68,7 @@ local function contents()
     by_path[path] = by_path[path] or no_texts(cwd)
     return by_path[path]
   end
-  if package.loaded['acp.features.prompts.attachments'] then -- by composers, and by files for one
+  if package.loaded['acp.features.prompts.attachments'] then -- by a composer or its attachments
     for _, draft in ipairs(require('acp.features.prompts.composer.composers').contents()) do
       table.insert(of(cwd_of(draft.n)).drafts, draft)
     end

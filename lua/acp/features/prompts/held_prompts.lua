@@ -1,5 +1,6 @@
 --- Prompts that were queued when an earlier Neovim ended. The user decides when they are sent. They
---- move to the queue of the first session in their directory, on hold; until then they are here.
+--- move to the queue of the first session in their directory, on hold; until then they are kept
+--- here.
 local M = {}
 
 ---@class acp.HeldPrompt: acp.StoredPrompt

@@ -172,8 +172,8 @@ local function put(review)
   if not has_changed and vim.fn.line('.') == vim.fn.line('$') then put_end(other) end
 end
 
---- Run a key of diff mode with its count. For a deleted file, which has no text to change, the key
---- decides the file as a whole.
+--- Run a key of diff mode with its count. For a deleted file, which has no text to change, accept
+--- or reject the whole file instead.
 ---@param command 'do'|'dp'
 local function diff_mode(command)
   local review, file = tab.state(), M.file()
@@ -219,7 +219,7 @@ function M.pick()
   end
 end
 
---- Decide a whole file: the one that is shown, or in the list the one under the cursor.
+--- Accept or reject a whole file: the one that is shown, or in the list the one under the cursor.
 ---@param verb 'accept'|'reject'
 function M.decide(verb)
   local file = M.file()

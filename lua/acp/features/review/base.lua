@@ -86,7 +86,8 @@ local function watch(base)
   end)
 end
 
---- Replace the differing parts of a buffer's text, so that marks and views in the rest stay.
+--- Replace the differing parts of a buffer's text, so that marks and views in the rest are
+--- preserved.
 local function replace(bufnr, lines)
   local old = table.concat(lines_of(bufnr), '\n') .. '\n'
   local hunks = diff(old, table.concat(lines, '\n') .. '\n', { result_type = 'indices' })

@@ -32,8 +32,8 @@ local waiting = {} ---@type acp.UnsentRemark[]
 local notes = {} ---@type acp.Note[]
 local last_id = 0
 
---- Return the buffer and row of a remark: in the live text, even if it is made on the other side of
---- the review.
+--- Return the buffer and row of a remark: in the live text, even if the remark was made on the
+--- other side of the review.
 ---@param here { path: string, line: integer, bufnr: integer }
 ---@return integer bufnr
 ---@return integer row

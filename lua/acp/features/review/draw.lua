@@ -11,8 +11,8 @@ M.ns = api.nvim_create_namespace('acp.hunks')
 local words_ns = api.nvim_create_namespace('acp.hunks.words')
 local lines_ns = api.nvim_create_namespace('acp.hunks.lines')
 
---- Priorities: lines below syntax (100), so that its colours stay, and words above it. On a screen
---- with few colours, lines are above it too: a string would be green on green.
+--- Priorities: lines below syntax (100), so that its colours are visible, and words above it. On a
+--- screen with few colours, lines are above it too: a string would be green on green.
 local LINE, FEW_COLOURS, WORD = 90, 130, 135
 
 --- Priority of the sign and of the line highlight, which hides syntax at any priority. It is above

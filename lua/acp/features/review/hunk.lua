@@ -114,7 +114,8 @@ end
 local place = require('acp.ui.win').place
 local decided_at ---@type { win: integer, buf: integer }|nil place of the user's last decision
 
---- Record the place of a decision. The next hunk is shown only if the user is still there.
+--- Record where the user accepts or rejects a hunk. The next hunk is shown only if they are still
+--- there.
 function M.remember() decided_at = place() end
 
 --- Accept or reject the hunk under the cursor, all hunks of its file, or all hunks.
@@ -130,7 +131,8 @@ function M.decide(verb, scope)
   require('acp.base.host').notify(verb, args)
 end
 
---- Go to the next hunk after a decision, if the user is still at the same place in Normal mode.
+--- Go to the next hunk after one was accepted or rejected, if the user is still at the same place
+--- in Normal mode.
 ---@param path? string nil if no hunk is left
 ---@param row? integer 0-based
 function M.go_to_next(path, row)

@@ -289,7 +289,8 @@ local function pass_on(path, bufnr, hunks, partial)
   if bufnr then require('acp.base.signals').emit('hunks_changed', path, bufnr, complete) end
 end
 
---- Set all pending hunks of a file. An empty list clears them. `path` is absolute and real.
+--- Set all pending hunks of a file, show them in its buffer and report them to the review. An empty
+--- list clears them. `path` is absolute and real.
 ---@param hunks acp.Hunk[]
 ---@param meta? acp.HunksMeta
 function M.set(path, hunks, meta)

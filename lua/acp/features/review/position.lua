@@ -19,8 +19,9 @@ function M.line()
   end
 end
 
---- Go to a row of a file in the review, or to the next file if the one that is shown is decided.
---- Return false if the review is not the current tab page.
+--- Go to a row of a file in the review. If the user has accepted or rejected everything in the file
+--- that is shown, go to the next file instead. Return false if the review is not the current tab
+--- page.
 ---@param row integer 0-based
 ---@return boolean
 function M.visit(path, row)
@@ -43,7 +44,8 @@ function M.visit(path, row)
   return true
 end
 
---- Show the file `step` places further, wrapping around. Decided files are skipped if possible.
+--- Show the file `step` places further, wrapping around. Files with nothing left to accept or
+--- reject are skipped if possible.
 ---@param step integer
 function M.go(step)
   local review = tab.state()

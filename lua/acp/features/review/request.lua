@@ -19,7 +19,8 @@ function M.is_open() return requested_at ~= nil end
 ---@return string|nil
 function M.path() return first_path end
 
---- Return whether the review may open now. If the user is elsewhere by now, show a message instead.
+--- End the request and return whether the review may open. If the user is elsewhere by now, show a
+--- message instead.
 function M.may_open()
   local here = requested_at
   requested_at = nil

@@ -149,7 +149,7 @@ function M.paths_not_among(files)
   return others
 end
 
---- Return whether the file has something left to decide.
+--- Return whether the file has changes that the user has neither accepted nor rejected.
 ---@param file acp.ReviewFile
 function M.is_undecided(file) return file.pending or file.label ~= nil end
 

@@ -20,7 +20,7 @@ local BAR_MARGIN = 4 -- cells of a winbar that have no title
 ---@field list? integer window
 ---@field files acp.ReviewFile[]
 ---@field at integer index of the file that is shown
----@field left boolean whether something is left to decide
+---@field left boolean whether any change was neither accepted nor rejected
 ---@field shown? integer buffer of the live side
 ---@field source acp.ReviewSource
 
@@ -151,7 +151,8 @@ function M.state()
   return whole and review or nil
 end
 
---- Update the counts. When nothing is left to decide, show a message once.
+--- Update the counts, the titles and the list of files. Show a message once when the user has
+--- accepted or rejected everything. Pass further files with pending edits to the source.
 local function refresh()
   local state = M.state()
   if not state then return end
@@ -333,7 +334,8 @@ function M.present(files, source, path)
   end)
 end
 
---- Update the list of files. The file that is shown stays, and decided files stay in the list.
+--- Update the files in the list and add new ones. No file is removed from the list, and the same
+--- file remains in view.
 ---@param files acp.ReviewFile[]
 function M.update(files)
   local state = review --[[@as acp.Review]]

@@ -68,7 +68,8 @@ local function end_events(n, session, message)
   return list
 end
 
---- Clean up after the host has ended.
+--- Handle the end of the host. Return unsent texts to the composers, mark everything in the state
+--- as ended, stop the watches of buffers, and fire the events that end permissions and turns.
 ---@param message string reason
 function M.on_host_exit(message)
   local seconds, rest = vim.uv.gettimeofday()

@@ -1,4 +1,5 @@
---- Worktrees: sessions in their own git worktrees. Their results land in the user's tree.
+--- Worktrees: sessions in their own git worktrees. `:Acp land` applies their results to the user's
+--- tree.
 ---@type acp.Feature
 return {
   subcommands = {

@@ -9,7 +9,7 @@ local api = vim.api
 local win_of = require('acp.ui.win')
 local is_float, splits = win_of.is_float, win_of.splits
 
---- Make an ordinary window the previous one. Called before the user leaves the current tab page.
+--- Make an ordinary window the previous one, because the user is about to leave the tab page.
 local function fix_previous()
   local here = api.nvim_get_current_win()
   local previous = win_of.previous()

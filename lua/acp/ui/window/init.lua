@@ -1,6 +1,6 @@
---- Windows that the plugin opens. They are only views, so closing one ends nothing. The plugin
---- never takes one of the user's windows. An acp window has `w:acp` and 'winfixbuf' set, unless it
---- is the only one (`sole_window`).
+--- Windows that the plugin opens. They are only views: closing one does not end a session or a
+--- turn. The plugin never takes one of the user's windows. An acp window has `w:acp` and
+--- 'winfixbuf' set, unless it is the only one (`sole_window`).
 local M = {}
 
 local set = require('acp.ui.win').set

@@ -100,9 +100,9 @@ end
 local function last_of(part) return part[1] == 'leaf' and part[2] or last_of(part[2][#part[2]]) end
 
 --- Distribute the columns after a window was opened. Neovim takes them from the adjacent window
---- only, from 0.12 on from the user's. If a window is too narrow then, make several acp windows
---- equally wide. If there is only one, make the user's windows equally wide, if 'equalalways' is
---- set.
+--- only, which from 0.12 on is the user's. If that leaves a window too narrow, make several acp
+--- windows equally wide. If there is only one, make the user's windows equally wide, if
+--- 'equalalways' is set.
 function M.distribute_columns()
   local layout = vim.fn.winlayout()
   local parts = layout[1] == 'row' and layout[2] or {}

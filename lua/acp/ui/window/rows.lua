@@ -36,7 +36,7 @@ local function has_counterpart(win, missing, wanted)
   end)
 end
 
---- Restore the kept heights of the current tab page, as far as there is room.
+--- Restore the kept heights of the current tab page, as far as space permits.
 local function restore()
   local page = pages[api.nvim_get_current_tabpage()]
   for win, rows in pairs(page and page.wanted or {}) do

@@ -82,7 +82,7 @@ function M.add_rest(completed)
   end
 end
 
---- Remove the `}` after a variable just completed, which a plugin for pairs put after its `{`.
+--- Remove the `}` after a variable just completed, which an auto-pairs plugin put after its `{`.
 ---@param inserted string|nil
 function M.remove_pair(inserted)
   if not inserted or not inserted:match('^@?{.*}$') then return end

@@ -128,7 +128,8 @@ local function target(n)
   return { new = (composer.new or next(sessions) ~= nil) or nil }
 end
 
---- Send lines `first` to `last` (all by default) of composer `n` and remove them from it.
+--- Send lines `first` to `last` (all by default) of composer `n`, remove them from it and add them
+--- to the history. If an earlier prompt was shown, restore the draft.
 ---@param first? integer 1-based
 ---@param last? integer 1-based, inclusive
 ---@param now? boolean whether to send it before all queued prompts
@@ -252,7 +253,8 @@ local function begin(n, composer)
   composer.new = composer.new and not composer.begun
 end
 
---- Frame operation: move the text of composer `n`, whose session has ended, to composer `m`.
+--- Frame operation: move the text and the attachments of composer `n`, whose session has ended, to
+--- composer `m`, and show composer `m` in the same windows.
 ---@param n integer
 ---@param m integer
 function M.move(n, m)

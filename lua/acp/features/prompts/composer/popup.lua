@@ -56,7 +56,7 @@ local function show()
   vim.api.nvim_feedkeys(vim.keycode('<C-x><C-o>'), 'n', false)
 end
 
---- Open the menu of blink.cmp for a `{` that a plugin for pairs has inserted with its `}`.
+--- Open the menu of blink.cmp for a `{` that an auto-pairs plugin has inserted with its `}`.
 --- blink.cmp looks only at the last character inserted.
 local function show_for_pair()
   local at = vim.api.nvim_win_get_cursor(0)

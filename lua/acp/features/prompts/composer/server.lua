@@ -51,7 +51,7 @@ end
 ---@field composer integer
 ---@field base string
 ---@field range lsp.Range
----@field has_brace boolean whether a `}` follows, as a plugin for pairs inserts it
+---@field has_brace boolean whether a `}` follows, as an auto-pairs plugin inserts it
 ---@field cwd string
 
 ---@param place acp.CompletionPlace

@@ -7,7 +7,7 @@ local api = vim.api
 local composers = require('acp.features.prompts.composer.composers')
 
 --- Replace the composer below chat `new`, which has replaced chat `old`. A composer in the current
---- window stays unless the user asked for the other chat.
+--- window is replaced only if the user asked for the other chat.
 ---@param old integer session number
 ---@param new integer
 ---@param by_user boolean
@@ -27,7 +27,7 @@ end
 
 local hidden = {} ---@type table<integer, boolean> composers that were hidden with their chats
 
---- Close composer `n`, whose chat is being hidden. Its text stays.
+--- Close the window of composer `n`, whose chat is being hidden. The composer keeps its text.
 function M.hide(n)
   local window = require('acp.ui.window')
   local win = window.showing(composers.bufnr(n))

@@ -184,7 +184,8 @@ local function run_in_each(adapters, at, act)
   end
 end
 
---- Run the tests at a position, or all tests, and wait for the results.
+--- Run the tests at a position, or all tests, and reply with the results as soon as the run has
+--- ended or the wait is over. Return a function that stops them.
 local function run_and_wait(reply, args, ctx)
   local neotest, nio = require('neotest'), require('nio')
   local at = position(
