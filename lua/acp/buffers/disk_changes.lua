@@ -21,7 +21,7 @@ local assumed = {} ---@type table<integer, true>
 --- Stamps recorded before a change to the file that was not merged. The host knows the present text
 --- of these files, but their buffers do not contain it.
 local unmerged = {} ---@type table<integer, string>
-local checking = {} ---@type table<string, integer> files that the host is checking: their buffers
+local checking = {} ---@type table<string, integer> buffer of each file that the host is checking
 local awaited ---@type integer|nil buffer whose save waits for the merge of its file
 -- Autocommands while turns run: for changes on disk, and for the user's writes.
 local on_change, changes = require('acp.base.autocmds').group('acp.disk_changes')

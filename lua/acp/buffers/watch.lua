@@ -43,7 +43,7 @@ end
 ---@param path string|nil
 function M.at_work(path) return path ~= nil and require('acp.base.paths').is_below(path, roots) end
 
---- Return the number of the change that a buffer is at. Undo goes back to lower ones.
+--- Return the number of the change that a buffer is at. An undo returns to a lower one.
 local function change_of(bufnr) return api.nvim_buf_call(bufnr, vim.fn.changenr) end
 
 --- Return the nearest ancestor of a change whose number is at most `newest`, 0 for the first text.
