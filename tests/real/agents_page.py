@@ -26,14 +26,14 @@ NOTES: Final = {
     ("cancel", "end_turn"): "ends a cancelled turn as if it had finished",
     ("resume", "–"): "cannot open a session again: after a restart a new one is given the "
     "conversation as text",
-    ("tools", "–"): "was not seen to call the editor's tools",
+    ("tools", "–"): "did not call the editor's tools in this run",
     ("tools", "offered"): "connects to the editor's tools, but did not call one here",
     ("plan", "–"): "sent no plan",
     ("usage", "–"): "says nothing about tokens or cost",
 }
 NOTES_OF_AGENTS: Final = {
-    ("gemini", "resume"): "loses a session that is loaded in the minute in which it began, because "
-    "the names of its files contain the minute; after that it loads it",
+    ("gemini", "resume"): "loses a session that is loaded within the minute in which it began, "
+    "because its file names contain the minute; later loads work",
 }
 UNTRIED: Final = {
     "auggie": "needs an account",
@@ -60,7 +60,7 @@ it. `:Acp agent` lists the presets, `:checkhealth acp` those that are installed.
 | Edits files | through the *editor*, or on *disk*; you review both. *asks*: for permission |
 | Unsaved text | *reads* it through the editor, or gets it as a *diff* with the prompt |
 | Runs commands | in a terminal of the editor, or *itself* |
-| Resume | after `:Acp restart`: the session is resumed, or loaded; – it is told the conversation |
+| Resume | after `:Acp restart`: it is resumed, or loaded; –: a new session gets the conversation |
 | Fork | `:Acp sessions fork`; without it, `:Acp rewind` gives the conversation to a new session |
 | Editor's tools | it called a tool of the server `neovim` |
 | Usage | what it says about context, tokens of a turn, and cost |
@@ -86,8 +86,8 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
             f"{number}. {note[0].upper()}{note[1:]}." for number, note in enumerate(notes, 1)
         ),
         "## Recommended settings\n\n" + _settings(results),
-        "## Faults that the run has seen\n\n" + (_faults(results) or "None."),
-        "## Presets that were not tried\n\n" + "\n".join(left),
+        "## Faults found in this run\n\n" + (_faults(results) or "None."),
+        "## Presets that were not tested\n\n" + "\n".join(left),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
