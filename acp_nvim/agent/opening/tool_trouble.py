@@ -38,7 +38,8 @@ async def open_session(
     """Send a request that opens a session. Return its result and the parameters that worked.
 
     If the request fails with the editor's server in the list, send it again with another name for
-    that server, then without the server. If both fail too, raise the first error.
+    that server, then without the server. If that works without the server, withdraw the tools and
+    warn the user. If both fail too, raise the first error.
     """
     try:
         return await ask(params), params

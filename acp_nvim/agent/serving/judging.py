@@ -75,7 +75,7 @@ def judge(case: Case, session: Session, settings: Settings) -> Action | None:
 
 
 def _may_be_denied(wanted: Sequence[Rule], case: Case) -> bool:
-    """Return whether one of the rules denies a program or path that the case may hide."""
+    """Return whether one of the rules denies a program or path that the request may hide."""
     if not any(rule.action == "deny" for rule in wanted):
         return False
     others = [rule for rule in wanted if rule.action != "ask"]
