@@ -30,11 +30,11 @@ class Logins:
         self._echo = echo
 
     def on_login_needed(self, connection: Connection, session: Session) -> None:
-        """Announce in a session that its agent requires a login."""
+        """Mark an agent as requiring a login. Announce this in a session, and tell the user."""
         self._announce(connection, session)
 
     def require(self, connection: Connection, on_login: Callable[[], None] | None) -> None:
-        """Announce that an agent requires a login. `on_login` is called after the login."""
+        """Like `on_login_needed`, without a session. `on_login` is called after the login."""
         self._announce(connection, None)
         if on_login is not None:
             self.call_after_login(connection.name, on_login)

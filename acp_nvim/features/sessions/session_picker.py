@@ -344,8 +344,8 @@ def _last_closed(host: Host, entry: Stored) -> Conversation | None:
 async def _rename(host: Host, entry: Entry) -> None:
     """Ask for a title and set it.
 
-    If the agent supports titles, it may return another spelling. Otherwise only this plugin stores
-    the title.
+    An agent that supports titles stores the title, and may change it. Otherwise, only this plugin
+    stores it.
     """
     text = await host.ask_text("Title: ", display_title(entry))
     if not text:

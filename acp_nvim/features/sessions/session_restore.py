@@ -99,7 +99,7 @@ def _restore_remarks(host: Host, record: Mapping[str, Any]) -> None:
 
 
 def _create_session(host: Host, record: SessionRecord) -> Session:
-    """Create a session from its record, and return it. It is failed unless it was closed."""
+    """Create a session from its record. Its status is `failed`, or `closed` if it was closed."""
     chosen = InitialOptions(record.mode, record.options, is_configured=False)
     origin = Origin("reopen", record.id, chosen)
     shown = Past(record.lines) if any(record.lines) else None

@@ -25,12 +25,12 @@ class Claims:
         """Ids of worktrees with sessions of this host."""
 
     def share(self, id: str) -> None:
-        """Lock a worktree for a session, together with the sessions of other hosts."""
+        """Lock a worktree for a session. The lock is shared with sessions of other hosts."""
         self._shared.add(id)
         self._lock(id, shared=True)
 
     def release(self, id: str) -> None:
-        """Unlock a worktree that has no session any more."""
+        """Unlock a worktree that no longer has a session."""
         self._shared.discard(id)
         self._close(id)
 
@@ -42,7 +42,7 @@ class Claims:
         return False
 
     def end_alone(self, id: str) -> None:
-        """Return from the exclusive lock to the shared lock of the sessions, if there are any."""
+        """Replace the exclusive lock by the shared lock of the sessions, or unlock the worktree."""
         if id in self._shared:
             self._lock(id, shared=True)
         else:

@@ -103,7 +103,7 @@ class Setup:
             self._process.begin_stop()
         end = await self._process.wait()
         if self._is_stopped:
-            await end_marked(mark, self._kill_s())  # its daemons
+            await end_marked(mark, self._kill_s())  # daemons that it started
             session.notice("warning", words.SETUP_STOPPED)
         elif end.code == 0:
             session.notice("info", words.SET_UP)

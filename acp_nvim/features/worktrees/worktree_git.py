@@ -408,8 +408,8 @@ def _ancestor(
 def remove(worktree: Worktree, env: Mapping[str, str]) -> bool:
     """Remove a worktree with all its files, and its branch. Return whether the branch is gone.
 
-    The branch stays if HEAD of the worktree, where another branch may be checked out, lacks some of
-    its commits.
+    The branch is kept if some of its commits are not in the worktree's HEAD, which may be on
+    another branch.
     """
     repository = _repository(worktree, env)
     own = private_git.environment(env)
