@@ -29,7 +29,7 @@ REST_S: Final = 1.0
 MIN_LOG_BLOCKS: Final = 16
 """Number of compressed log blocks (1 MiB of traffic) after which the heap is trimmed."""
 MIN_NEW_OBJECTS: Final = 10_000
-"""Number of new objects from which a collection is worthwhile."""
+"""Minimum number of new objects for which a collection is worthwhile."""
 MAX_VISITED: Final = 200_000
 """Number of objects that can be visited in about 30 ms."""
 

@@ -38,7 +38,7 @@ class EditorTools:
         tasks: Tasks,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """`runtime_directory` returns the directory for the socket, or None if it is not known."""
+        """`runtime_directory` returns the directory for the socket, or None before `setup`."""
         self._socket = ToolSocket(toolbox, tasks, runtime_directory)
         self._over_acp = McpOverAcp(toolbox)
         self.message = self._over_acp.message
@@ -49,7 +49,7 @@ class EditorTools:
     def offer(
         self, session: Session, wanted: bool | Sequence[str], route: Route
     ) -> OwnServer | None:
-        """Return an MCP server with the tools for a session.
+        """Return an MCP server with the tools for a session. Withdraw an earlier offer.
 
         Return None if the session gets no tools or no socket can be opened. The tools are imported
         when the agent lists them.
@@ -84,7 +84,7 @@ class EditorTools:
             session.notice("info", wording.TOOLS_NOT_CONNECTED.format(agent=agent))
 
     def refresh(self) -> None:
-        """Notify the agents that have tools of changes to the tools."""
+        """Notify connected agents that the tools have changed."""
         self._socket.refresh()
         self._over_acp.refresh()
 

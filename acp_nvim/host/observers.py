@@ -40,14 +40,17 @@ class HostObservers(Struct, frozen=True, eq=False):
     hunk_titles: list[Callable[[Pending], Sequence[str]]] = field(default_factory=list)
     """Functions that return the titles of a file's pending hunks.
 
-    The sequence is empty if they know none, else it has a text for each hunk, which may be empty.
+    The result is empty if no hunk has a title. Otherwise it has a text, maybe empty, for each hunk.
     """
     on_file_read: list[Callable[[Session, str], None]] = field(default_factory=list)
     """The agent of a session reads a file through the editor."""
     on_login_needed: list[Callable[[Connection, Resume | None], None]] = field(default_factory=list)
     """An agent refuses a request because it requires a login. The function, if any, retries it."""
     on_login_awaited: list[Callable[[str, Resume], None]] = field(default_factory=list)
-    """A request waits for a login to the named agent, of which the user already knows."""
+    """An action waits for a login to the named agent. The function resumes the action.
+
+    The user has already been told that a login is required.
+    """
     on_agent_restarted: list[Callable[[str], None]] = field(default_factory=list)
     """The user has restarted the named agent, and it is ready."""
     on_continued: list[Callable[[Session, str, str], None]] = field(default_factory=list)

@@ -51,7 +51,8 @@ def is_empty(prompt: Prompt) -> bool:
 def conversation_for(host: Host, args: Args) -> Conversation:
     """Return the session for a prompt, or a new one if there is none.
 
-    All prompts for an ended session go to the same new session, which also gets its queue.
+    All prompts for an ended session go to the same new session, which also gets its queue. A prompt
+    in a read-only chat continues the stored session.
     """
     wanted = args.get("agent")
     named = None if args.get("new") else host.sessions.conversation(args.get("session"))

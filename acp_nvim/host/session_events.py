@@ -54,11 +54,11 @@ class SessionEvents:
         self._tool_calls.plain_calls(session.root, calls)
 
     def on_command(self, session: Session, line: str, directory: str) -> None:
-        """Count the files in a command as named by the agent."""
+        """Record the files in a command as named by the agent."""
         self._tool_calls.command(session.root, line, directory)
 
     def on_work_at(self, session: Session, path: str) -> None:
-        """Count a file that the editor's tools read or change as named by the agent."""
+        """Record a file that the editor's tools read or change as named by the agent."""
         self._tool_calls.on_tool_at(session.root, path)
 
 

@@ -24,7 +24,7 @@ from acp_nvim.session.transcript.entries import Past
 from acp_nvim.tasks import Tasks
 
 Waiting = Callable[[int | None], None]
-"""Function that gets the number of a prepared session, or None if there will be none."""
+"""Function called with the number of a prepared session, or None if none was made."""
 
 
 class Preparation:
@@ -107,7 +107,10 @@ class Sessions:
         return self._list.current
 
     def prepare(self) -> Preparation:
-        """Announce and return a session that will become current. New prompts wait for it."""
+        """Begin the preparation of a session that will become current, and return it.
+
+        New prompts wait until it is over.
+        """
         self._preparations = [
             preparation for preparation in self._preparations if not preparation.is_over
         ]
@@ -116,7 +119,7 @@ class Sessions:
 
     @property
     def preparation(self) -> Preparation | None:
-        """Return the last announced session that is still being prepared."""
+        """Return the newest preparation that is not over, or None."""
         latest = reversed(self._preparations)
         return next((preparation for preparation in latest if not preparation.is_over), None)
 
@@ -130,11 +133,11 @@ class Sessions:
         preset: str | None = None,
         purpose: Literal["edit"] | None = None,
     ) -> Conversation:
-        """Create a session without sending anything, and return its conversation.
+        """Create a session without contacting its agent, and return its conversation.
 
-        Without a `purpose`, make it current. Its number is the next one, and at least `n`. `origin`
-        determines how `Conversation.open` opens it at the agent. A `preset` that is no longer
-        configured is ignored.
+        Add it to the screen and the workspace. Without a `purpose`, make it current. Its
+        number is the next one, and at least `n`. `origin` determines how `Conversation.open` opens
+        it at the agent. A `preset` that is no longer configured is ignored.
         """
         self._list.work_in(cwd)
         self._list.skip_to(n)
@@ -219,9 +222,9 @@ class Sessions:
         self._screen.state(["current"], n)
 
     def leave(self, n: int) -> None:
-        """Make the most recently used other session current, if one is open.
+        """Release the data of session `n`, which is about to be closed or could not be opened.
 
-        Session `n` is about to be closed, or could not be opened.
+        If it is current, make the most recently used open session current, if there is one.
         """
         memory.unfreeze_objects()
         self._workspace.files.bases.forget_session(str(n))
@@ -265,7 +268,10 @@ class Sessions:
         self.leave(session.n)
 
     def _on_worth_storing(self, session: Session, connection: Connection) -> None:
-        """Add a session to the index if its agent can reopen it and it has no purpose."""
+        """Store a session in the index if its agent can reopen it and the user started it.
+
+        An inline edit's session is not stored.
+        """
         can_reopen = connection.agent.capabilities.load_session is True
         can_reopen = can_reopen or bool(connection.agent.session_capabilities.resume)
         if self.index is not None and can_reopen and session.purpose is None:

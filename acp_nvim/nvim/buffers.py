@@ -1,6 +1,6 @@
 """Implementation of the workspace's port `Buffers`, over the bridge.
 
-Each operation is one Lua call. A read sends the text only if its changedtick is not the known one.
+Each operation is one Lua call. A read transfers the text only if its changedtick has changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ MODULE: Final = "acp.buffers.live"
 DISK_CHANGES: Final = "acp.buffers.disk_changes"
 HOST: Final = "acp.base.host"
 MAX_BLOCKED_S: Final = 0.3
-"""Maximum seconds to wait while Neovim is waiting for a key. The user cannot cancel then."""
+"""Maximum seconds to wait for an answer about cancels.
+
+Neovim does not answer while it waits for a key, but the user cannot cancel then either.
+"""
 EOL, MODIFIED, DOS, BOMB, NO_BYTES, STALE, MAC, BINARY = 1, 2, 4, 8, 16, 32, 64, 128
 GONE, NEW = 256, 512
 
@@ -86,7 +89,8 @@ class NvimBuffers:
     ) -> WriteResult:
         """Apply a change in the file on disk to its buffer.
 
-        Neovim does not ask about it, unless the buffer is `unmerged` with an earlier change.
+        Neovim then does not ask before it overwrites the file, unless the unsaved edits are
+        `unmerged` with an earlier change.
         """
         want = {"eol": after.eol, "empty": after == EMPTY}
         want |= {"modified": modified, "unmerged": unmerged}

@@ -48,7 +48,7 @@ class Neovim:
     # -- the user's functions, called for an agent ------------------------------------------------
 
     async def via_words(self, agent: str) -> list[str]:
-        """Return the words from the user's function `via` of an agent. Raise TransportError."""
+        """Call the user's function `via` of an agent. Return its words, or raise TransportError."""
         try:
             words: list[str] = await self.bridge.call("acp.base.host.via_words", "words", agent)
         except NvimError as error:

@@ -105,7 +105,7 @@ class Screen:
         self._wake()
 
     def push(self, *op: Any) -> None:
-        """Queue an operation that no other method queues."""
+        """Queue an operation that no other method queues, and request an urgent frame."""
         self._pushed.append(list(op))
         self._wake(urgent=True)
 

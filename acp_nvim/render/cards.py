@@ -123,7 +123,7 @@ def answer_rows(decision: Decision) -> list[Row]:
 
 
 def _title(decision: Decision, entry: ToolEntry | None, cwd: str) -> Title:
-    """Return the cached title. Raw inputs may be large, and cards are drawn often."""
+    """Return the title, cached because raw inputs may be large and cards are drawn often."""
     if entry is None:
         return title(decision, None, cwd)
     call = entry.call

@@ -13,10 +13,10 @@ from acp_nvim.session.session import Session
 
 
 def apply(session: Session, work: Work) -> None:
-    """Apply a session's reported state.
+    """Apply a session's reported state: begin or end the agent's own turn, update the status.
 
-    Work without a user prompt is a turn that the agent itself began. Subagents take their
-    state from their parents.
+    Work without a user prompt is a turn that the agent itself began. Ignore the reported state of
+    a subagent, which takes its state from its parent.
     """
     if session.root is not session:
         return

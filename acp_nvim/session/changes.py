@@ -47,7 +47,8 @@ class Changes:
     def statuses(self, n: int, mark: int) -> list[str]:
         """Return the list to which ids and statuses of tool calls are appended, alternating.
 
-        Consecutive `AcpToolCall` events are sent as one.
+        It is in the last event if that is an `AcpToolCall` event with this mark. Otherwise, a new
+        event is queued.
         """
         last = self.events[-1] if self.events else None
         if last is None or last.name != "AcpToolCall" or last.mark != mark:

@@ -139,10 +139,10 @@ def preferred_mode_option(session: Session) -> Option | None:
 
 
 def replace(session: Session, listed: Sequence[Any]) -> None:
-    """Replace the whole list.
+    """Replace all config options.
 
-    An option of the category model whose values have changed depends on another option, such as the
-    provider.
+    An option of the category model whose values have changed is recorded as dependent on another
+    option, such as the provider.
     """
     before = {option.id: _offered_values(option) for option in _models(session)}
     session.options = within_limits(session, listed)

@@ -19,7 +19,10 @@ def replace(session: Session, update: schema.Plan) -> None:
 
 
 def update(session: Session, update: schema.PlanUpdate) -> None:
-    """Apply an update of one plan. A text or a file stays at the place of its first update."""
+    """Apply an update of one plan.
+
+    A Markdown or file plan keeps the transcript position of its first update.
+    """
     plan: Any = update.plan
     match plan:
         case schema.UnknownPlan():
@@ -32,7 +35,7 @@ def update(session: Session, update: schema.PlanUpdate) -> None:
 
 
 def remove(session: Session, update: schema.PlanRemoved) -> None:
-    """Withdraw a plan. A text or a file stays in the chat, marked as removed."""
+    """Withdraw a plan. A Markdown or file plan is marked as removed in the chat."""
     plan = session.plans.pop(update.plan_id, None)
     if isinstance(plan, PlanDocument):
         plan.withdraw()

@@ -19,7 +19,7 @@ BUFFER_URI = "nvim://buffer/"
 VARIABLE_URI = "nvim://context/"
 """Prefix of a variable's URI, because editor state is not a file."""
 FRESH_S = 0.05
-"""Time within which a prompt's data about Neovim's buffers counts as current, in seconds."""
+"""Seconds for which the unsaved texts sent with a prompt count as current."""
 MAX_LINE = 100_000
 """Maximum number of characters that the chat shows of one line of a prompt."""
 

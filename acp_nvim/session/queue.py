@@ -52,7 +52,7 @@ def prepend(session: Session, prompt: Prompt, at: int = 0) -> None:
 
 
 def prepend_returned(session: Session, prompt: Prompt) -> None:
-    """Put a refused prompt in front, but behind the ones that the agent returned earlier."""
+    """Put a refused prompt first, but behind the ones that the agent returned earlier."""
     prepend(session, prompt, _place_of_returned(session, prompt))
 
 

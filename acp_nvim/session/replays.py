@@ -9,7 +9,8 @@ from acp_nvim.session.session import Session
 def drop(session: Session) -> None:
     """Drop the part of a replay that has arrived, before the session is replayed again.
 
-    Notices and user prompts stay. The chats of its subagents stay, without their content.
+    Notices and user prompts are preserved. Pending questions are cancelled. The replays of
+    subagents are dropped too, but their chats remain for the next replay.
     """
     if not session.transcript.drop():
         return

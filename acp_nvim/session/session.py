@@ -261,7 +261,7 @@ class Session:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether the next prompt opens a new session instead."""
+        """Return whether the session has ended, so that the next prompt opens a new one."""
         return self.status == "closed" or (self.status == "failed" and self.is_given_up)
 
     @property
@@ -292,7 +292,7 @@ class Session:
         self.tool_calls.keep_ids()
 
     def forget_ids(self) -> None:
-        """Forget the earlier ids, before the next prompt."""
+        """Forget the marked ids that the agent has not reused. Called before each prompt."""
         for role, message_id in self.transcript.forget_ids():
             if role == "user":
                 self.prompt_ids.discard(message_id)
@@ -328,7 +328,7 @@ class Session:
         self.change("tools")
 
     def keep_open(self) -> None:
-        """Drop the purpose. The session stays open, for the user."""
+        """Clear the purpose, so that the session remains open for the user."""
         self.purpose = None
         self.change("purpose")
 
@@ -360,7 +360,7 @@ class Session:
         return tuple(items[: lists.LISTED])
 
     def event(self, name: str, **data: Any) -> None:
-        """Queue a `User` event after the text before it. A replay queues none."""
+        """Queue a `User` event, to fire when the text before it is drawn. Ignore it in a replay."""
         if self.is_silent:
             return
         present = {key: v for key, v in data.items() if v is not None and v is not UNSET}
@@ -369,7 +369,7 @@ class Session:
         self.observer.on_change(self)
 
     def clear(self) -> None:
-        """Drop the data that a closed session does not need. Its chat and pending edits stay."""
+        """Drop the data that a closed session does not need. Preserve its chat and edits."""
         self.modes = self.mode = self.models = self.usage = self.tools = None
         self.plan, self.commands, self.options, self.echo = (), (), (), ""
         self.plans.clear()
@@ -389,7 +389,7 @@ class Session:
     def notice(
         self, level: Literal["info", "warning", "error"], title: str, details: Sequence[str] = ()
     ) -> None:
-        """Add a line to the margin of the chat, without splitting a streaming message."""
+        """Add a line to the chat. While a message is streaming, the line waits for its end."""
         line = Line(level, title, tuple(details))
         if self.status == "running":
             self.transcript.hold(line)
@@ -417,7 +417,10 @@ class Session:
             self.change("more")
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
-        """Make a decision pending and show its card, under its tool call if it has one."""
+        """Make a decision pending and show its card, under its tool call if it has one.
+
+        Queue its event. A decision that a rule has already resolved only appears in the chat.
+        """
         decision.agent = decision.agent or self.transcript.speaker or self.agent.capitalize()
         self.decisions.add(decision)
         entry: ToolEntry | Question
@@ -440,7 +443,11 @@ class Session:
             self._queue_permission_event(decision)
 
     def renew(self, decision: Decision) -> None:
-        """Ask a pending permission again, because its tool call has changed."""
+        """Ask a pending permission again, because its tool call has changed.
+
+        Apply the rules first, which may resolve it. If Neovim knows its id, report that id as
+        cancelled and use a new one.
+        """
         decision.judge()
         if decision.outcome is not None:
             return
@@ -487,7 +494,7 @@ class Session:
 
 
 def _store_answered_call(decision: Decision, entry: ToolEntry | Question) -> None:
-    """Store the state of the tool call at the answer to its question."""
+    """Store a copy of the tool call as it was when an option was chosen."""
     is_chosen = decision.outcome is not None and decision.outcome.option is not None
     if is_chosen and isinstance(entry, ToolEntry):
         decision.record = entry.call.copy()

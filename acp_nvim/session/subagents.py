@@ -89,7 +89,7 @@ class Child(Session):
 
     @property
     def is_silent(self) -> bool:
-        """Return whether the topmost session is replayed, and the child with it."""
+        """Return whether events are suppressed, because the topmost session is replayed."""
         return self.root.replaying
 
     def ask(self, decision: Decision, call: ToolCall | None = None) -> None:
@@ -164,9 +164,10 @@ def is_id_of_another(session: Session, session_id: str, routed: Session | None) 
 
 
 def apply(session: Session, update: schema.SubagentUpdate) -> Subagent:
-    """Apply a parent's update of a child. Return the child's entry, which the first one creates.
+    """Apply a parent's update of a child, and return the child's entry in the chat.
 
-    An absent field stays the same, a null field is cleared.
+    The first update adds the entry. An absent field leaves its value unchanged, a null field clears
+    it.
     """
     link = session.reported.links.get(update.session_id)
     if link is None:
@@ -208,7 +209,10 @@ def _set_state(link: Subagent, state: schema.StateUpdate | None) -> None:
 
 
 def abandon(session: Session) -> None:
-    """End all children, when the agent has ended or the session is closed."""
+    """End all children, when the agent has ended or the session is closed.
+
+    Close their open calls as failed, and mark those that were not idle as gone.
+    """
     for child in session.children.values():
         assert isinstance(child, Child)
         call_updates.close_open(child, "failed")

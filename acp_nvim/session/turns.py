@@ -24,7 +24,10 @@ _ENDS: Final[Mapping[str | None, str]] = {
 
 
 def announce(session: Session, prompt: Prompt) -> None:
-    """Show the next prompt while its agent may still be starting, unless others are queued."""
+    """Show a prompt at once, even if its agent is still starting.
+
+    Do nothing if others are queued, the queue is held, or the prompt has no text.
+    """
     if session.held or session.queue != [prompt] or prompt.given or not prompt.text.strip():
         return
     words = text_for_chat(prompt.text)
@@ -36,7 +39,7 @@ def announce(session: Session, prompt: Prompt) -> None:
 
 
 def retract(session: Session) -> None:
-    """Withdraw the announced prompt, which is not sent now."""
+    """Treat the announced prompt as not sent, and show a notice that it stays queued."""
     if session.announced is not None:
         session.announced = None
         session.notice("info", wording.PROMPT_STAYS_QUEUED)
@@ -45,12 +48,16 @@ def retract(session: Session) -> None:
 def begin(
     session: Session, prompt: Prompt, agent_title: str, message_id: str | None = None
 ) -> None:
-    """Begin a turn with a prompt that is about to be sent, or was inserted under this id."""
+    """Begin a turn with a prompt that is about to be sent, or was inserted under this id.
+
+    End a turn that the agent began itself. Add the prompt and a heading to the transcript. Clear
+    the usage, suggestions and error of the turn before, and let a new plan begin a new entry.
+    """
     if session.own_turn:
         session.own_turn = False
         session.observer.on_own_turn(session)
         session.event("AcpTurnEnd", stop_reason="end_turn")
-    insert(session, prompt, message_id)
+    add_prompt(session, prompt, message_id)
     session.transcript.add(Heading(agent_title))
     session.plan_entry, session.turn_usage, session.suggestions = None, None, ()
     session.entries_before = len(session.transcript.entries)
@@ -62,14 +69,18 @@ def begin(
     session.observer.on_change(session)
 
 
-def insert(session: Session, prompt: Prompt, message_id: str | None = None) -> None:
-    """Add a prompt to the transcript, unless the agent has already sent it under its id."""
+def add_prompt(session: Session, prompt: Prompt, message_id: str | None = None) -> None:
+    """Add a prompt to the transcript, unless the agent has already sent it under this id.
+
+    Forget the ids from before a reopen in either case. If the prompt was announced, complete its
+    message instead of adding one. Set `prompt_message` and `echo` unless the id is given.
+    """
     session.forget_ids()
     if message_id is not None and session.transcript.message_of("user", message_id) is not None:
         return
     parts: list[Part] = [b.text if isinstance(b, schema.TextContent) else b for b in prompt.blocks]
     shown_parts = [text_for_chat(part) if isinstance(part, str) else part for part in parts]
-    session.prompt_message = _show_rest(
+    session.prompt_message = _complete_announced(
         session, prompt, shown_parts or [text_for_chat(prompt.text)]
     )
     session.transcript.set_prompt_number(session.prompt_message, prompt.number)
@@ -86,8 +97,11 @@ def _add_user_message(session: Session, parts: Sequence[Part]) -> Message:
     return message
 
 
-def _show_rest(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
-    """Show the rest of an announced prompt: its attachments, late text. Return the message."""
+def _complete_announced(session: Session, prompt: Prompt, parts: list[Part]) -> Message:
+    """Add the attachments and late text of a prompt to its announced message, and return it.
+
+    If the prompt was not announced, or other entries follow that message, add a new one.
+    """
     announced, session.announced = session.announced, None
     if announced is None or announced[0] is not prompt:
         return _add_user_message(session, parts)
@@ -131,6 +145,9 @@ def end(
 ) -> None:
     """End the turn, with the agent's answer or without one.
 
+    Close its open calls, complete its last message, add a line about an irregular end, and queue
+    `AcpTurnEnd`. The session is then idle unless the agent is still working.
+
     `public_error` is the error for state and event if it differs from `error`. `usage` has the
     tokens of the turn. `quiet` adds no line, because the chat shows the reason elsewhere.
     """
@@ -158,7 +175,11 @@ def end(
 
 
 def _close_remaining_calls(session: Session, stop_reason: str | None, *, failed: bool) -> None:
-    """Assume the end of open calls, unless they run in the background."""
+    """Close the open calls of a turn that ends.
+
+    After a cancel or an error, close all. Otherwise, close none while the agent has background
+    tasks, and mark the status of calls that the user has not refused as assumed.
+    """
     if stop_reason == "cancelled" or session.status == "cancelling":
         call_updates.close_open(session, "cancelled")
     elif failed:

@@ -21,7 +21,7 @@ Handler = Callable[[Session, Any], object]
 
 
 def apply(session: Session, update: updates.SessionUpdate) -> None:
-    """Apply one update. Unknown kinds are shown as such."""
+    """Apply one update. An update of an unknown kind is shown with its raw data."""
     _HANDLERS.get(update.__class__, _add_unknown)(session, update)
 
 
@@ -53,7 +53,7 @@ def _set_options(session: Session, update: schema.ConfigOptionUpdate) -> None:
 def _set_title(session: Session, update: schema.SessionInfoUpdate) -> None:
     """Set the title. Null clears it, and an absent title leaves it unchanged.
 
-    A session with a purpose has its own title.
+    The agent cannot change the title of a session with a purpose.
     """
     if update.title is not UNSET and session.purpose is None:
         session.title = update.title
@@ -70,7 +70,7 @@ def _set_usage(session: Session, update: schema.UsageUpdate) -> None:
 
 
 def _update_terminal(session: Session, update: updates.TerminalState) -> None:
-    """Update a terminal of the agent. Fields that are absent stay the same."""
+    """Update a terminal of the agent. Absent fields leave its values unchanged."""
     terminals = session.terminals
     terminal = terminals.agent_terminal(update.terminal_id)
     if update.command is not UNSET or update.cwd is not UNSET:
@@ -105,7 +105,10 @@ def _set_usage_state(session: Session, update: updates.UsageState) -> None:
 
 
 def _add_notice(session: Session, update: schema.Notice) -> None:
-    """Show a notice. Ignore one without text."""
+    """Show a notice and queue its event. Ignore one without text.
+
+    A notice about a rate limit during a turn is also shown as a retry.
+    """
     levels: dict[str, Literal["info", "warning", "error"]] = {
         "warning": "warning",
         "error": "error",

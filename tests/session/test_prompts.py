@@ -43,7 +43,7 @@ def test_blank_parts_of_a_prompt_are_shown_between_others() -> None:
     turns.announce(session, prompt)
     session.notice("info", "The agent was slow")
     prompt.blocks = [schema.TextContent(text) for text in ("go", "one", "\n\n", "two")]
-    turns.insert(session, prompt)
+    turns.add_prompt(session, prompt)
     message = session.transcript.last
     assert isinstance(message, Message)
     assert message.parts == ["one", "\n\n", "two"]

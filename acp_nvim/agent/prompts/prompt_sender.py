@@ -266,7 +266,7 @@ class PromptSender:
             if message_id:
                 turns.name_prompt(session, message_id)
         elif session.in_turn:
-            turns.insert(session, prompt, message_id or None)
+            turns.add_prompt(session, prompt, message_id or None)
             session.observer.on_change(session)
         elif connection is not None:
             turns.begin(session, prompt, connection.title, message_id or None)

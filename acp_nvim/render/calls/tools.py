@@ -96,7 +96,7 @@ def _visible_text(block: schema.TextContent, call: ToolCall) -> str:
 
 def _are_all_queued(entry: ToolEntry) -> bool:
     """Return whether all questions are still queued, so that the chat shows none."""
-    for decision in entry.decisions:  # noqa: SIM110 - called for each of very many
+    for decision in entry.decisions:  # noqa: SIM110 - called very often
         if not decision.lacks_card:
             return False
     return True

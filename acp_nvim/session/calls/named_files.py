@@ -16,7 +16,10 @@ READING: Final = frozenset({"read", "search", "think", "fetch", "switch_mode"})
 CHANGING: Final = frozenset({"edit", "delete", "move"})
 """Kinds of tool calls that change files and run nothing."""
 MAX_NAMED: Final = 200
-"""Maximum number of files checked by name for one tool call. The work tree shows the others."""
+"""Maximum number of files checked by name for one tool call.
+
+Changes to further files are found by scanning the work tree.
+"""
 MAX_DIFFS: Final = 1000
 """Maximum number of parts of one tool call that are searched for diffs."""
 

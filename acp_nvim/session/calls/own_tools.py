@@ -56,9 +56,9 @@ def _texts_of(call: ToolCall) -> Iterator[str]:
 
 
 def on_start(session: Session, name: str, title: str) -> ToolCall | None:
-    """Handle the start of one of the editor's tools.
+    """Set the editor's title on the tool call that the agent reported for a tool that starts.
 
-    Return the tool call that the agent reported for it, if any, with the editor's title.
+    Return that call, or None if the agent has not reported one.
     """
     for call in session.tool_calls.open_calls():
         if not call.own and own_tool(call, session.tools) == name:
@@ -76,7 +76,7 @@ def on_call(session: Session, call: ToolCall, own_call: ToolCall) -> None:
 
 
 def on_place(session: Session, path: str | None, line: int | None) -> None:
-    """Report the place that a tool reads, for a window that follows the agent."""
+    """Report the place at which a tool works, and record the file as named by the agent."""
     if path is not None:
         session.event("AcpLocation", path=path, line=line)
         session.observer.on_work_at(session, path)

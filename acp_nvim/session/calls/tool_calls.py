@@ -309,7 +309,7 @@ class ToolCalls:
             self._open[call.index] = call
 
     def set_shown_title(self, call: ToolCall, words: str) -> None:
-        """Show these words instead of the title of a call."""
+        """Show these words instead of the title of a call, which then names an action."""
         call.set_shown_title(words)
         if self._only_asked.pop(call.index, None) is not None:
             self._open[call.index] = call

@@ -19,7 +19,7 @@ from acp_nvim.session.transcript.transcript import Transcript
 
 MAX_FULL_REPLAYS: Final = 50
 OLD_REPLAY: Final = 16 << 10
-"""Bytes stored for the buffer of a terminal that ended before the newest ones."""
+"""Bytes stored for the buffer of a terminal after `MAX_FULL_REPLAYS` others have ended."""
 
 
 class Terminals:
@@ -115,7 +115,7 @@ class Terminals:
             self._rename(entry)
 
     def close(self, entry: ToolEntry) -> None:
-        """End the terminals that the agent ran in a finished tool call, even if unreported."""
+        """End the agent's terminals in a finished tool call, even without a reported exit."""
         for terminal in entry.terminals.values():
             if not terminal.is_hosted and not terminal.outlives_call:
                 terminal.end(None, None)
@@ -145,7 +145,10 @@ class Terminals:
             self._on_status()
 
     def _apply_reports(self, entry: ToolEntry, meta: Mapping[str, Any]) -> None:
-        """Apply reported terminals. Those that the host started are ignored."""
+        """Show a reported terminal in its tool call, and apply the reports in `meta`.
+
+        An unknown terminal is added. Reports about a terminal that the host started are ignored.
+        """
         reports = {key: value for key in _REPORTS if isinstance(value := meta.get(key), dict)}
         if not reports:
             return
@@ -184,7 +187,10 @@ class Terminals:
         self._on_output()
 
     def on_status_changed(self, terminal: Terminal) -> None:
-        """Shrink the output of terminals that ended before the newest ones."""
+        """Redraw a terminal that has ended or restarted.
+
+        If more than `MAX_FULL_REPLAYS` have ended, shrink the output of the one that ended first.
+        """
         if terminal.running:
             self._ended.pop(terminal, None)
         else:
@@ -226,4 +232,4 @@ _REPORTS: Final[dict[str, Callable[[Terminals, Terminal, Mapping[str, Any]], Non
 """Keys of `_meta`, in the order in which they are applied."""
 
 _OUTPUT_KEYS: Final = {"terminal_output", "terminal_output_delta"}
-"""Some agents report the output of a quick command only in `rawOutput`."""
+"""Keys of `_meta` with output. Without them, the output of a quick command is in `rawOutput`."""

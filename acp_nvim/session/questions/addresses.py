@@ -84,7 +84,7 @@ def warnings(url: str) -> list[str]:
 def _split(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises for a port that is none
+        parts.port  # noqa: B018 - raises for an invalid port
     except ValueError:
         return None
     return parts if len(parts.netloc) <= _LONGEST_HOST else None

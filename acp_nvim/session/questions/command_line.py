@@ -10,10 +10,10 @@ the commands of any other line.
               the shell's grammar (`if`, `time`, `{`)
     word      unquoted characters, '…' and "…" in any order, without blanks between them
     quoted    in '…' anything but '; in "…" anything but " $ ` \\ !
-    unquoted  A-Z a-z 0-9 _ . / , : @ % + - = and ~; `=` does not begin a word, empty quotes or not
-              (zsh puts the path of a command there), `~` stands after a letter, a digit or _ alone
-              (`HEAD~1`)
-    redirect  > or >> to one word, also 1> and 2>; 2>&1, 1>&2 and >&2; a blank stands before it
+    unquoted  A-Z a-z 0-9 _ . / , : @ % + - = and ~; no word begins with `=`, not even after empty
+              quotes (zsh replaces it by the path of a command); `~` directly follows a letter, a
+              digit or _ (`HEAD~1`)
+    redirect  > or >> to one word, also 1> and 2>; 2>&1, 1>&2 and >&2; a blank precedes it
 
 The line is printable and, outside of quotes, ASCII: some shells read a byte of an accented letter
 as a blank. It contains no expansion (`$x`, `$(…)`, `~`, globs, braces), escape, comment,

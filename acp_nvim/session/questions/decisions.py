@@ -67,8 +67,9 @@ _ANSWERS: Final = {
 class Decision(Struct, eq=False):
     """Pending or resolved question.
 
-    `id` is unique in the host, `tool_call_id` is the agent's id. `details` are lines about the
-    consequences (command, path, reason). `request` is the agent's request, to draw it in full.
+    `id` is unique in the host. `tool_call_id` is the agent's id of the tool call. `details` are
+    lines about the consequences (command, path, reason). `request` is the agent's request, to draw
+    it in full.
     """
 
     id: str
@@ -208,7 +209,7 @@ class Decision(Struct, eq=False):
 
     @property
     def listed(self) -> Listed:
-        """Return the list of the snapshot in which the pending decision is."""
+        """Return the name of the snapshot's list that has the decision while it is pending."""
         if self.subject == "elicitation":
             return "elicitations"
         return "questions" if self.subject == "consent" else "permissions"

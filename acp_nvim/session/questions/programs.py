@@ -110,6 +110,6 @@ def runs_only_itself(words: Sequence[str]) -> bool:
 
 
 def may_start_other_programs(words: Sequence[str]) -> bool:
-    """Return whether one of these words makes others a program or code."""
+    """Return whether one of these words may run other words as a program or as code."""
     known = CODE | WRAPPERS | INTERPRETERS
     return any(program_name(word) in known or _EXECUTES.match(word) for word in words)

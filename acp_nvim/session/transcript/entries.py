@@ -194,7 +194,7 @@ class SessionMessage(Struct, eq=False):
 
 
 class PlanDocument(Struct, eq=False):
-    """Plan as a text or a file (rfds/plan-operations).
+    """Plan in Markdown or in a file (rfds/plan-operations).
 
     `is_removed` means that the agent has withdrawn it.
     """

@@ -77,7 +77,7 @@ def add_thought_chunk(session: Session, update: schema.AgentThoughtChunk) -> Non
 
 
 def add_user_chunk(session: Session, update: schema.UserMessageChunk) -> None:
-    """Drop an echo of the prompt that is already shown. Other chunks are replayed messages."""
+    """Add a chunk of a user's message. Drop an echo of the prompt that is already shown."""
     for content in blocks_as_sent(update.content):
         _user_block(session, content, update.message_id or None)
 
@@ -125,7 +125,7 @@ def turn_text(session: Session) -> str:
 
 
 def append_chunk(session: Session, update: updates.MessageChunk) -> None:
-    """Append a chunk to a message. A prompt sent from here keeps the user's text."""
+    """Append a chunk to a message. Drop a chunk of a prompt that is already shown."""
     role, content = update.role, update.content
     if role == "user" and _is_prompt(session, update.message_id, [part_of_block(content)]):
         return
@@ -150,7 +150,7 @@ def content(session: Session, update: updates.MessageContent) -> None:
 
 
 def on_unchanged(session: Session, update: updates.MessageUnchanged) -> None:
-    """Handle an existing message. Its id may be the one of the running prompt."""
+    """Take a new id of a user's message as the id of the running prompt."""
     if update.role == "user" and session.prompt_message is not None:
         _is_prompt(session, update.message_id, [session.echo])
 
@@ -166,7 +166,7 @@ def _add(session: Session, message: Message) -> None:
 def _is_prompt(session: Session, message_id: str, parts: Sequence[Part]) -> bool:
     """Return whether a user message is the prompt that was sent last.
 
-    It has that id, or no id is known yet and the text is the same.
+    It has that id, or no id is known yet and the text is the same. In the latter case, set the id.
     """
     if message_id in session.prompt_ids:
         return True

@@ -55,7 +55,10 @@ class Transcript:
         return self.entries[-1] if self.entries else None
 
     def add(self, entry: Entry) -> None:
-        """Append an entry, which completes the message before it."""
+        """Complete the last message and append an entry.
+
+        Held notices, and a heading if it is due, precede the entry.
+        """
         last = self.entries[-1] if self.entries else None
         if last.__class__ is Message:
             last.closed = True
@@ -116,7 +119,11 @@ class Transcript:
                 self.written += length(entry.parts)
 
     def drop(self) -> bool:
-        """Drop the entries of a replay. Return whether there were any."""
+        """Drop the entries of a replay. Return whether there were any.
+
+        Notices and prompts sent from here are preserved. All message ids are forgotten, and the
+        chat is drawn again.
+        """
         dropped = [entry for entry in self.entries if not _is_from_here(entry)]
         if not dropped:
             return False
@@ -140,7 +147,7 @@ class Transcript:
         self.unsaved[entry] = None
 
     def set_prompt_number(self, message: Message, prompt: int | None) -> None:
-        """Set the number of the user's prompt for a message. No chat shows it."""
+        """Set the number of the user's prompt for a message. The chat does not show it."""
         message.count_as(prompt)
         self.unsaved[message] = None
 
@@ -227,7 +234,7 @@ def _is_from_here(entry: Entry) -> bool:
 
 
 def _is_from_agent(entry: Entry) -> bool:
-    """Return whether an entry is from the agent. In a replay, the first one begins its part."""
+    """Return whether an entry is from the agent. In a replay, the first one follows a heading."""
     if isinstance(entry, Message):
         return entry.role != "user"
     return not isinstance(entry, (Heading, Line))
