@@ -114,7 +114,10 @@ class Pace:
         return self._quick > 0
 
     async def next_frame(self) -> None:
-        """Wait for a change. Later calls of `wake` request the frame after this one."""
+        """Wait for a change, after collecting garbage if there is none yet.
+
+        Later calls of `wake` request the frame after this one.
+        """
         began = self._clock()
         if not self._is_woken:
             memory.collect_garbage()
@@ -127,7 +130,7 @@ class Pace:
         self._is_woken = self.is_urgent = self._is_flooded = False
 
     async def pause_within(self, started: float, took: float) -> None:
-        """Wait after a frame that did not contain all changes.
+        """Request another frame, and wait after one that did not contain all changes.
 
         `started` is the time when the frame began. `took` is the seconds that Neovim needed for a
         frame.

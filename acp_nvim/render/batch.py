@@ -97,7 +97,10 @@ class Batch:
         self._end = first
 
     def _continue(self, first: int, last: int, is_joinable: bool) -> None:
-        """Extend the last operation by rows directly below it, or by replaced rows if both join."""
+        """Extend the last operation if these rows directly follow it, otherwise start a new one.
+
+        Rows that replace others extend it only if both are joinable.
+        """
         if first == self._end and (first == last or (is_joinable and self._is_joinable)):
             self._ops[-1][3] += last - first
         else:

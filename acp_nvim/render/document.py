@@ -181,7 +181,10 @@ class Document:
         self._skipped[message] = total
 
     def _draw_message(self, message: Message, budget: int, batch: Batch) -> tuple[int, bool]:
-        """Draw the next part of a message. Return its size, and whether all is drawn."""
+        """Draw the next part of a message. Return its size, and whether all is drawn.
+
+        Erase replaced parts first. A new message ends the run of tool calls above it.
+        """
         if message.role == "thought" and self._thoughts == "hide":
             self._skip(message)
             return 0, True
@@ -244,7 +247,10 @@ class Document:
         self._move_starts(at, block.rows, 0)
 
     def _draw_static(self, entry: Entry, batch: Batch) -> int:
-        """Draw an entry other than a message. Return its cost."""
+        """Draw an entry other than a message. Return its cost.
+
+        If it is already drawn, dissolve its group and replace only the rows that differ.
+        """
         at = self._positions.get(entry)
         if at is None:
             return self._append(entry, batch)
@@ -273,7 +279,10 @@ class Document:
         return ENTRY_COST + used
 
     def _append(self, entry: Entry, batch: Batch) -> int:
-        """Draw a new entry below all others. Return its cost."""
+        """Draw a new entry below all others. Return its cost.
+
+        An entry with rows ends the run of tool calls above it, unless it is a tool call.
+        """
         is_separated = self._needs_blank_above(entry)
         if _is_shown_by_another(entry):
             above = self._last_block

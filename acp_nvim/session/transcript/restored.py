@@ -21,7 +21,10 @@ _ACTIVE_STATES: Final = ("running", "requires_action")
 
 
 def restore(session: Session, entries: Iterable[Entry]) -> None:
-    """Add entries to an empty session. Tool calls are numbered in their order."""
+    """Add entries to an empty session. Tool calls are numbered in their order.
+
+    Open calls and unanswered questions are cancelled. Active subagents are marked as gone.
+    """
     added = list(entries)
     for entry in added:
         if isinstance(entry, ToolEntry):
