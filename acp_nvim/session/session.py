@@ -494,7 +494,7 @@ class Session:
 
 
 def _store_answered_call(decision: Decision, entry: ToolEntry | Question) -> None:
-    """Store a copy of the tool call as it was when an option was chosen."""
+    """Copy the tool call into the decision, if an option was chosen."""
     is_chosen = decision.outcome is not None and decision.outcome.option is not None
     if is_chosen and isinstance(entry, ToolEntry):
         decision.record = entry.call.copy()
