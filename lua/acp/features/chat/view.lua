@@ -44,7 +44,10 @@ local window_options = {
 local once_options = { conceallevel = 2, concealcursor = '' }
 
 --- Options of a new window, which would otherwise get those of every acp window.
-local new_window_options = vim.tbl_extend('force', window_options, margin.options)
+local new_window_options = vim.tbl_extend('force', margin.options, {
+  winhighlight = window_options.winhighlight,
+  fillchars = window_options.fillchars,
+})
 
 --- Set the filetype. This is slow, since Neovim searches all of 'runtimepath'.
 local function set_filetype(bufnr)
