@@ -85,4 +85,5 @@ class Decisions(World):
             self.decide_in_editor(
                 "accept", {"scope": "file", "path": path}, self.ledger.accept(path)
             )
+            self.ledger.disk_entries.drop(path)  # the buffer has the text of the file
             self.follow_editor()  # the decision, not a later undo, has changed the text
