@@ -34,6 +34,12 @@ async def first(started: Neovims) -> FakeWorkspace:
     return found
 
 
+@pytest.fixture
+def slow_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the journal get no write by itself within a test."""
+    monkeypatch.setattr(persistence, "DELAY_S", 60.0)
+
+
 def folder(neovim: FakeWorkspace) -> Path:
     return roots.folder(neovim.root / "data", roots.root_of(str(neovim.work)))
 
@@ -79,9 +85,8 @@ async def test_several_writes_and_new_files_that_no_journal_has_are_pending(
 
 @pytest.mark.parametrize("wanted", [True, False])
 async def test_lines_of_a_recovered_write_have_their_prompt_in_the_blame(
-    started: Neovims, first: FakeWorkspace, wanted: bool, monkeypatch: pytest.MonkeyPatch
+    slow_journal: None, started: Neovims, first: FakeWorkspace, wanted: bool
 ) -> None:
-    monkeypatch.setattr(persistence, "DELAY_S", 60.0)  # the journal has neither write yet
     first.options = msgspec.structs.replace(first.options, blame=wanted)
     path = first.work / "a.txt"
     await first.write(path, TWO)
