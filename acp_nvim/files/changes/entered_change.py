@@ -220,11 +220,11 @@ def lacks_save(text: Text, saves: Sequence[Save], file_format: Format | None) ->
 def _record_user_format(
     files: Files, path: str, live: BufferText | None, old: Decoded | None
 ) -> None:
-    """Record the user's format of a file, unless the file already has pending edits.
+    """Record the user's format of a file, unless buffer or file already have pending edits.
 
     `old` is its earlier content.
     """
-    if files.ledger.get(path) is not None:
+    if files.ledger.get(path) is not None or files.ledger.disk_entry(path) is not None:
         return
     state = files.tracked.state(path)
     user_format = state.disk_format
@@ -539,9 +539,9 @@ async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None
         await _set_format(files, path, file_format)
     if not reformat.is_change or change.is_by_user:
         return
-    entry = files.ledger.get(path) or Pending(path, text, text, text)
-    file = files.tracked[path]
-    if not entry.format_change:
+    entry, on_disk = files.ledger.get(path), files.ledger.disk_entry(path)
+    entry, file = entry or Pending(path, text, text, text), files.tracked[path]
+    if not entry.format_change and not (on_disk and on_disk.format_change):
         file.apply(UserFormat(reformat.old))
     users = file.state.user_format or reformat.old
     file.apply(AgentFormat(reformat.new))

@@ -352,6 +352,47 @@ def test_a_change_after_an_unsaved_reject_is_merged(editor: Editor, ended: bool)
     assert changed.path.read_bytes() == b"ONE\ntwo\nmine\n"
 
 
+def test_a_format_whose_unsaved_reject_was_undone_is_rejected_again(editor: Editor) -> None:
+    """The agent has changed the file, which still has its format, before that."""
+    changed = ChangedFile(editor, UNIX, DOS.replace(b"one", b"ONE"), opened=True)
+    changed.pending()
+    editor.cmd("call setline(3, 'mine')")
+    reject_all(editor)
+    wait_edits(editor)
+    editor.wait("vim.bo.fileformat == 'unix'")
+    changed.end_turn()
+    changed.agent.begin()
+    changed.put(DOS.replace(b"one", b"ONE").replace(b"two", b"TWO"))
+    changed.pending()
+    changed.end_turn()
+    editor.cmd("silent undo")
+    wait_edits(editor)
+    editor.cmd("Acp unreject")
+    editor.wait("vim.bo.fileformat == 'dos'")
+    editor.cmd("silent write")
+    reject_all(editor)
+    wait_edits(editor)
+    until(lambda: changed.path.read_bytes() == b"one\ntwo\nmine\n")
+
+
+def test_a_second_format_after_an_unsaved_reject_is_rejected_to_the_users(editor: Editor) -> None:
+    changed = ChangedFile(editor, UNIX, DOS, opened=True)
+    changed.pending()
+    editor.cmd("call setline(3, 'mine')")
+    reject_all(editor)
+    wait_edits(editor)
+    editor.wait("vim.bo.fileformat == 'unix'")
+    changed.end_turn()
+    changed.agent.begin()
+    changed.put(BOM + DOS)
+    changed.pending()
+    changed.end_turn()
+    reject_all(editor)
+    wait_edits(editor)
+    editor.cmd("silent write")
+    assert changed.path.read_bytes() == b"one\ntwo\nmine\n"
+
+
 def test_a_buffer_that_shows_carriage_returns_keeps_them(editor: Editor) -> None:
     """Read with `++ff=unix`, each of its lines ends in a CR."""
     path = editor.write("a.txt", DOS)
