@@ -91,8 +91,11 @@ async def test_a_daemon_ends_with_the_agent_that_started_it(start: Start, mark: 
 
 
 @ONLY_WITH_PROC
-async def test_a_daemon_that_an_agent_starts_at_its_end_ends_too(start: Start, mark: str) -> None:
-    process = await start(["sh", "-c", "cat; setsid sleep 600 & exit"])
+@pytest.mark.parametrize("forks", ["", "-f", "-f setsid -f"])
+async def test_a_daemon_that_an_agent_starts_at_its_end_ends_too(
+    start: Start, mark: str, forks: str
+) -> None:
+    process = await start(["sh", "-c", f"cat; setsid {forks} sleep 600 & exit"])
     await process.stop()
     assert not marked(mark)
 

@@ -11,8 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from itertools import starmap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -25,7 +24,10 @@ STAT_BYTES = 4096
 """Maximum number of bytes read from `/proc/PID/stat`, which is always shorter."""
 EXEC_S = 0.1
 """Maximum duration of an exec, in seconds, during which the environment is empty."""
-
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""Signal that no process can ignore. Windows only has SIGTERM, which has this effect there."""
+END_SIGNALS = (signal.SIGTERM, KILL, KILL)
+"""Signals that end a tree. The last one is for processes started just before the second."""
 
 PS_S = 2.0
 """Maximum time to wait for `ps`, in seconds."""
@@ -70,11 +72,26 @@ def _read_stat(pid: int) -> bytes:
 def process_table() -> list[ProcessStat]:
     """Return all processes visible to this user. Without `/proc` and `ps`, return an empty list."""
     try:
-        names = [path.name for path in PROC.iterdir()]
+        pids = _pids()
     except OSError:
         return list(_from_ps("-A"))
-    stats = (process_stat(int(name)) for name in names if name.isdecimal())
-    return [stat for stat in stats if stat is not None]
+    return [stat for stat in map(process_stat, pids) if stat is not None]
+
+
+def _pids() -> list[int]:
+    """Return the ids of all processes. Raise OSError without `/proc`."""
+    return [int(path.name) for path in PROC.iterdir() if path.name.isdecimal()]
+
+
+def _has_started_any(table: Sequence[ProcessStat]) -> bool:
+    """Return whether a process has started since `table` was read. Without `/proc`, return False.
+
+    It may have a parent that ended before it was read, so its parent would not be in the table.
+    """
+    try:
+        return not {stat.pid for stat in table}.issuperset(_pids())
+    except OSError:
+        return False
 
 
 def _from_ps(*which: str) -> Iterator[ProcessStat]:
@@ -136,14 +153,14 @@ async def end_marked(mark: str, kill_s: float) -> list[str]:
     Return their command lines. Without `/proc` there are none.
     """
     commands: list[str] = []
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number in END_SIGNALS:
         found = await _find_marked(mark)
         if not found:
             break
         commands = commands or [_command_line(pid) for pid in found]
         for pid in found:
             _send(os.kill, pid, number)
-        await true_within(lambda: not any(starmap(_is_alive, found.items())), kill_s)  # noqa: B023
+        await true_within(lambda: not any(_running(found)), kill_s)  # noqa: B023
     return commands
 
 
@@ -161,28 +178,31 @@ async def _find_marked(mark: str) -> dict[int, int]:
 
     def look() -> bool:
         is_sure = True
-        for stat in process_table():
+        table = process_table()
+        for stat in table:
             variables = None if stat.is_zombie else environment(stat.pid)
             is_sure = is_sure and (stat.is_zombie or variables is not None)
             if variables and _has_mark(variables, mark):
                 found[stat.pid] = stat.birth
-        return is_sure
+        return is_sure and not _has_started_any(table)
 
     await true_within(look, EXEC_S)
     return found
 
 
-def _is_alive(pid: int, birth: int) -> bool:
-    """Return whether the process with this id and birth time is running. Zombies do not count."""
-    stat = process_stat(pid)
-    return stat is not None and stat.birth == birth and not stat.is_zombie
+def _running(processes: Mapping[int, int]) -> Iterator[ProcessStat]:
+    """Yield the running ones of processes given by id and birth time. Zombies do not count."""
+    for pid, birth in processes.items():
+        stat = process_stat(pid)
+        if stat is not None and stat.birth == birth and not stat.is_zombie:
+            yield stat
 
 
 class ProcessTree:
     """Processes of one tree: the leader, its descendants, and all others with its mark.
 
-    Descendants that left the group (strays) are remembered once they have been seen. A reused
-    process id is recognized by its birth time.
+    Members other than the leader are remembered once they have been seen, even those in the group,
+    which may leave it later. A reused process id is recognized by its birth time.
     """
 
     def __init__(self, leader: int, mark: str | None = None) -> None:
@@ -191,16 +211,23 @@ class ProcessTree:
         stat = process_stat(leader)
         self._birth = stat.birth if stat is not None else None
         """Birth time of the leader, or None if it had already ended and been collected."""
-        self._strays: dict[int, int] = {}
+        self._members: dict[int, int] = {}
+        """Birth times of the members other than the leader, by process id."""
 
-    async def scan(self) -> None:
-        """Find members outside the group in the process table, while their parents live."""
+    async def scan(self) -> bool:
+        """Find members in the process table, while their parents live.
+
+        Return whether there are any. A member found may have started another since, so only a scan
+        that finds none shows that the tree has ended.
+        """
         await true_within(self._update_members, EXEC_S)
+        return bool(self._members) or self._is_group_alive()
 
     def _update_members(self) -> bool:
         """Update the members. Return whether it is certain that all were found."""
-        table = [stat for stat in process_table() if not stat.is_zombie]
-        members = self._live_strays()
+        processes = process_table()
+        table = [stat for stat in processes if not stat.is_zombie]
+        members = {stat.pid for stat in _running(self._members)}
         if self._is_leader_ours():
             members |= {s.pid for s in table if self.leader in (s.pid, s.group, s.session)}
         is_sure = True
@@ -216,30 +243,27 @@ class ProcessTree:
             more = {s.pid for s in table if s.parent in members} - members
             members |= more
             has_grown = bool(more)
-        self._strays = {
-            s.pid: s.birth for s in table if s.pid in members and s.group != self.leader
-        }
-        return is_sure
+        members.discard(self.leader)
+        self._members = {s.pid: s.birth for s in table if s.pid in members}
+        return is_sure and not _has_started_any(processes)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the group and to all strays that still run."""
+        """Send a signal to the group and to all members outside it that still run."""
         if sys.platform == "win32":
             return
         if self._is_leader_ours():
             _send(os.killpg, self.leader, number)
-        for pid in self._live_strays():
-            _send(os.kill, pid, number)
+        for stat in _running(self._members):
+            if stat.group != self.leader:
+                _send(os.kill, stat.pid, number)
 
     def alive(self) -> bool:
         """Return whether any process of the tree runs. Zombies do not count."""
-        return bool(self._live_strays()) or self._is_group_alive()
+        return any(_running(self._members)) or self._is_group_alive()
 
     def _is_leader_ours(self) -> bool:
         stat = process_stat(self.leader)
         return stat is None or stat.birth == self._birth
-
-    def _live_strays(self) -> set[int]:
-        return {pid for pid, birth in self._strays.items() if _is_alive(pid, birth)}
 
     def _is_group_alive(self) -> bool:
         if sys.platform == "win32" or not self._is_leader_ours():

@@ -29,7 +29,7 @@ from acp_nvim.agent.child.guard import CHILD
 from acp_nvim.agent.child.launch import AgentStartError, find_program, spawn
 from acp_nvim.agent.child.reaper import Reaper
 from acp_nvim.agent.child.stderr import StderrRing
-from acp_nvim.agent.child.tree import ProcessTree
+from acp_nvim.agent.child.tree import END_SIGNALS, ProcessTree
 from acp_nvim.agent.transport.stream import CHUNK_BYTES, READ_AHEAD, ByteQueue
 from acp_nvim.tasks import true_within
 
@@ -295,9 +295,9 @@ class StdioTransport:
             self._close_stdin()
             with anyio.move_on_after(self._kill_s):
                 await self._pipes.exited.wait()
-            for number in (signal.SIGTERM, signal.SIGKILL):
-                await self._started_process.tree.scan()  # finds later processes
-                if self._is_gone():
+            for number in END_SIGNALS:
+                has_members = await self._started_process.tree.scan()
+                if self._pipes.exit is not None and not has_members:
                     break
                 await self._signal(number)
             with anyio.move_on_after(self._kill_s):
