@@ -13,11 +13,10 @@ import msgspec
 
 from acp_nvim import wording
 from acp_nvim.edits.carry import carry_over
-from acp_nvim.edits.disk_entries import DiskEntries, is_nearer
+from acp_nvim.edits.disk_entries import is_nearer
 from acp_nvim.edits.merge import Conflict, merge
-from acp_nvim.edits.parked import Parked
-from acp_nvim.edits.pending import FileEdits, Pending, Reject, Restoration
-from acp_nvim.edits.undo_history import UndoHistory
+from acp_nvim.edits.pending import Pending, Reject, Restoration
+from acp_nvim.edits.shared_edits import SharedEdits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,21 +29,12 @@ MAX_REJECTS = 20
 """Maximum number of rejects that can be undone, one after the other."""
 
 
-class Ledger:
-    """Pending edits by path, in the order in which the files were first written."""
+class Ledger(SharedEdits):
+    """Pending edits by path, and the rejects that can be undone."""
 
     def __init__(self) -> None:
-        self._files: dict[str, Pending] = {}
+        super().__init__()
         self._rejects: list[list[Reject]] = []
-        self.undo_history = UndoHistory()
-        self._undo_entries: dict[str, Pending] = {}
-        """Files of the undo history without pending edits."""
-        self.parked = Parked()
-        """Edits that files lost when git or another program replaced their texts."""
-        self.disk_entries = DiskEntries()
-        """Entries of files whose buffers have unsaved changes."""
-        self._before_unpublished: dict[str, Pending] = {}
-        """Entries of files on disk before the agents' writes that no other process has yet."""
 
     def get(self, path: str) -> Pending | None:
         """Return the file's entry, or None if nothing is pending."""
@@ -55,69 +45,7 @@ class Ledger:
         entries = self._files.values()
         return [entry for entry in entries if session is None or session in entry.writers]
 
-    # -- exchange with other processes ------------------------------------------------------------
-
-    def all_edits(self) -> dict[str, FileEdits]:
-        """Return the state of all files. The values are shared and must not be changed."""
-        history: dict[str, list[Pending]] = {}
-        for before in self.undo_history.entries:
-            history.setdefault(before.path, []).append(before)
-        known = (*self._files, *self._undo_entries, *history, *self.parked, *self.disk_entries)
-        paths = dict.fromkeys(known)
-        return {path: self._edits_of(path, history.get(path, [])) for path in paths}
-
-    def edits_of(self, path: str) -> FileEdits:
-        """Return the state of one file."""
-        return self._edits_of(path, [it for it in self.undo_history.entries if it.path == path])
-
-    def _edits_of(self, path: str, history: list[Pending]) -> FileEdits:
-        """Return the state of a file with its undo `history`.
-
-        If other processes get an entry with unsaved writes, the latest step is the entry of the
-        file on disk.
-        """
-        on_disk = self.disk_entry(path)
-        entry = self.disk_entries.with_unsaved_writes(path) or on_disk
-        if on_disk is not None and on_disk is not entry and on_disk not in history:
-            history = [*history, on_disk]
-        undo_entry = self._undo_entries.get(path) if history else None
-        return FileEdits(entry, undo_entry, tuple(history), self.parked.get(path))
-
-    def disk_entry(self, path: str) -> Pending | None:
-        """Return the entry of the file on disk."""
-        return self.disk_entries.get(path, self._files.get(path))
-
-    def replace_file(self, path: str, edits: FileEdits) -> None:
-        """Replace the state of a file with the state from another process."""
-        self.disk_entries.drop(path)
-        if edits.entry is None:
-            self._files.pop(path, None)
-        else:
-            self._files[path] = edits.entry
-        self._undo_entries.pop(path, None)
-        if edits.undo_entry is not None and edits.entry is None:
-            self._undo_entries[path] = edits.undo_entry
-        self.undo_history.replace_file(path, edits.history)
-        self._before_unpublished.pop(path, None)
-        self.parked.set(path, edits.parked)
-
-    def before_unpublished(self, path: str) -> Pending | None:
-        """Return the entry before the writes that no other process has; None if there are none."""
-        return self._before_unpublished.get(path)
-
-    @property
-    def has_unpublished(self) -> bool:
-        """Return whether there are writes that other processes do not know."""
-        return bool(self._before_unpublished)
-
-    def mark_published(self, path: str, published: Pending | None) -> None:
-        """Record that other processes have this entry of the file."""
-        if path not in self._before_unpublished:
-            return
-        if (self.disk_entries.with_unsaved_writes(path) or self.disk_entry(path)) is published:
-            del self._before_unpublished[path]
-        elif published is not None:  # only the writes after it are unpublished
-            self._before_unpublished[path] = published
+    # -- rejects ----------------------------------------------------------------------------------
 
     @property
     def rejects(self) -> Sequence[list[Reject]]:
@@ -351,7 +279,8 @@ class Ledger:
         self, path: str, live: Text, on_disk: Sequence[DiskChange], session: int = 0
     ) -> None:
         """Record a conflict between the unsaved text and all changes of the file `on_disk`."""
-        known, (_, before, _), theirs = self.disk_entry(path), on_disk[0], on_disk[-1][2]
+        known = self.disk_entry(path)
+        before, theirs = on_disk[0][1], on_disk[-1][2]
         entry = self._sync(path, live) or Pending(path, live, live, live)
         writers = entry.writers | {session}
         self._before_unpublished.setdefault(path, known or Pending(path, before, before, before))
