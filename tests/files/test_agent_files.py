@@ -13,7 +13,6 @@ from acp_nvim.edits.text import parse
 from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.paths import place
 from acp_nvim.files.ports import WriteResult
-from acp_nvim.files.writes import agent_write
 from acp_nvim.protocol import schema
 from acp_nvim.protocol.errors import INTERNAL_ERROR, RequestError
 from tests.support.agent_files import AgentFiles, Session
@@ -77,7 +76,7 @@ async def test_a_file_that_a_program_has_only_truncated_is_not_taken_for_empty(
 ) -> None:
     """A program that writes a file in place truncates it first."""
     monkeypatch.setattr(disk, "EMPTIED_NS", 10**12)
-    monkeypatch.setattr(agent_write, "EMPTIED_CHECKS", 10**6)
+    monkeypatch.setattr(disk, "EMPTIED_CHECKS", 10**6)
     file, texts = served.root / "f", []
 
     async def read() -> None:

@@ -149,27 +149,3 @@ async def test_a_prompt_waits_only_for_the_very_first_scan(
         await core.begin_turn(session, object(), "y")
         gate.set()
         await workspace.end()
-
-
-async def test_a_file_that_is_empty_while_it_is_saved_has_its_text_before_the_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise a reject of the agent's change would empty it."""
-    async with fake_workspace(tmp_path) as workspace:
-        path, look = workspace.work / "a.txt", Snapshots.scan
-        path.write_text("one\ntwo\n")
-        await workspace.turn()
-
-        async def filled_after(self: Snapshots, *args: Any) -> Any:
-            changes = await look(self, *args)
-            if not path.read_text():
-                path.write_text("one\ntwo\n")
-            return changes
-
-        path.write_text("")
-        monkeypatch.setattr(Snapshots, "scan", filled_after)
-        await workspace.begin()
-        path.write_text("one\n2\n")
-        await workspace.end()
-        await workspace.decide("reject")
-        assert path.read_text() == "one\ntwo\n"

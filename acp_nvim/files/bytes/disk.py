@@ -33,6 +33,10 @@ GRAIN_NS: Final = 20_000_000
 
 EMPTIED_NS: Final = 100_000_000
 """Time that a program may take to write a file after truncating it, in nanoseconds."""
+EMPTIED_PAUSE_S: Final = 0.005
+"""Pause between the checks whether a file was written, in seconds."""
+EMPTIED_CHECKS: Final = 40
+"""Maximum number of these checks."""
 
 # -- for agents and decisions: failures are raised as `Refusal` -----------------------------------
 
@@ -236,6 +240,14 @@ def is_just_emptied(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return info.st_size == 0 and 0 <= time.time_ns() - info.st_ctime_ns < EMPTIED_NS
+
+
+def wait_filled(path: str) -> None:
+    """Wait for the text of a file that a program has just truncated, but not for long."""
+    for _ in range(EMPTIED_CHECKS):
+        if not is_just_emptied(path):
+            return
+        time.sleep(EMPTIED_PAUSE_S)
 
 
 def changed_at(path: str) -> int:

@@ -25,7 +25,14 @@ from acp_nvim.files.buffers.tracked_file import (
     Scanned,
 )
 from acp_nvim.files.buffers.turn_texts import ReadTexts, UnreadFiles
-from acp_nvim.files.bytes.disk import bytes_of, changed_at, is_settled, read_signed, signature_of
+from acp_nvim.files.bytes.disk import (
+    bytes_of,
+    changed_at,
+    is_settled,
+    read_signed,
+    signature_of,
+    wait_filled,
+)
 from acp_nvim.files.bytes.file_format import BinaryError, decode_as, format_change
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.change_applier import EMPTY, ChangeApplier
@@ -42,7 +49,6 @@ from acp_nvim.files.checkpoints.store import Change, GitContent, blob_mark
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import AgentSession
 from acp_nvim.files.review.live_texts import LiveTexts
-from acp_nvim.files.writes.agent_write import wait_filled
 from acp_nvim.tasks import Tasks
 
 LATE_S: Final = 0.25
@@ -102,12 +108,15 @@ class DiskChanges:
         for path in saved:
             self._tracked[path].apply(SavedIdle(False))
         unsaved = await self._files.buffers.unsaved() if saved else {}
+        earlier = {path: self._tracked.state(path).saved for path in saved}
         contents = await to_thread.run_sync(_read_all, saved) if saved else {}
         for path, (data, signature) in contents.items():
             state = self._tracked.state(path)
             is_saved = state.saved == signature or notes.is_saved(path, signature)
             if state.postponed or not (state.disk is UNSET or is_idle or is_saved):
                 continue
+            if state.saved != earlier[path]:
+                continue  # the file was read while Neovim saved it, and the saved text is known
             live = self._files.buffers.get(path)
             buffer = live.format if live else None
             with suppress(BinaryError):
@@ -305,10 +314,6 @@ class DiskChanges:
             turns = self.turns.round
             rest: list[Change] = []
             changes = await self._snapshots.scan(roots, paths, rest)
-            if emptied := [change.path for change in changes if change.after == b""]:
-                for path in emptied:
-                    await wait_filled(path)
-                changes += await self._snapshots.scan(roots, emptied, rest)
             if rest:
                 await self._record_unreviewed(rest)
             detected = {change.path for change in changes}
@@ -442,6 +447,7 @@ def _read_all(paths: Sequence[str]) -> dict[str, tuple[bytes | None, str | None]
     """Return contents and signatures of files. Unreadable files are left out."""
     contents: dict[str, tuple[bytes | None, str | None]] = {}
     for path in paths:
+        wait_filled(path)
         with suppress(OSError):
             contents[path] = read_signed(path)
     return contents

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from acp_nvim import wording
-from acp_nvim.files.bytes.disk import changed_at
+from acp_nvim.files.bytes.disk import changed_at, wait_filled
 from acp_nvim.files.checkpoints import left_out, plain_tree, private_git
 from acp_nvim.files.checkpoints.git_history import GitHistory
 from acp_nvim.files.checkpoints.git_output import (
@@ -43,6 +43,7 @@ from acp_nvim.files.checkpoints.store import (
     StoreError,
     existing_path,
     is_beyond_link,
+    signature,
 )
 from acp_nvim.patterns import late
 
@@ -92,6 +93,10 @@ class GitStore:
         self._own = os.path.relpath(self._own_folder, top) + os.sep
         self._tree = ""
         """Tree of the last scan, empty before the first."""
+        self._earlier_tree = ""
+        """Tree with which the last scan compared its own."""
+        self._scanned: dict[str, os.stat_result] = {}
+        """States of the files that the last scan stored, from before git read them."""
         self._marks = Marks(home / "out")
         self._out: dict[str, Blob] = {}
         """Files left out of the index, by absolute path."""
@@ -108,6 +113,11 @@ class GitStore:
 
     def scan(self, paths: Sequence[str] | None = None) -> Scan:
         """Scan all files, or only `paths`. Return the result. Raise StoreError."""
+        self._earlier_tree = self._tree
+        return self.scan_again(paths)
+
+    def scan_again(self, paths: Sequence[str] | None) -> Scan:
+        """Scan files once more. Return the result with the changes by the last `scan`, too."""
         converted = [] if self._tree else self._copy_user_index()
         indexed = [] if self._tree else self._indexed_files()
         is_whole = paths is None or not self._tree
@@ -119,12 +129,24 @@ class GitStore:
             else map(self._path, self._inside(paths or ()))
         )
         self._update_index(files)
-        before, self._tree = self._tree, self._write_tree()
+        self._scanned = files.fitting
+        before, self._tree = self._earlier_tree, self._write_tree()
         changes = left_out.certain_changes(self.differences(before, self._tree)) if before else []
         missed = [path for path, blob in self._out.items() if blob.is_missed]
         missed += sorted(self._closed - {self._root})
         self._last_signatures = resting
         return Scan(self._tree, changes, missed, [*indexed, *files.fitting], self._nested)
+
+    def unsettled(self) -> list[str]:
+        """Return the files that have changed since the last scan began to read them.
+
+        The tree may have a state between two steps of a write. First wait for the text of files
+        that a program has just truncated, but not for long.
+        """
+        for path, info in self._scanned.items():
+            if not info.st_size:
+                wait_filled(path)
+        return [path for path, info in self._scanned.items() if not _is_same(path, info)]
 
     def is_unchanged(self) -> bool:
         """Return whether a scan would find nothing.
@@ -441,6 +463,14 @@ class GitStore:
         env: Mapping[str, str] | None = None,
     ) -> bytes:
         return self._git.run(args, stdin, exit_codes=exit_codes, env=env)
+
+
+def _is_same(path: str, info: os.stat_result) -> bool:
+    """Return whether a file is still in the state `info`."""
+    try:
+        return signature(os.lstat(path)) == signature(info)
+    except OSError:
+        return False
 
 
 def _directories(path: str) -> list[str]:

@@ -16,7 +16,7 @@ import msgspec
 from anyio import to_thread
 
 from acp_nvim import wording
-from acp_nvim.files.bytes.disk import bytes_of
+from acp_nvim.files.bytes.disk import bytes_of, wait_filled
 from acp_nvim.files.bytes.nofollow import Rights, SizeError
 from acp_nvim.files.bytes.paths import is_below
 from acp_nvim.files.changes.git_tree import HeadMove
@@ -44,6 +44,8 @@ MAX_NESTED: Final = 20
 """Maximum number of repositories, including submodules, that are scanned within one work tree."""
 MAX_SINGLE: Final = 500
 """Maximum number of remembered files outside of the stores."""
+RESCANS: Final = 2
+"""Maximum number of repeated scans of files that change while they are scanned."""
 
 ByAgent = Callable[[HeadMove], bool]
 """Function that returns whether an agent has moved HEAD."""
@@ -350,12 +352,15 @@ class Snapshots:
                 if not paths:
                     return [], []
             scan = store.scan(paths)
+            split, read = self._split(store, scan.changes), scan.read
+            for _ in range(RESCANS):
+                if unsettled := store.unsettled():
+                    scan = store.scan_again(unsettled)
+                    split, read = self._split(store, scan.changes), [*read, *scan.read]
             self._trees[root] = scan.tree
             self._nested[root] = scan.nested[:MAX_NESTED]
             self._warn_limits(root, scan)
-            changes = [change for change in scan.changes if change.path not in self._single]
-            split = self._split(store, changes)
-            self._unusual_rights.learn(scan.read)
+            self._unusual_rights.learn(read)
             return split
         except StoreError as error:
             self._give_up(root, error)
@@ -374,6 +379,7 @@ class Snapshots:
         self, store: GitStore, changes: Sequence[Change]
     ) -> tuple[list[FileChange], list[Change]]:
         """Return the changes to review, and the others."""
+        changes = [change for change in changes if change.path not in self._single]
         files = [change for change in changes if _is_file(change.before) or _is_file(change.after)]
         if len(files) > limits.MAX_CHANGES:
             self._warn(wording.MANY_CHANGES.format(count=len(files), reviewed=limits.MAX_CHANGES))
@@ -450,6 +456,7 @@ class Snapshots:
         changes: list[FileChange] = []
         for path in paths:
             before = self._single[path]
+            wait_filled(path)
             try:
                 after = bytes_of(path)
             except OSError as error:

@@ -40,10 +40,6 @@ PATIENCE_S: Final = 10.0
 """Time to retry a write while the buffer keeps changing or allows no edit, in seconds."""
 PAUSE_S: Final = 0.05
 """Pause before the next attempt when Neovim allows no edit, in seconds."""
-EMPTIED_CHECKS: Final = 40
-"""Maximum number of checks whether a program has refilled a file that it truncated."""
-EMPTIED_PAUSE_S: Final = 0.005
-"""Pause between the checks whether a file was refilled, in seconds."""
 
 OnWrite = Callable[[Text | None, Text, Sequence[Hunk]], None]
 """Function called right before an agent's write.
@@ -80,10 +76,8 @@ def cancel_check(session: AgentSession) -> CheckCancelled:
 
 async def wait_filled(path: str) -> None:
     """Wait for the text of a file that a program has just truncated, but not for long."""
-    for _ in range(EMPTIED_CHECKS):
-        if not disk.is_just_emptied(path):
-            return
-        await anyio.sleep(EMPTIED_PAUSE_S)
+    if disk.is_just_emptied(path):
+        await to_thread.run_sync(disk.wait_filled, path)
 
 
 class AllowedChange(msgspec.Struct, frozen=True):
