@@ -195,3 +195,39 @@ def test_a_question_that_was_seen_before_the_focus_was_lost_is_not_new(front: Ed
     front.cmd("doautocmd FocusGained")
     front.keys("gy")
     assert last(front) == ["allow", {"id": "p1"}]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "vim.wo[win].winfixbuf = false vim.api.nvim_win_set_buf(win, 1)",
+        "vim.api.nvim_win_set_config(win, { hide = true })",
+        "vim.api.nvim_win_set_config(win, { width = 1, height = 1 })",
+    ],
+)
+def test_a_float_that_a_plugin_has_changed_shows_no_card(front: Editor, change: str) -> None:
+    cards(front, "p1")
+    wait_drawn(front, "p1")
+    front.lua(
+        f"local win = vim.fn.win_getid(2) vim.o.eventignore = 'all' {change} vim.o.eventignore = ''"
+    )
+    front.keys("<Esc>")
+    assert shown_ms(front, "p1") is None
+    advance(front, 9000)
+    assert_answers_at_second_press(front, "Acp allow")
+
+
+def test_a_file_that_the_user_opens_in_the_float_stays_and_the_float_comes_back(
+    front: Editor,
+) -> None:
+    path = front.write("a.txt", "text\n")
+    cards(front, "p1")
+    wait_drawn(front, "p1")
+    front.cmd("Acp permissions")
+    window = front.lua("return vim.api.nvim_get_current_win()")
+    front.keys(f":edit! {path}<CR>")
+    front.wait_screen("decision p1")
+    cards(front)
+    assert float_lines(front) is None
+    assert front.lua("return vim.api.nvim_get_current_win()") == window
+    assert front.lua("return vim.api.nvim_get_current_line()") == "text"

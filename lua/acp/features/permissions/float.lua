@@ -36,7 +36,11 @@ local extent = { width = 1, rows = 1, title = 1, first = 1, least = 1, widest = 
 local win_config ---@type vim.api.keyset.win_config|nil
 local fitted = {} ---@type { rows?: integer, width?: integer, inside?: boolean } of the last cut
 
-local function is_visible() return win ~= nil and vim.api.nvim_win_is_valid(win) end
+--- Return whether the float is open. A window that the user gave another buffer, as by `:buffer!`,
+--- is theirs.
+local function is_visible()
+  return win ~= nil and vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == bufnr
+end
 
 --- Return whether the cursor is in the float.
 function M.is_current() return is_visible() and vim.api.nvim_get_current_win() == win end
@@ -158,7 +162,7 @@ local function placement()
 end
 
 local function close()
-  local old = win
+  local old = is_visible() and win or nil
   win, top_id = nil, nil
   require('acp.ui.window').close(old)
   require('acp.features.permissions.float_corner').forget()
@@ -410,17 +414,24 @@ local register = require('acp.base.once')(function()
   local moves = { 'WinEnter', 'WinLeave', 'WinScrolled', 'CursorMoved', 'CursorMovedI' }
   vim.list_extend(moves, { 'InsertEnter', 'InsertLeave' })
   vim.list_extend(moves, { 'TermEnter', 'TermLeave', 'TextChangedT' })
+  vim.list_extend(moves, { 'BufWinEnter', 'WinResized' })
   on(moves, vim.schedule_wrap(adjust_size))
   on('User', vim.schedule_wrap(adjust_size), { pattern = 'AcpReview' })
   require('acp.ui.highlights').define()
 end)
+
+--- Return whether the float is hidden or smaller than its placement, as by another plugin.
+local function is_reduced()
+  local config = vim.api.nvim_win_get_config(win --[[@as integer]])
+  return config.hide or config.width < win_config.width or config.height < win_config.height
+end
 
 --- Return the ids of the cards that are visible in the float.
 ---@return table<integer|string, true>
 local function in_view()
   local ids = {}
   local here = is_visible() and vim.api.nvim_win_get_tabpage(win) or nil
-  local hidden = here ~= vim.api.nvim_get_current_tabpage() or win_config.hide
+  local hidden = here ~= vim.api.nvim_get_current_tabpage() or is_reduced()
   if hidden or require('acp.ui.win').is_covered(win) then return ids end
   local first, last = vim.fn.line('w0', win) - 1, vim.fn.line('w$', win) - 1
   for _, row in ipairs(rows) do
