@@ -2,6 +2,7 @@
 local M = {}
 
 local features = require('acp.features')
+local host = require('acp.base.host')
 
 --- Operations of the folders below features: module and function. A module is loaded by its first
 --- operation.
@@ -49,6 +50,7 @@ end
 ---@return {us: integer, errors: string[]} duration, and the errors of operations that failed
 function M.apply(ops)
   local started = vim.uv.hrtime()
+  host.on_frame()
   local errors = {}
   local has_changed = false
   for _, op in ipairs(ops) do

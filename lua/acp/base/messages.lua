@@ -205,6 +205,7 @@ return {
   -- The host and its Python
   host_failed = 'The host did not start. See :checkhealth acp (%s)',
   host_slow = 'The host is still starting after %g s. See :checkhealth acp',
+  host_silent = 'The host has not answered for %g s. After kill -9 %d, :Acp restarts it',
   updated = 'The plugin was updated. Restart Neovim, which keeps sessions and edits',
   why_updated = 'the plugin was updated: restart Neovim',
   host_ended = 'The host ended (%s). The next command restarts it%s',

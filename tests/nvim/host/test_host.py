@@ -199,6 +199,31 @@ def test_a_host_that_is_slow_to_start_is_named(editor: Editor) -> None:
     assert editor.state()["host"] == "starting"
 
 
+def test_a_host_that_does_not_answer_is_named(editor: Editor) -> None:
+    editor.agent("script")
+    editor.turn("say one")
+    editor.lua("require('acp.base.host').check_ms = 20")
+    pid = editor.lua(HOST)
+    os.kill(pid, signal.SIGSTOP)
+    editor.prompt("say two")
+    editor.wait_message(f"host has not answered for 0.1 s. After kill -9 {pid}")
+    os.kill(pid, signal.SIGCONT)
+    editor.wait_event("AcpTurnEnd", 2)
+
+
+def test_a_host_that_answers_is_asked_once_and_not_named(editor: Editor) -> None:
+    """The verb `ping` is sent after a verb that causes no frame."""
+    editor.lua("require('acp.base.host').check_ms = 201")
+    editor.lua(lua_chunk(__file__, "count_checks"), 201)
+    editor.agent("script")
+    editor.turn("say one")
+    editor.wait("_G.checks > 0 and _G.due == 0")
+    editor.lua("_G.checks = 0 require('acp.base.host').notify('async_reply', { id = 0 })")
+    editor.wait("_G.due == 0")
+    assert editor.lua("return _G.checks") == 2
+    assert "not answered" not in editor.messages()
+
+
 def test_the_agent_of_a_first_prompt_is_started_before_the_host(editor: Editor) -> None:
     """The host uses this agent, counts it and ends it like any other; a second agent is not started
     early.

@@ -10,6 +10,11 @@ local TERMINATED = 143
 --- Time that a host may take to start before a warning is shown.
 M.patience_ms = 10000
 
+--- Time between checks whether the host answers, and the number of checks without an answer after
+--- which a warning is shown.
+M.check_ms = 1000
+local MAX_MISSES = 5
+
 --- Verbs that report changes to buffers. Every other verb emits `verb_goes` first, so that pending
 --- reports are sent before it.
 local ABOUT_BUFFERS = { edited = true, doubted = true, saved = true }
@@ -26,6 +31,9 @@ local is_lost = false -- the shared host has died; Neovim does not start it a se
 --- Verbs queued until the process has started, or nil if no start is under way.
 ---@type { [1]: string, [2]: table|nil }[]|nil
 local waiting
+local is_checking = false -- whether the next check for answers is due
+local is_unanswered = false -- whether no frame has arrived since a verb was sent
+local misses = 0 -- number of checks since the last frame
 local has_given_up = false -- the plugin stopped the host because its channel was closed
 
 --- Return the last lines that the host wrote to stderr.
@@ -216,6 +224,41 @@ function M.start()
   return id
 end
 
+--- Record that a frame has arrived.
+function M.on_frame()
+  is_unanswered, misses = false, 0
+end
+
+local function check_answers()
+  local id = channel
+  is_checking = true
+  vim.defer_fn(function()
+    is_checking = false
+    if not is_unanswered or channel ~= id then return end
+    misses = misses + 1
+    if misses < MAX_MISSES then
+      check_answers()
+      -- Most verbs cause a frame, but not all.
+      if misses == 1 then M.notify('ping', { id = 0 }) end
+      return
+    end
+    local seconds = MAX_MISSES * M.check_ms / 1000
+    local is_alive, pid = pcall(vim.fn.jobpid, id)
+    if not is_alive then return end
+    require('acp.base.notify').show('warn', 'host_silent', seconds, pid)
+  end, M.check_ms)
+end
+
+--- Check whether the host answers a verb, until it does. If it does not, as when it is stopped,
+--- show a warning. Checks are counted, because a busy or suspended Neovim reads no answers.
+local function expect_answer()
+  if require('acp.base.state').get().host ~= 'running' then return end
+  is_unanswered = true
+  if is_checking then return end
+  misses = 0
+  check_answers()
+end
+
 local function deliver(verb, args)
   local is_cancel = CANCELLING[verb] or (args or {}).now
   if is_cancel then args = vim.tbl_extend('force', args or {}, { cancels = cancels + 1 }) end
@@ -223,6 +266,7 @@ local function deliver(verb, args)
   local data = next(args or {}) ~= nil and args or vim.empty_dict()
   local ok, err = pcall(vim.rpcnotify, channel, 'acp', verb, data)
   if ok and is_cancel then cancels = cancels + 1 end
+  if ok and not ABOUT_BUFFERS[verb] then expect_answer() end
   if not ok and is_classic then
     is_classic, is_lost, stderr = false, true, { require('acp.base.messages').why_shared_host_gone }
     on_exit_code(0)
