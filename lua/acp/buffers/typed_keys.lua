@@ -1,6 +1,9 @@
---- Keys that the user types while Neovim or the host is busy. An interrupt would drop them, and a
---- dialog would take them as its answer.
+--- Keys that the user types while Neovim or the host is busy, or for a question that has just ended.
+--- An interrupt would drop them; a dialog or the window behind the question would act on them.
 local M = {}
+
+--- Time after the end of a question, in milliseconds, during which a key is still meant for it.
+M.LATE_MS = 400
 
 local ns = vim.api.nvim_create_namespace('acp.typed_keys')
 local typed_at ---@type integer|nil time of the last key since the last request

@@ -16,9 +16,6 @@ local clock = require('acp.features.permissions.clock')
 local WIDTH, HEIGHT, HIGHEST = 72, 0.5, 0.8
 local MIN_ROWS, ABOVE_ALL = 3, 250 -- rows of a card that is cut; zindex
 
---- Time in milliseconds, after the end of the last question, in which a key is still meant for it
---- and must not be a command in the window behind the float.
-local LATE_KEY_MS = 400
 local IGNORED = 'acp: second press of a key that has answered'
 
 local rows = {} ---@type acp.CardRow[] in the order of the float
@@ -270,14 +267,16 @@ local function fit()
   end
 end
 
---- Call `fn` once `LATE_KEY_MS` have passed since `since`.
----@param since fun(): number|nil nil: never
-local function run_later(since, fn)
+--- Call `fn` once late keys are no longer expected. Until then, they must not be commands in the
+--- window behind the float.
+---@param since fun(): number|nil when the last question ended; nil: do not call `fn`
+local function run_after_late_keys(since, fn)
+  local late_ms = require('acp.buffers.typed_keys').LATE_MS
   vim.defer_fn(function()
     local at = since()
-    if at and clock.ms() - at < LATE_KEY_MS then return run_later(since, fn) end
+    if at and clock.ms() - at < late_ms then return run_after_late_keys(since, fn) end
     if at then fn() end
-  end, LATE_KEY_MS)
+  end, late_ms)
 end
 
 --- Close the float and ignore the key that answered for a moment: a second press would be a command
@@ -294,7 +293,7 @@ local function close_after_answer(key)
     vim.keymap.del('n', name, { buffer = behind })
     if map.buffer == 1 then vim.fn.mapset('n', false, map) end
   end
-  run_later(function() return since end, function()
+  run_after_late_keys(function() return since end, function()
     if vim.api.nvim_buf_is_loaded(behind) then vim.api.nvim_buf_call(behind, restore) end
   end)
 end
@@ -312,7 +311,7 @@ local function finish()
     win_config.title = ' ' .. require('acp.base.messages').question_over .. ' '
     win_config.footer = ''
     vim.api.nvim_win_set_config(win --[[@as integer]], win_config)
-    run_later(function() return over_at end, function()
+    run_after_late_keys(function() return over_at end, function()
       close()
       over_at = nil
     end)

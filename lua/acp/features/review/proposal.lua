@@ -157,16 +157,14 @@ end
 ---@return integer|string|nil id
 function M.open_id() return is_here() and not open.is_over and open.id or nil end
 
---- Time after which the review of a question that is over is closed, in milliseconds. Keys that the
---- user presses at that moment are meant for the review.
-local LATE_KEY_MS = 400
-
 --- Return whether the user has edited the proposal, or is doing so.
 local function is_edited()
   local is_inserting = api.nvim_get_mode().mode:find('^[iR]') ~= nil
   return is_here() and (is_inserting or edited_proposals() ~= nil)
 end
 
+--- Close the review of a question that is over. If the user is in it, wait until no more late keys
+--- are expected.
 ---@param args { data?: { id?: integer|string, outcome?: string } }
 local function on_done(args)
   local over, done = open, args.data or {}
@@ -176,7 +174,7 @@ local function on_done(args)
   require('acp.base.notify').show('warn', 'question_over')
   vim.defer_fn(function()
     if open == over and not is_edited() then tab.close() end
-  end, LATE_KEY_MS)
+  end, require('acp.buffers.typed_keys').LATE_MS)
 end
 
 local watch = require('acp.base.once')(function()
