@@ -6,6 +6,7 @@
 local M = {}
 
 local clock = require('acp.features.permissions.clock')
+local pressed_keys = require('acp.features.permissions.pressed_keys')
 
 local MIN_MS = 400
 
@@ -33,9 +34,6 @@ local place ---@type fun()
 local last = empty_state() ---@type acp.OnScreen
 local times = {} ---@type table<integer|string, acp.TimeShown> by id
 local entered, executing ---@type acp.CommandLine|nil, acp.CommandLine|nil
-local typed, last_key = true, '' -- whether the last key was typed as it is; the last typed key
-local previous_key, has_register, had_register = '', false, false -- for `is_register_typed`
-local answered ---@type { id: integer|string, key: string }|nil last answer of the user
 local lost_focus_at ---@type number|nil when Neovim lost the focus
 
 --- Stop timing a question that is out of view. Discard a time below `MIN_MS`, so that the question
@@ -82,7 +80,7 @@ local watch_command_lines = require('acp.base.once')(function()
   on('CmdlineEnter', function()
     update()
     local id = last.oldest
-    entered = { id = id and times[id] and id or nil, typed = typed }
+    entered = { id = id and times[id] and id or nil, typed = pressed_keys.is_typed() }
   end, { pattern = ':' })
   on('CmdlineLeave', function()
     local line = entered or { typed = true }
@@ -117,7 +115,6 @@ local function watch_screen()
   end)
 end
 
-local keys = vim.api.nvim_create_namespace('acp.seen')
 local is_watching = false
 
 --- Measure how long questions are on the screen.
@@ -131,44 +128,20 @@ function M.watch(read_screen, reveal, adjust)
   is_watching = true
   watch_command_lines()
   watch_screen()
-  vim.on_key(function(key, as_typed)
-    had_register = has_register
-    has_register = previous_key == '"' or has_register and key:match('^%d$') ~= nil
-    previous_key, typed = key, key == as_typed
-    last_key = as_typed ~= '' and as_typed or last_key
-  end, keys)
+  pressed_keys.watch()
 end
 
 --- Stop measuring when no question is pending.
 function M.stop()
-  get_screen, show, is_watching, typed = empty_state, nil, false, true
+  get_screen, show, is_watching = empty_state, nil, false
   last, times = empty_state(), {}
   require('acp.base.autocmds').group('acp.seen')
-  vim.on_key(nil, keys)
+  pressed_keys.stop()
 end
 
 --- Restart the timing of a question whose card has changed.
 ---@param id integer|string
 function M.renew(id) times[id] = nil end
-
---- Return whether a register precedes the key that runs a mapping. With 'clipboard', |v:register|
---- is the same without one.
----@param is_expr boolean whether the mapping is an expression, which Neovim evaluates before it
----   reports the key
----@return boolean
-function M.is_register_typed(is_expr)
-  if is_expr then return has_register end
-  return had_register
-end
-
---- Record that the user has answered a question.
----@param id integer|string
-function M.on_answered(id) answered = { id = id, key = last_key } end
-
---- Return the key with which the user answered a question, nil if they did not.
----@param id integer|string
----@return string|nil
-function M.answering_key(id) return answered and answered.id == id and answered.key or nil end
 
 --- Return the time that a question has been on the screen.
 ---@param id integer|string

@@ -30,7 +30,7 @@ local function options_of(id) return require('acp.features.permissions.cards').o
 ---@param choice string optionId
 local function choose(id, choice)
   local amended = signals.emit('question_amended', id)
-  require('acp.features.permissions.answer_rule').on_answered(id)
+  require('acp.features.permissions.pressed_keys').on_answered(id)
   -- The chosen option may open a window, such as a form.
   require('acp.ui.report').allow_focus()
   send('choose', { id = id, option = choice, amended = amended })
@@ -57,7 +57,7 @@ end
 function M.command(verb, option)
   local id = require('acp.features.permissions.answer_rule').oldest()
   if not id then return end
-  require('acp.features.permissions.answer_rule').on_answered(id)
+  require('acp.features.permissions.pressed_keys').on_answered(id)
   send(verb, {
     id = id,
     option = option,

@@ -301,7 +301,7 @@ end
 --- Close the float after its last question. If the user is in it and has not answered, first show
 --- for a moment that the question is over.
 local function finish()
-  local key = top_id and answer_rule.answering_key(top_id)
+  local key = top_id and require('acp.features.permissions.pressed_keys').answering_key(top_id)
   if not M.is_current() then
     close()
   elseif key then

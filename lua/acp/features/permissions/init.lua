@@ -34,8 +34,8 @@ return {
     question_for_command = { 'answer_rule', 'oldest' },
     question_for_key = { 'decide', 'question_at_cursor' },
     question_option_clicked = { 'decide', 'answer_with_option' },
-    register_typed = { 'answer_rule', 'is_register_typed', if_loaded = true },
-    question_answered = { 'answer_rule', 'on_answered' },
+    register_typed = { 'pressed_keys', 'is_register_typed', if_loaded = true },
+    question_answered = { 'pressed_keys', 'on_answered' },
     question_answerable = { 'answer_rule', 'may_answer' },
   },
 }
