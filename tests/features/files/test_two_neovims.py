@@ -30,6 +30,22 @@ def save(editor: Editor, row: int, line: str, name: str = "a.txt", saved: str = 
     until(lambda: f"{saved or line}\n" in (editor.work / name).read_text(), what=line)
 
 
+def save_other_line(second: Editor) -> None:
+    """Save another third line of a.txt than the first Neovim has."""
+    second.cmd("edit a.txt")
+    second.keys("3Gcctheirs<Esc>:silent write<CR>")
+    until(lambda: "theirs\n" in (second.work / "a.txt").read_text())
+
+
+def decline_overwrite(editor: Editor) -> None:
+    """Write the buffer, and answer "no" when Neovim asks whether to overwrite the file."""
+    editor.keys(":write<CR>")
+    until(lambda: "(y/n)?" in "\n".join(editor.screen()))
+    editor.keys("n")
+    until(lambda: "?n" in "\n".join(editor.screen()) or not editor.rpc.mode()["blocking"])
+    editor.keys("<CR>")
+
+
 def test_saves_in_another_neovim_are_not_the_agents(plain: Editor, second: Editor) -> None:
     path, inboxes = plain.write("a.txt", LINES), plain.home / "data/nvim/acp/saves"
     plain.write("f.txt", "f\n")
@@ -74,9 +90,7 @@ def test_neovim_asks_before_it_overwrites_a_save_that_its_buffer_lacks(
     agent.ask("replace", str(path), "line 15", "fifteen")
     wait_hunks(plain, 1)
     plain.keys("3Gccmine<Esc>")
-    second.cmd("edit a.txt")
-    second.keys("3Gcctheirs<Esc>:silent write<CR>")
-    until(lambda: "theirs\n" in path.read_text())
+    save_other_line(second)
     if is_found_first:
         agent.ask("runs", str(path), "true")
     agent.ask("runs", "sed -i 's/line 10$/ten/' a.txt")
@@ -84,11 +98,7 @@ def test_neovim_asks_before_it_overwrites_a_save_that_its_buffer_lacks(
         "(function(edit) return edit.hunks == 2 or edit.conflict end)"
         "(require('acp').state().sessions[1].edits[1])"
     )
-    plain.keys(":write<CR>")
-    until(lambda: "(y/n)?" in "\n".join(plain.screen()))
-    plain.keys("n")
-    until(lambda: "?n" in "\n".join(plain.screen()) or not plain.rpc.mode()["blocking"])
-    plain.keys("<CR>")
+    decline_overwrite(plain)
     assert "theirs\n" in path.read_text()
     plain.cmd("write!")
     assert "mine\n" in path.read_text()
@@ -107,9 +117,7 @@ def test_neovim_asks_before_it_overwrites_a_save_from_before_the_host_was_starte
     plain.open("a.txt")
     earlier = StepwiseAgent.at_work(plain) if is_host_killed else None
     plain.keys("3Gccmine<Esc>")
-    second.cmd("edit a.txt")
-    second.keys("3Gcctheirs<Esc>:silent write<CR>")
-    until(lambda: "theirs\n" in path.read_text())
+    save_other_line(second)
     if earlier is not None:
         earlier.end()
         kill_host(plain)
@@ -119,11 +127,7 @@ def test_neovim_asks_before_it_overwrites_a_save_from_before_the_host_was_starte
     assert "theirs\n" in path.read_text()
     agent.ask("runs", str(path), f"sed -i 's/line 10$/ten/' {path}")
     plain.wait("vim.api.nvim_buf_get_lines(0, 9, 10, true)[1] == 'ten'")
-    plain.keys(":write<CR>")
-    until(lambda: "(y/n)?" in "\n".join(plain.screen()))
-    plain.keys("n")
-    until(lambda: "?n" in "\n".join(plain.screen()) or not plain.rpc.mode()["blocking"])
-    plain.keys("<CR>")
+    decline_overwrite(plain)
     assert "theirs\n" in path.read_text()
     agent.end()
 

@@ -52,10 +52,22 @@ class ChangedFile:
         self.agent.end()
         self.editor.wait("not require('acp.buffers.watch').at_work(...)", str(self.path))
 
+    def begin_next_turn(self) -> None:
+        self.end_turn()
+        self.agent.begin()
+
     def pending(self) -> dict[str, Any]:
         """Return the pending edit of the file."""
         wait_edits(self.editor, a="modified")
         return edits_by_name(self.editor)["a.txt"]
+
+    def reject_unsaved(self) -> None:
+        """Reject the change to DOS in the buffer, where the user has not saved a line."""
+        self.pending()
+        self.editor.cmd("call setline(3, 'mine')")
+        reject_all(self.editor)
+        wait_edits(self.editor)
+        self.editor.wait("vim.bo.fileformat == 'unix'")
 
     def decide(self, command: str, wanted: bytes) -> None:
         """Decide, and wait until nothing is pending and the file has these bytes."""
@@ -334,14 +346,9 @@ def test_a_format_change_to_an_accepted_new_file_is_pending(editor: Editor) -> N
 def test_a_change_after_an_unsaved_reject_is_merged(editor: Editor, ended: bool) -> None:
     """The buffer will be saved in the old format; the file has the agent's."""
     changed = ChangedFile(editor, UNIX, DOS, opened=True)
-    changed.pending()
-    editor.cmd("call setline(3, 'mine')")
-    reject_all(editor)
-    wait_edits(editor)
-    editor.wait("vim.bo.fileformat == 'unix'")
+    changed.reject_unsaved()
     if ended:
-        changed.end_turn()
-        changed.agent.begin()
+        changed.begin_next_turn()
     changed.put(DOS.replace(b"one", b"ONE"))
     found = changed.pending()
     assert (found["hunks"], found["added"], found["removed"]) == (1, 1, 1)
@@ -355,13 +362,8 @@ def test_a_change_after_an_unsaved_reject_is_merged(editor: Editor, ended: bool)
 def test_a_format_whose_unsaved_reject_was_undone_is_rejected_again(editor: Editor) -> None:
     """The agent has changed the file, which still has its format, before that."""
     changed = ChangedFile(editor, UNIX, DOS.replace(b"one", b"ONE"), opened=True)
-    changed.pending()
-    editor.cmd("call setline(3, 'mine')")
-    reject_all(editor)
-    wait_edits(editor)
-    editor.wait("vim.bo.fileformat == 'unix'")
-    changed.end_turn()
-    changed.agent.begin()
+    changed.reject_unsaved()
+    changed.begin_next_turn()
     changed.put(DOS.replace(b"one", b"ONE").replace(b"two", b"TWO"))
     changed.pending()
     changed.end_turn()
@@ -377,13 +379,8 @@ def test_a_format_whose_unsaved_reject_was_undone_is_rejected_again(editor: Edit
 
 def test_a_second_format_after_an_unsaved_reject_is_rejected_to_the_users(editor: Editor) -> None:
     changed = ChangedFile(editor, UNIX, DOS, opened=True)
-    changed.pending()
-    editor.cmd("call setline(3, 'mine')")
-    reject_all(editor)
-    wait_edits(editor)
-    editor.wait("vim.bo.fileformat == 'unix'")
-    changed.end_turn()
-    changed.agent.begin()
+    changed.reject_unsaved()
+    changed.begin_next_turn()
     changed.put(BOM + DOS)
     changed.pending()
     changed.end_turn()
