@@ -66,7 +66,7 @@ async def test_a_line_typed_before_the_turn_of_its_file_stays(tmp_path: Path) ->
         before_call(workspace, "disk_changes_merge_change", lambda: add_line(workspace, last))
         first, left, *_ = await workspace.restore(1)
         assert first == "Files restored to before prompt 1: 3 files changed"
-        assert left == "d was left unchanged: it has changed in the meantime"
+        assert left == "d was left unchanged: it has since changed"
         assert [path.read_text() for path in others] == [OLD, OLD, OLD]
         assert last.read_text() == AGENTS
         assert workspace.neovim.buffers[str(last)].text == parse(AGENTS.replace("line 9\n", TYPED))
@@ -83,7 +83,7 @@ async def test_a_file_saved_before_its_turn_stays(tmp_path: Path) -> None:
 
         before_call(workspace, "disk_changes_merge_change", save)
         told = await workspace.restore(1)
-        assert "d was left unchanged: it has changed in the meantime" in told
+        assert "d was left unchanged: it has since changed" in told
         assert last.read_text() == AGENTS.replace("line 9\n", TYPED)
 
 

@@ -115,7 +115,7 @@ def _copy_attributes(old: int, new: int) -> None:
 
 def _check_same(now: os.stat_result | None, then: os.stat_result) -> None:
     if now is None or (now.st_dev, now.st_ino) != (then.st_dev, then.st_ino):
-        raise FileExistsError(errno.EEXIST, "the file has been replaced meanwhile")
+        raise FileExistsError(errno.EEXIST, "the file has since been replaced")
 
 
 # -- overwriting in place -------------------------------------------------------------------------

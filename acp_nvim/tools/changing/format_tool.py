@@ -95,7 +95,7 @@ class FormatTool:
         async def run_formatters() -> Sequence[FileChange]:
             text = (await self._changes.current(path)).text
             if text is None or (rows is not None and rows[1] >= len(text.lines)):
-                raise ToolError("the file has changed in the meantime; try again")
+                raise ToolError("the file has changed since the request; try again")
             with anyio.move_on_after(TIME_LIMIT_S):
                 formatted = await work(call.session, path, text.lines, rows)
                 after = _merge_formatted(text, formatted, rows)

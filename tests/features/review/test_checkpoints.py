@@ -55,7 +55,7 @@ def test_a_line_typed_during_a_restore_stays(project: Editor) -> None:
     project.wait("vim.fn.getline(2) == 'TWO'")
     project.lua(lua_chunk(__file__, "type_before_take"))
     project.cmd("Acp restore 1")
-    project.wait_message("b.txt was left unchanged: it has changed in the meantime")
+    project.wait_message("b.txt was left unchanged: it has since changed")
     assert project.lines(str(project.work / "b.txt")) == ["one", "TWO", "three", "mine"]
     assert contents(project)["a.txt"] == FIRST
     assert contents(project)["b.txt"] == FIRST.replace("two", "TWO")
