@@ -37,7 +37,7 @@ from acp_nvim.session.transcript.entries import (
 PLAN_MARKS = {"pending": "[ ]", "in_progress": "[-]", "completed": "[x]", "cancelled": "[~]"}
 PLAN_GROUPS = {"in_progress": "AcpPlanCurrent", "completed": "AcpPlanDone"}
 MAX_TITLE = 400
-"""Maximum number of characters of a notice."""
+"""Maximum number of characters in the title of a notice."""
 MAX_DETAILS = 5
 """Maximum number of details of a notice that are shown."""
 _LEVELS = {
@@ -133,15 +133,21 @@ def _question_rows(entry: Question, cwd: str) -> list[Row]:
 
 
 def _notice_rows(entry: Line) -> list[Row]:
-    """Return a line with its first details. `<CR>` on it shows all."""
+    """Return the rows of a notice: its title and its first details.
+
+    If anything is left out, `<CR>` on the title shows all of it.
+    """
     sign, group = _LEVELS[entry.level]
-    title, lines = one_line(entry.title, MAX_TITLE), notice_details(entry)
-    whole: Target = {"kind": "notice", "number": entry.number}
-    is_cut = len(lines) > MAX_DETAILS + 1
-    shown = [row(line, group) for line in (lines[:MAX_DETAILS] if is_cut else lines)]
-    shown += [more_row(len(lines) - MAX_DETAILS, whole)] if is_cut else []
-    opens = is_cut or title != one_line(entry.title, MAX_TITLE + 1)
-    return [row(sign + title, group, whole if opens else None), *indent(shown, "  ")]
+    full_target: Target = {"kind": "notice", "number": entry.number}
+    details = notice_details(entry)
+    has_more = len(details) > MAX_DETAILS + 1
+    below = [row(line, group) for line in (details[:MAX_DETAILS] if has_more else details)]
+    if has_more:
+        below.append(more_row(len(details) - MAX_DETAILS, full_target))
+    title = one_line(entry.title, MAX_TITLE)
+    is_title_cut = title != one_line(entry.title, MAX_TITLE + 1)
+    target = full_target if has_more or is_title_cut else None
+    return [row(sign + title, group, target), *indent(below, "  ")]
 
 
 def notice_details(entry: Line) -> list[str]:

@@ -159,15 +159,13 @@ class Terminals:
         if terminal is None:
             terminal = self.new(id, Launch(_command(entry)), 0, is_hosted=False)
             self.add(terminal)
-        if not terminal.is_hosted:
-            if (
-                "terminal_exit" in reports
-                and not reports.keys() & _OUTPUT_KEYS
-                and not terminal.line_count
-            ):
-                terminal.feed_reported(output_of(entry.call.raw_output))
-            for key, value in reports.items():
-                _REPORTS[key](self, terminal, value)
+        if terminal.is_hosted:
+            return
+        has_output = terminal.line_count or reports.keys() & _OUTPUT_KEYS
+        if "terminal_exit" in reports and not has_output:
+            terminal.feed_reported(output_of(entry.call.raw_output))
+        for key, value in reports.items():
+            _REPORTS[key](self, terminal, value)
 
     def apply_info(self, terminal: Terminal, value: Mapping[str, Any]) -> None:
         """Apply `terminal_info`: the directory, and a restart if the terminal has ended."""

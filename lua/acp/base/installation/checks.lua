@@ -6,7 +6,7 @@ local health ---@type table functions as in `vim.health`
 --- Longest wait for the interpreter to report its versions.
 M.patience_ms = 10000
 
---- Longest wait for an answer of the host.
+--- Longest wait for an answer from the host.
 M.ping_ms = 3000
 
 --- Program that prints versions. It must run on any Python, so that an old one can be reported.
@@ -150,7 +150,7 @@ local function python()
   packages(versions, wanted, advice)
 end
 
---- Measure the time of an answer of the host.
+--- Measure how long the host takes to answer.
 ---@return number|nil ms nil if the host does not answer
 local function ping()
   local started, answered = vim.uv.hrtime(), nil
@@ -169,23 +169,24 @@ local function last_lines()
   return #lines > 0 and vim.list_slice(lines, math.max(#lines - 4, 1)) or nil
 end
 
+local function report_stopped_host()
+  local state = require('acp.base.state').get().host
+  local line = 'Not running (' .. state .. ')'
+  if state == 'failed' then
+    health.error(line, last_lines())
+  else
+    health.info(line .. '. It starts with the first command')
+  end
+end
+
 local function host()
   health.start('acp: host')
-  local state, it = require('acp.base.state').get(), require('acp.base.host')
-  if not it.is_running() then
-    local line = 'Not running (' .. state.host .. ')'
-    if state.host == 'failed' then
-      health.error(line, last_lines())
-    else
-      health.info(line .. '. It starts with the first command')
-    end
+  if not require('acp.base.host').is_running() then return report_stopped_host() end
+  local ms = ping()
+  if ms then
+    health.ok(('Running, answers in %.2f ms'):format(ms))
   else
-    local ms = ping()
-    if ms then
-      health.ok(('Running, answers in %.2f ms'):format(ms))
-    else
-      health.error('Running, but not answering', last_lines())
-    end
+    health.error('Running, but not answering', last_lines())
   end
 end
 
