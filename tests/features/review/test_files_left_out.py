@@ -157,7 +157,7 @@ def test_a_file_that_grows_over_the_limit_is_never_overwritten(begin: Begin) -> 
         editor.wait_message("Nothing was restored: log was left unchanged")
         assert contents(editor) == after
     for name in ("log", "made.bin"):
-        why = f"{name} was left unchanged: its present content would be lost, as no copy"
+        why = f"{name} was left unchanged: its current content would be lost, as no copy"
         until(lambda why=why: any(why in line for line in editor.chat()))  # type: ignore[misc]
     run(editor, "echo small > log")
     editor.cmd("Acp restore! 1")
