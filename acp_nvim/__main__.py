@@ -37,7 +37,7 @@ def _early_agent() -> "EarlyAgent | None":
 
 
 def _exit_if(ended: list[bool]) -> None:
-    """Exit without freeing modules and objects one by one, which takes Python 30 ms.
+    """Exit without freeing modules and objects one by one, which would take Python 30 ms.
 
     Neovim waits for the exit when the user quits.
     """

@@ -308,7 +308,7 @@ class Agent:
         return await self._endpoint.request("session/list", request)
 
     async def close_session(self, session_id: str) -> None:
-        """Close a session. It stays stored (v1/session-setup).
+        """Close a session, which remains stored (v1/session-setup).
 
         Opening it again waits for the answer, because an agent might close the reopened session.
         """

@@ -27,7 +27,7 @@ EXIT_S: Final = 0.25
 
 
 class AgentRun:
-    """Started transport, and the calls over it."""
+    """Started agent: its transport and the calls over it."""
 
     def __init__(
         self,

@@ -350,7 +350,7 @@ class AgentBases:
         return path in self._discarded
 
     def record_present(self, path: str, present: Iterator[Text], kind: ChangeKind) -> None:
-        """Record the present text of a file.
+        """Record the current text of a file.
 
         `present` yields the text, then the saved text if it differs. The saved text replaces a
         discarded one.

@@ -32,11 +32,11 @@ class Carried(msgspec.Struct, frozen=True):
 def carry_over(
     entry: Pending, now: Text | None, replaced: bool = False, earlier: Pending | None = None
 ) -> Carried:
-    """Carry an entry over to the present text, which is None if there is no file.
+    """Carry an entry over to the current text, which is None if there is no file.
 
     If both sides changed the same lines, that is a conflict: `live` has the user's lines, and
     `theirs` the agent's. With `replaced`, git has replaced the text, and such hunks are lost.
-    Otherwise an `earlier` entry that had the present text replaces the entry.
+    Otherwise an `earlier` entry that had the current text replaces the entry.
     """
     if now == entry.live:
         return Carried(entry)
@@ -55,7 +55,7 @@ def carry_over(
 
 
 def split_parked(parked: Pending, now: Text | None) -> tuple[Pending | None, Pending | None]:
-    """Return the parked edits that the present text contains again, and the others."""
+    """Return the parked edits that the current text contains again, and the others."""
     if now == parked.live:
         return parked, None
     if parked.base is None or parked.live is None or now is None:
@@ -143,7 +143,7 @@ class Parked:
 
 
 def _replace_entry(entry: Pending, other: Pending) -> Carried:
-    """Return the result of replacing the entry with `other`, which has the present text."""
+    """Return the result of replacing the entry with `other`, which has the current text."""
     lost = entry.hunks_not_in(other)
     return Carried(_unless_settled(other), entry.with_only(lost) if lost else None)
 
@@ -174,7 +174,7 @@ def _rebase(entry: Pending, now: Text) -> Pending | None:
 
 
 def _without_edits_of_others(entry: Pending, now: Text, touched: Collection[Hunk]) -> Text:
-    """Return the present text, with the agent's version of the lines that both sides changed."""
+    """Return the current text, with the agent's version of the lines that both sides changed."""
     edits = diff(keys(entry.live), keys(now))
     apart = [edit for edit in edits if not any(_touches(edit, hunk) for hunk in touched)]
     return from_keys(apply(keys(entry.live), apart)) or EMPTY

@@ -63,7 +63,7 @@ class DiskEntries:
             self._with_unsaved[path] = with_unsaved_writes
 
     def set_both(self, path: str, entry: Pending | None, buffer_entry: Pending | None) -> None:
-        """Set both entries of a file. The one of the buffer may include unsaved writes."""
+        """Set both entries of a file. The buffer's entry may include unsaved writes."""
         hunks = buffer_entry.hunks if buffer_entry else ()
         is_saved = all(
             entry and buffer_entry and entry.equal_hunk(buffer_entry, hunk) for hunk in hunks

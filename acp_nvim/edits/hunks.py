@@ -24,7 +24,7 @@ MAX_WORK = 200_000
 All gaps of the diff share it.
 """
 MAX_HUNKS = 10_000
-"""Maximum number of hunks of one diff. The last one ends where both texts end in the same lines."""
+"""Maximum number of hunks in one diff. The last one ends where both texts end in the same lines."""
 MAX_ROWS = 2_000_000
 """Maximum number of rows searched for anchors in one diff, which takes about 1 s.
 
@@ -110,7 +110,7 @@ class _Matcher:
     """Finder of the common blocks of two texts, for one diff.
 
     A gap is a part of both texts between two blocks: old rows [start, end) and new rows [new_start,
-    new_end). Methods yield blocks in ascending order. The work of all methods is limited together.
+    new_end). Methods yield blocks in ascending order. All methods share one limit on their work.
     """
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:

@@ -315,7 +315,7 @@ class Ledger(SharedEdits):
         self._replace_accepted(entry, remaining)
 
     def set_base(self, path: str, base: Text) -> None:
-        """Replace the base with a text by the user, which accepts the hunks that it contains."""
+        """Replace the base with the user's text, which accepts the hunks that it contains."""
         entry = self.get(path)
         if entry is not None:
             remaining = msgspec.structs.replace(entry, base=base)
@@ -323,7 +323,7 @@ class Ledger(SharedEdits):
             self._replace_accepted(entry, remaining)
 
     def reinstate(self, path: str, live: Text | None, entry: Pending | None) -> None:
-        """Restore an entry, with the user's later edits of its text."""
+        """Restore an entry, with the user's later edits to its text."""
         if entry is None:
             self.record_user_edit(path, live)
         elif entry.live == live:
@@ -373,16 +373,16 @@ class Ledger(SharedEdits):
         return self._reject([self._files[path] for path in paths], None)
 
     def unreject_paths(self) -> list[str]:
-        """Return the files whose present texts `unreject` needs."""
+        """Return the files whose current texts `unreject` needs."""
         latest = self._rejects[-1] if self._rejects else []
         return [step.path for reject in latest for step in reject.steps]
 
     def unreject(self, present: Mapping[str, Text | None]) -> list[Restoration]:
-        """Undo the last reject. `present` has the live texts of `unreject_paths`.
+        """Undo the last reject. `present` contains the current texts of `unreject_paths`.
 
         Later changes by the user are merged. If that fails, the file is left alone, the
-        restoration's note says so, and the file's reject can be undone later. Return nothing if
-        there is no reject.
+        restoration's note says so, and the file's reject can be undone later. Return an empty list
+        if there is no reject.
         """
         if not self._rejects:
             return []

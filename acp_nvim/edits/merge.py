@@ -44,7 +44,7 @@ def merge(base: Text, live: Text, theirs: Text) -> Merged | Conflict:
     """Merge the agent's changes (base to theirs) into the user's text (base to live).
 
     The final newline is merged separately: a change by either side wins. The result shares the
-    strings of unchanged lines with `live`, so it takes little memory and is compared fast.
+    strings of unchanged lines with `live`, so it takes little memory and is compared quickly.
     """
     if live == base or theirs == live:
         hunks = diff(live.lines, theirs.lines)

@@ -52,7 +52,7 @@ _QUOTED_NAME: Final = late(r'"(?:[^"\\]|\\.)*"')
 _NOTE: Final = late(r"(?:old|new|new file|deleted file) mode |Binary files? |GIT binary patch")
 """Header lines that become `FilePatch.notes`."""
 MAX_LENGTH: Final = 1 << 17
-"""Maximum number of characters of a patch for `parse_complete`."""
+"""Maximum number of characters in a patch for `parse_complete`."""
 
 
 class PatchError(ValueError):

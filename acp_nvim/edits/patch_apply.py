@@ -14,7 +14,7 @@ from acp_nvim.edits.patch import FilePatch, PatchHunk, quote_line
 from acp_nvim.edits.text import EMPTY, Text, from_lines
 
 MAX_WORK: Final = 500_000
-"""Maximum number of line comparisons in a search for the places of hunks. It takes about 0.3 s."""
+"""Maximum number of line comparisons in a search for the places of hunks. They take about 0.3 s."""
 
 
 class PatchConflict(ValueError):

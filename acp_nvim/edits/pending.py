@@ -30,7 +30,7 @@ _WORD: Final = re.compile(r"\w+|[^\w\s]")
 class Restoration(msgspec.Struct, frozen=True):
     """Change requested by a decision: replace `before` with `after` (None: no file).
 
-    It applies to buffer and disk. If the present text is not `before`, nothing is changed and the
+    It applies to buffer and disk. If the current text is not `before`, nothing is changed and the
     user is informed. `note` is one line for the user; with equal texts, it is the only effect.
     """
 
@@ -78,7 +78,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
     format_change: str = ""
     is_overtaken: bool = False
     is_named: bool = True
-    """False if it includes a change on disk in a turn in which the agent did not name the file."""
+    """False if it includes a change found on disk in a turn whose agent did not name the file."""
 
     @property
     def kind(self) -> Kind:
@@ -141,7 +141,9 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return near
 
     def equal_hunk(self, other: Pending, hunk: Hunk) -> Hunk | None:
-        """Return the hunk equal to one of another state of the file, the nearest in the base."""
+        """Return the hunk that equals one in another state of the file: the nearest one in the
+        base.
+        """
         removed = other.removed_lines(hunk)
         same = (h for h in self.hunks if h.lines == hunk.lines and self.removed_lines(h) == removed)
         return min(same, key=lambda candidate: abs(candidate.start - hunk.start), default=None)
@@ -205,7 +207,7 @@ class Pending(msgspec.Struct, frozen=True, dict=True):
         return msgspec.structs.replace(self._with_edits(after, edits), writers=writers)
 
     def returned_to(self, earlier: Pending) -> Pending:
-        """Return the entry after an undo or redo to the text of an earlier one of the file.
+        """Return the entry after an undo or redo to the text of an earlier entry.
 
         The hunks of that entry are pending again, except those accepted since.
         """

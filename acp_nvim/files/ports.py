@@ -80,7 +80,7 @@ class NotLoaded(msgspec.Struct, frozen=True):
     fileencodings: str = FILEENCODINGS
     fileformats: str = FILEFORMATS
     reason: str = ""
-    """Reason that the file could not be loaded, or an empty text if that was not tried."""
+    """Reason that the file could not be loaded, or an empty string if that was not tried."""
     is_name_taken: bool = False
     """Whether a buffer without a file has this name, or the path now leads to another file.
 
@@ -261,7 +261,7 @@ class AgentSession(Protocol):
 
     @property
     def id(self) -> str:
-        """Return the agent's id of the session, or an empty text if it has none yet."""
+        """Return the agent's id of the session, or an empty string if it has none yet."""
         ...
 
     @property
@@ -294,7 +294,7 @@ class AgentSession(Protocol):
 
     @property
     def is_running(self) -> bool:
-        """Return whether a turn runs, or is being cancelled."""
+        """Return whether a turn is running or being cancelled."""
         ...
 
     @property

@@ -53,7 +53,7 @@ MAX_CATCH_UP_S: Final = 10.0
 MAX_DECISION_S: Final = 10.0
 """Maximum time that a prompt or a decision waits for decisions made before it, in seconds."""
 SLOW_S: Final = 1.0
-"""Duration in seconds from which the first scan is reported to the user."""
+"""Duration in seconds after which the first scan is reported to the user."""
 
 S = TypeVar("S", bound=AgentSession)
 
@@ -238,7 +238,7 @@ class Workspace(Generic[S]):
         *,
         under_way: bool = False,
     ) -> Mapping[str, Text] | None:
-        """Begin a turn before its prompt is sent: record the present contents of the files.
+        """Begin a turn before its prompt is sent: record the current contents of the files.
 
         The same prompt may be sent again. If the agent works without a prompt, there is no
         checkpoint. With `under_way`, the agent has the prompt already. `unsaved` are the texts with
@@ -427,7 +427,7 @@ class Workspace(Generic[S]):
         """Look for commits and edits by other programs."""
         named = {root for session in sessions for root in session.roots}
         roots = set(map(os.path.realpath, named))
-        await self.sync_all()  # first, since a commit is compared with the present texts
+        await self.sync_all()  # first, since a commit is compared with the current texts
         await self.commits.check(sorted(roots))
 
     async def catch_up(self, *, running: bool = True) -> None:

@@ -95,7 +95,7 @@ class Recorder:
         write: Callable[[int, Sequence[Change]], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`uid` returns the name of a session that is unique among all Neovims."""
+        """`uid` returns a session name that is unique across all Neovims."""
         self._sessions = sessions
         self._uid = uid
         self._write = write
@@ -438,7 +438,7 @@ def _may_grow(entry: Entry) -> bool:
 
 
 def _weight(record: object) -> int:
-    """Return the approximate number of characters of a growing entry."""
+    """Return the approximate number of characters in a growing entry."""
     if isinstance(record, StandaloneTerminal):
         return sum(map(len, record.terminal.lines))
     if not isinstance(record, Call):

@@ -9,7 +9,7 @@ from acp_nvim.history.database import Database
 from acp_nvim.history.rows import Rows
 
 MAX_CHARACTERS: Final = 256 << 10
-"""Maximum number of searchable characters of one entry."""
+"""Maximum number of searchable characters in one entry."""
 
 
 class Texts:

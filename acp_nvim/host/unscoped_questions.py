@@ -1,4 +1,4 @@
-"""Questions of agents outside of a session, for example during a login (v1/elicitation#scope)."""
+"""Questions from agents outside of a session, for example during a login (v1/elicitation#scope)."""
 
 from __future__ import annotations
 

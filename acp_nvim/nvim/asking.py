@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 MAX_CHOICES = 2000
-"""Maximum number of items of a list."""
+"""Maximum number of items in a list."""
 
 
 class Asking:

@@ -22,7 +22,7 @@ TARGET_US: Final = 3000
 MIN_CHARACTERS, MAX_CHARACTERS = 16_000, 400_000
 """Characters in a frame."""
 MANY_LINES: Final = 100
-"""Minimum number of lines of a text that bypasses Lua."""
+"""Minimum number of lines in a text that bypasses Lua."""
 
 
 Collect = Callable[[int], tuple[list[Op], bool]]
@@ -42,7 +42,7 @@ class Frames:
     ) -> None:
         """`collect` returns the next frame. `on_collected` is called after each (`Flow.on_frame`).
 
-        `on_error` is called with each error of Neovim.
+        `on_error` is called with each error from Neovim.
         """
         self._bridge = bridge
         self._pace = pace

@@ -12,7 +12,7 @@ from acp_nvim.nvim.screen import Screen
 from acp_nvim.session.session import Session
 
 MAX_LINES: Final = 20
-"""Maximum number of lines of a message. A last line counts the others."""
+"""Maximum number of lines in a message. A last line counts the others."""
 MAX_PROBLEMS: Final = 50
 """Number of recent problems that `:Acp info` shows."""
 

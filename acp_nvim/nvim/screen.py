@@ -245,7 +245,7 @@ class Screen:
 
     @property
     def turn_runs(self) -> bool:
-        """Return whether a turn runs in any session."""
+        """Return whether a turn is running in any session."""
         return any(session.status == "running" for session in self.sessions.values())
 
     @property

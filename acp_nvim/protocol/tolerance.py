@@ -32,7 +32,7 @@ T = TypeVar("T")
 _ABSENT: Final = object()
 
 _NOTED_ITEMS: Final = 8
-"""Maximum number of bad items of a list that are noted one by one."""
+"""Maximum number of bad items in a list that are noted one by one."""
 
 # Unions whose broken members are kept as unknown, so that the enclosing value stays valid.
 _KEPT_BROKEN: Final = (schema.UnknownUpdate, schema.UnknownPropertySchema)

@@ -86,7 +86,7 @@ def legend(decision: Decision) -> Row:
 
 
 def title_text(decision: Decision, entry: ToolEntry | None, cwd: str) -> str:
-    """Return the title of a question if it is a single line, otherwise an empty text."""
+    """Return the title of a question if it is a single line, otherwise an empty string."""
     text = "".join(text for text, _ in _title(decision, entry, cwd).parts).strip()
     return "" if "\n" in text or "\t" in text else visible(cut_middle(text))
 

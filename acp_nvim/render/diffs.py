@@ -25,7 +25,7 @@ CONTEXT = 2
 """Number of unchanged lines shown above and below changed ones."""
 
 MAX_ROWS_FACTOR = 4
-"""Maximum number of rows of a diff, as a multiple of the limit of changed lines."""
+"""Maximum number of rows in a diff, as a multiple of the limit of changed lines."""
 
 MAX_COMPARED = 1 << 18
 """Maximum number of characters of an edit whose lines are compared.

@@ -382,7 +382,7 @@ class Document:
                 self._gather(alike, batch)
 
     def _gathered_kind(self, entry: ToolEntry) -> str:
-        """Return the kind under which a call is gathered with others, or an empty text."""
+        """Return the kind under which a call is gathered with others, or an empty string."""
         call = entry.call
         is_completed = call.status == "completed" and not call.assumed and entry not in self._dirty
         is_alone = entry.open_question is not None or _is_shown_by_another(entry)

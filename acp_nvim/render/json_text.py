@@ -15,7 +15,7 @@ from acp_nvim.render.rows import MAX_WIDTH, Row, Target, cut_middle, row
 from acp_nvim.render.text import visible
 
 MAX_SHORT = 60
-"""Maximum number of characters of a value on one line."""
+"""Maximum number of characters in a value on one line."""
 MAX_STRUCTURED = 1 << 14
 """Maximum number of bytes of a value that is formatted by its structure.
 

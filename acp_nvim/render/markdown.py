@@ -20,7 +20,7 @@ Mark = tuple[int, int, int, str]
 """Row, followed by a span."""
 
 MAX_LENGTH = 2000
-"""Maximum number of characters of a line with highlights."""
+"""Maximum number of characters in a line with highlights."""
 
 # Patterns begin with a literal or a set, so the engine skips ahead instead of trying each position.
 _OPENS = late(r"\n {0,3}(?P<fence>`{3,}(?=[^`\n]*(?:\n|\Z))|~{3,})[^\n]*")

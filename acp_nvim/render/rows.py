@@ -18,7 +18,7 @@ A number is short for the target `{kind = 'tool', call = number}`, of which ther
 """
 
 MAX_WIDTH = 4000
-"""Maximum number of characters of a row. Only the beginning and end of a longer line are drawn.
+"""Maximum number of characters in a row. Only the beginning and end of a longer line are drawn.
 
 `<CR>` opens it in full.
 """

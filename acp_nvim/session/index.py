@@ -15,7 +15,7 @@ from acp_nvim.protocol.text import decode_exactly, encode_exactly
 LIMIT: Final = 200
 """Maximum number of sessions. The oldest are dropped first."""
 TITLE: Final = 80
-"""Maximum number of characters of a title."""
+"""Maximum number of characters in a title."""
 VERSION: Final = 1
 
 

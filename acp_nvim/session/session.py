@@ -137,7 +137,7 @@ class Session:
     own_cancels = 0
     """Number of turns that the user has cancelled, excluding turns of the parent session."""
     held = False
-    """Whether the queue waits for the user."""
+    """Whether the queue is waiting for the user."""
     replaying = False
     """Whether the agent replays history, which fires no events."""
     plan: Sequence[schema.PlanEntry] = ()
@@ -246,7 +246,7 @@ class Session:
 
     @property
     def is_running(self) -> bool:
-        """Return whether a turn runs or is being cancelled."""
+        """Return whether a turn is running or being cancelled."""
         return self.status in ("running", "cancelling")
 
     @property
@@ -287,7 +287,7 @@ class Session:
         self.tool_calls.mark_ids()
 
     def keep_ids(self) -> None:
-        """Let all ids keep referring to their messages and calls, because the agent knows them."""
+        """Keep the ids of all messages and calls valid, because the agent still uses them."""
         self.transcript.keep_ids()
         self.tool_calls.keep_ids()
 

@@ -23,7 +23,7 @@ from acp_nvim.session.session import Session
 
 NOTHING: Final[Mapping[str, Text]] = MappingProxyType({})
 LINE_WIDTH: Final = 300
-"""Maximum number of characters of a line in an answer."""
+"""Maximum number of characters in a line of an answer."""
 
 
 class ToolFiles:

@@ -29,7 +29,7 @@ def _new_id() -> str:
 
 
 class Tutor:
-    """Service of one client."""
+    """Tutor for one client."""
 
     def __init__(self, connection: Connection) -> None:
         self.sessions: dict[str, Session] = {}

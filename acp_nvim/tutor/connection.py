@@ -36,7 +36,7 @@ class Connection:
         self._serving: dict[Id, asyncio.Task[None]] = {}
 
     async def run(self, service: Service, read: Callable[[], Awaitable[bytes]]) -> None:
-        """Serve until `read` returns `b''`, then cancel the requests that still run."""
+        """Serve until `read` returns `b''`, then cancel the requests that are still running."""
         while data := await read():
             for event in self._peer.receive(data):
                 self._handle(event, service)

@@ -77,7 +77,7 @@ class AdoptedChild(asyncio.SubprocessTransport):
         self._process.kill()
 
     def close(self) -> None:
-        """Close the pipes. Like asyncio, kill a process that still runs."""
+        """Close the pipes. Like asyncio, kill a process that is still running."""
         for pipe in self._pipes.values():
             pipe.close()
         if self._process.returncode is None:

@@ -78,7 +78,7 @@ send KILL
 """
 """Guard in POSIX sh.
 
-It ignores the signals of a terminal or a session manager. About one second passes between TERM and
+It ignores signals from a terminal or a session manager. About one second passes between TERM and
 KILL.
 """
 

@@ -282,7 +282,7 @@ class _Device(asyncio.SubprocessProtocol):
             self.input = None
 
     def _read(self) -> None:
-        """Pass on output of the command. Pause if there is much of it."""
+        """Pass on the command's output. Pause if there is a lot of it."""
         pieces, size, open_ = list[bytes](), 0, True
         while size < PIECE:
             try:

@@ -95,7 +95,7 @@ def _has_started_any(table: Sequence[ProcessStat]) -> bool:
 
 
 def _from_ps(*which: str) -> Iterator[ProcessStat]:
-    """Yield processes as `ps` of any system prints them."""
+    """Yield the processes in the output of `ps`, whose format depends on the system."""
     columns = ("pid=", "ppid=", "pgid=", "stat=", "lstart=")
     argv = ["ps", *which, *(word for name in columns for word in ("-o", name))]
     try:
@@ -191,7 +191,10 @@ async def _find_marked(mark: str) -> dict[int, int]:
 
 
 def _running(processes: Mapping[int, int]) -> Iterator[ProcessStat]:
-    """Yield the running ones of processes given by id and birth time. Zombies do not count."""
+    """Yield those of these processes that are running. `processes` has their birth times by id.
+
+    Zombies do not count.
+    """
     for pid, birth in processes.items():
         stat = process_stat(pid)
         if stat is not None and stat.birth == birth and not stat.is_zombie:
@@ -248,7 +251,7 @@ class ProcessTree:
         return is_sure and not _has_started_any(processes)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the group and to all members outside it that still run."""
+        """Send a signal to the group and to all members outside it that are still running."""
         if sys.platform == "win32":
             return
         if self._is_leader_ours():

@@ -69,7 +69,7 @@ class Servers(Struct):
     files: dict[str, list[str]] = field(default_factory=dict)
     """Names of the servers from project files, by file."""
     asks: list[Project] = field(default_factory=list)
-    """Project files whose servers wait for the user's permission."""
+    """Project files whose servers are waiting for the user's permission."""
     outcomes: list[ServerOutcome] = field(default_factory=list)
 
 

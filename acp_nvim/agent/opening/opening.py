@@ -211,8 +211,8 @@ class Opening:
     async def _reopen(self, request: Callable[[str, OnResponse], Awaitable[Any]]) -> Any:
         """Open a session whose chat is already shown, and drop the replay.
 
-        If the agent replays the session, all ids keep referring to their messages. Otherwise the
-        agent may reuse ids for new messages.
+        If the agent replays the session, all ids remain valid. Otherwise the agent may reuse ids
+        for new messages.
         """
         session = self._session
         session.mark_ids()

@@ -70,7 +70,7 @@ class SessionOpener:
         self._is_login_tried = False
         """Whether the configured login has been tried since the agent last accepted a request."""
         self._awaits_restart = False
-        """Whether the session waits for a restart of its agent."""
+        """Whether the session is waiting for its agent to restart."""
 
     @property
     def is_open(self) -> bool:
@@ -267,7 +267,7 @@ class SessionOpener:
     def fail(self, reason: str, details: Sequence[str]) -> None:
         """Show why the session could not be opened, and return the first prompt to the user.
 
-        Hold the other prompts. Do nothing if the session is closed or waits for a restart.
+        Hold the other prompts. Do nothing if the session is closed or is waiting for a restart.
         """
         session, connection = self.session, self.connection
         will_restart = self._awaits_restart and connection is not None and connection.stopping

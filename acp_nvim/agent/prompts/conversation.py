@@ -340,7 +340,7 @@ class Conversation:
         self._opener.on_connection_ended(connection)
 
     def _show_end(self, connection: Connection) -> None:
-        """End the agent's own turn, or report that the session waits for a new connection."""
+        """End the agent's own turn, or report that the session is waiting for a new connection."""
         if self.session.own_turn:
             turns.end(self.session, None, connection.exit_summary())
         elif connection.will_reconnect:

@@ -88,12 +88,12 @@ class PromptSender:
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a prompt waits for its answer."""
+        """Return whether a prompt is waiting for its answer."""
         return self._running is not None and not self._running.is_answered
 
     @property
     def has_added(self) -> bool:
-        """Return whether the turn of an added prompt has not ended."""
+        """Return whether the turn of an added prompt is still running."""
         return bool(self._added)
 
     # -- a turn -----------------------------------------------------------------------------------

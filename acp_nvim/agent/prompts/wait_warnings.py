@@ -124,7 +124,7 @@ async def watch_silence(
 
 
 def _waits_for_client(session: Session) -> bool:
-    """Return whether the agent waits for the user's answer or a program that the host runs."""
+    """Return whether the agent is waiting for the user or for a program that the host runs."""
     if any(decision.subject != "consent" for decision in session.decisions):
         return True
     family = (session, *session.children.values())

@@ -1,4 +1,4 @@
-"""Requests from agents that the user answers.
+"""Agents' requests that the user answers.
 
 When a request or its `Decision` ends, the other ends too.
 """

@@ -184,7 +184,7 @@ class Client:
     def on_request(
         self, method: str, params: msgspec.Raw, call: IncomingCall
     ) -> Awaitable[Any] | None:
-        """Start to answer a request. A task awaits the returned awaitable."""
+        """Start answering a request. A task awaits the returned awaitable."""
         if method.startswith("mcp/") and (answer := self._mcp.answer_earlier(method, params)):
             return answer
         handler = self._handlers.get(method)

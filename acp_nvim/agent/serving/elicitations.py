@@ -30,7 +30,7 @@ _DISMISS: Final = Option("cancel", wording.OPTION_DISMISS, "dismiss")
 
 
 class Elicitations:
-    """Questions of one connection."""
+    """Questions from one connection."""
 
     def __init__(
         self,

@@ -28,7 +28,7 @@ from acp_nvim.session.session import Session
 MAX_PATHS: Final = 1000
 MAX_COMMANDS: Final = 200
 MAX_LENGTH: Final = 4 * command_line.MAX_LENGTH
-"""Maximum number of paths and commands of a request, and of characters in its commands.
+"""Maximum number of paths and commands in a request, and of characters in its commands.
 
 `MAX_PATHS` is also the maximum number of variables of a command. The user is asked about a larger
 request, since its check would take long.

@@ -58,7 +58,7 @@ class _Envelope(Struct, frozen=True, rename="camel"):
 
 
 class McpMessages:
-    """MCP requests of one agent to the editor's tools."""
+    """MCP requests from one agent to the editor's tools."""
 
     def __init__(self, message: Message, notify: Callable[[Struct], None]) -> None:
         """`message` answers a request. `notify` sends a notification `mcp/message`."""

@@ -29,7 +29,7 @@ from acp_nvim.session.session import Session
 KINDS: Final = frozenset({"read", "edit", "delete", "move", "search", "execute"})
 """Kinds of calls that a path or a command line describes."""
 MAX_LENGTH: Final = 300
-"""Maximum number of characters of a rule, since the user must see all of it."""
+"""Maximum number of characters in a rule, since the user must see all of it."""
 
 
 class ProjectRule(msgspec.Struct, frozen=True):

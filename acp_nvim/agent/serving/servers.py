@@ -13,7 +13,7 @@ from acp_nvim.protocol.errors import METHOD_NOT_FOUND, RequestError
 from acp_nvim.session.session import Session
 
 Handler = Callable[[Session, Any, IncomingCall], Awaitable[Any] | None]
-"""Function that starts to answer a request of a session, in wire order up to its first await."""
+"""Function that starts answering a session's request, in wire order up to its first await."""
 
 
 class OwnServer(Struct, frozen=True):

@@ -19,7 +19,7 @@ from acp_nvim.agent.transport.sse import HEAD
 PIECE: Final = 64 << 10
 """Maximum number of bytes that are decompressed at once."""
 TURN_S: Final = 0.01
-"""Maximum time between two turns of other tasks, in seconds."""
+"""Maximum time for which other tasks wait while a body is read, in seconds."""
 CODINGS: Final = ("gzip", "x-gzip", "deflate")
 """Content codings that are decoded. Some proxies compress although `identity` is requested."""
 

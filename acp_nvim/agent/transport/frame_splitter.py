@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 PIECE: Final = 1 << 20
-"""Maximum number of bytes of a fragment."""
+"""Maximum number of bytes in a fragment."""
 HANDSHAKE_END: Final = b"\r\n\r\n"
 HANDSHAKE_BYTES: Final = 1 << 20
 """Maximum number of buffered bytes of the handshake response. The library's own limit is lower."""

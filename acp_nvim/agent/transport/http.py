@@ -393,7 +393,7 @@ class HttpTransport:
     def _put_too_long(self, head: bytes) -> None:
         """Receive a line longer than the limit, of which only the beginning (`head`) is known.
 
-        Spaces replace the rest, so that readers of lines refuse, log and show the line.
+        Spaces replace the rest, so that the reader can refuse, log and show the line.
         """
         self._inbox.put(head.replace(b"\r", b" ").replace(b"\n", b" "))
         for _ in range(self._address.message_bytes // len(BLANKS) + 1):

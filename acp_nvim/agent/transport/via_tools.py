@@ -28,7 +28,7 @@ SOCKET: Final = "ACP_NVIM_SOCKET"
 RETRY_S: Final = 5.0
 """Time between two attempts to wait for relays, in seconds."""
 LINE_BYTES: Final = 64 << 20
-"""Maximum length of a message of a relay or of the tools, in bytes."""
+"""Maximum length of a message from a relay or from the tools, in bytes."""
 
 RELAY: Final = r"""
 relay=$(mktemp -d "$ACP_NVIM_SOCKET/XXXXXX") && mkfifo "$relay/in" "$relay/out" &&

@@ -327,7 +327,7 @@ class Endpoint:
         return result, None
 
     def _on_cancel(self, notification: Notification) -> None:
-        """Cancel a call of the agent. A number as its id is compared digit by digit."""
+        """Cancel a request from the peer. A numeric id is compared digit by digit."""
         number = numbers.member(notification.params, "requestId")
         call = self._incoming.get(number) if number is not None else None
         try:

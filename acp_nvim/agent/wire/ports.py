@@ -25,7 +25,7 @@ class Handler(Protocol):
         """
 
     def on_request(self, method: str, params: Raw, call: IncomingCall) -> Awaitable[Any] | None:
-        """Start to answer a request. Return an awaitable of the result.
+        """Start answering a request. Return an awaitable of the result.
 
         The result is a Struct, dict, Raw or None. Return None instead of an awaitable if
         `call.answer` is called later; `call.when_abandoned` then reports the end. The method may be
@@ -45,7 +45,7 @@ class Handler(Protocol):
 
 
 class FlowControl(Protocol):
-    """Pauses in reading while too much output waits to be shown (`nvim/flow.py`)."""
+    """Pauses in reading while too much output is waiting to be shown (`nvim/flow.py`)."""
 
     async def room(self) -> float | None:
         """Wait until there is room. Return the number of seconds for which no redraw is needed."""

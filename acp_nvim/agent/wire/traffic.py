@@ -30,7 +30,9 @@ ENTRY_BYTES: Final = 150
 BLOCK_BYTES: Final = 64 << 10
 """Size of the entries that are compressed, and later dropped, as one block, in bytes."""
 ERR_DIVISOR: Final = 8
-"""Divisor of the limit for the share of stderr. Beyond its share, stderr displaces only itself."""
+"""Divisor of the limit that gives the share of stderr. Beyond it, stderr displaces only its own
+lines.
+"""
 
 
 Entry: TypeAlias = tuple[float, Direction, bytes]
@@ -273,7 +275,7 @@ class _Cutter:
 
     def __init__(self) -> None:
         self._open = 0
-        """Number of bytes of the present line so far."""
+        """Number of bytes in the current line so far."""
 
     def feed(self, data: bytes) -> bytes:
         if self._open + len(data) <= LINE_BYTES:

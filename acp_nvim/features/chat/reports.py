@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from acp_nvim.app import Host
 
 MAX_VALUE_CHARACTERS: Final = 4000
-"""Maximum number of characters of one value in `:Acp info`."""
+"""Maximum number of characters in one value in `:Acp info`."""
 
 
 def info(host: Host, version: str) -> list[str]:

@@ -26,7 +26,7 @@ COMMAND: Final = re.compile(r"/[\w:-]+(?:\s|$)")
 
 
 class Lines(msgspec.Struct, frozen=True):
-    """Lines to change, with their present text in the editor. Without `first`, the whole file."""
+    """Lines to change, with their current text in the editor. Without `first`, the whole file."""
 
     path: str
     text: str

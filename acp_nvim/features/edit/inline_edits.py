@@ -73,7 +73,7 @@ class InlineEdit(msgspec.Struct, eq=False):
 
     @property
     def is_queued(self) -> bool:
-        """Return whether the prompt waits, here or at the agent."""
+        """Return whether the prompt is waiting, here or at the agent."""
         waiting = (*self.session.queue, *self.session.at_agent)
         return any(prompt is self.prompt for prompt in waiting)
 
@@ -342,7 +342,7 @@ class InlineEdits:
     # -- state ------------------------------------------------------------------------------------
 
     def _show_state(self, edit: InlineEdit) -> None:
-        """Send session and state of an edit to its mark."""
+        """Send the session and state of an edit to its mark."""
         self._host.screen.push("edit_state", edit.id, edit.session.n, edit.has_begun)
 
     def _edit_of(self, prompt: Prompt) -> InlineEdit | None:

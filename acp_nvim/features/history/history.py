@@ -80,7 +80,7 @@ class History:
         return self._settings.enabled and self._path is not None
 
     def uid(self, session: Session) -> str:
-        """Return a name for a session that is unique among all Neovims."""
+        """Return a session name that is unique across all Neovims."""
         return f"{self._instance_key()}.{session.n}"
 
     def configure(self, settings: HistorySettings, path: Path | None) -> None:

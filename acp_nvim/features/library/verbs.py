@@ -88,8 +88,8 @@ async def conflicts(host: Host, args: Args) -> None:
 def _merge_conflicts(path: str, env: Mapping[str, str]) -> str:
     """Return the conflicts of a file in git's diff3 style.
 
-    The text is empty without a repository, or if git has recorded no conflict of the file. Programs
-    that the repository configures are not run.
+    The text is empty without a repository, or if git has recorded no conflict for the file.
+    Programs that the repository configures are not run.
     """
     try:
         repository = private_git.find(str(Path(path).parent), env, TIMEOUT_S)

@@ -63,7 +63,7 @@ class Publisher:
 
     @property
     def _instance(self) -> str:
-        """Return the name of this run of Neovim, or an empty text if it has none."""
+        """Return the name of this run of Neovim, or an empty string if it has none."""
         return self._app.workspace.persistence.keys.instance
 
     async def on_exit(self) -> None:

@@ -30,9 +30,9 @@ from acp_nvim.tasks import Tasks
 
 MODULE: Final = "acp.buffers.language.proposed"
 MAX_FILES: Final = 8
-"""Maximum number of files of one permission that are checked."""
+"""Maximum number of files that are checked for one permission."""
 MAX_CHARACTERS: Final = 1 << 19
-"""Maximum number of characters of a checked text. Servers would take too long for more."""
+"""Maximum number of characters in a checked text. Servers would take too long for more."""
 
 
 class _Answer(msgspec.Struct, frozen=True):

@@ -40,7 +40,7 @@ def _write(path: Path, image: images.Png) -> list[int] | bool:
 
 
 def _data(block: Any) -> str:
-    """Return the base64 data of an image, or an empty text."""
+    """Return the base64 data of an image, or an empty string."""
     match block:
         case schema.ImageContent():
             return block.data

@@ -58,7 +58,7 @@ async def disk_changed(host: Host, args: Args) -> None:
 
 @verb("refresh")
 async def refresh(host: Host, args: Args) -> None:
-    """Look for changes, after Neovim got the focus, a command ran or a file was saved."""
+    """Look for changes, after Neovim has gained focus, a command has run or a file was saved."""
     await host.workspace.refresh([c.session for c in host.sessions.conversations.values()])
 
 

@@ -176,7 +176,7 @@ def _state(session: Session) -> str:
 
 
 def _directory_text(path: str, cwd: str) -> str:
-    """Return a directory for display, or an empty text for the current one."""
+    """Return a directory for display, or an empty string for the current one."""
     return "" if path == cwd else home_path(path)
 
 

@@ -236,7 +236,7 @@ class ToolPermissions:
     def _refusal_reason(
         self, session: Session, question: _Question, decision: Decision, outcome: Outcome
     ) -> str:
-        """Return the reason for a refusal, for the model, or an empty text."""
+        """Return the reason for a refusal, for the model, or an empty string."""
         option = outcome.option
         if option is None:
             return CANCELLED_BY_USER

@@ -203,7 +203,7 @@ class Landing:
         return None if option is None else option.kind == "allow_once"
 
     async def _apply(self, session: Session, step: Step, allowed: bool) -> str:
-        """Change one file of the user's tree. Return the reason for a failure, or an empty text.
+        """Change one file of the user's tree. Return the reason for a failure, or an empty string.
 
         Unless `allowed`, skip a guarded file, and keep an existing file's mode and line endings.
         """

@@ -50,7 +50,7 @@ class Step(msgspec.Struct, frozen=True):
     is_guarded: bool = False
     """Whether no part of the change may land without an answer."""
     blocked: str = ""
-    """Reason that the change cannot land, or an empty text."""
+    """Reason that the change cannot land, or an empty string."""
 
     def line(self) -> str:
         """Return the line of the question about this file."""
@@ -92,7 +92,7 @@ def _step(change: Change, path: str, globs: Globs) -> Step:
 
 
 def _texts(before: File | None, after: File | None) -> tuple[tuple[Text | None, Text | None], str]:
-    """Return both texts, and the reason to copy the file as a whole, or an empty text."""
+    """Return both texts, and the reason to copy the file as a whole, or an empty string."""
     if after is not None and after.mode == LINK:
         return (None, None), words.PART_LINK.format(target=one_line(os.fsdecode(after.data)))
     old, new = _text(before), _text(after)
@@ -180,7 +180,7 @@ def set_executable(path: str, executable: bool) -> None:
 
 
 def _present(path: str) -> File | None:
-    """Return the present file. Raise OSError if it is neither a regular file nor a link."""
+    """Return the current file. Raise OSError if it is neither a regular file nor a link."""
     info = nofollow.info(path)
     if info is None:
         return None
@@ -191,7 +191,7 @@ def _present(path: str) -> File | None:
 
 
 def _is_same(present: File | None, file: File | None) -> bool:
-    """Return whether a present file has the kind and content of `file`, whatever the mode."""
+    """Return whether `present` has the kind and content of `file`, whatever the mode."""
     if present is None or file is None:
         return present is file
     return (present.mode == LINK) == (file.mode == LINK) and present.data == file.data

@@ -53,7 +53,7 @@ LINK: Final = "120000"
 PROGRAM: Final = "100755"
 """Mode of an executable file."""
 NESTED: Final = "160000"
-"""Mode of a repository within the repository."""
+"""Mode of a submodule."""
 MOST_BYTES: Final = 1 << 28
 """Total size of the contents that are read at once."""
 _OWN_COMMIT: Final = re.compile(
@@ -218,7 +218,7 @@ def rename_branch(worktree: Worktree, title: str, env: Mapping[str, str]) -> str
 
 
 def _branch(path: str, own: Mapping[str, str]) -> str:
-    """Return the branch of HEAD, or an empty text if HEAD is detached."""
+    """Return the branch of HEAD, or an empty string if HEAD is detached."""
     ask = [*NO_PROGRAMS, "symbolic-ref", "--quiet", "--short", "HEAD"]
     return os.fsdecode(call(ask, path, own, exit_codes=(0, 1))).strip()
 
@@ -366,7 +366,7 @@ def record_landed(
 
 
 def landed(worktree: Worktree, env: Mapping[str, str]) -> str:
-    """Return the tree of `LANDED`, or an empty text."""
+    """Return the tree of `LANDED`, or an empty string."""
     ask = [*NO_PROGRAMS, "rev-parse", "--verify", "--quiet", LANDED]
     own = private_git.environment(env)
     return call(ask, worktree.path, own, exit_codes=(0, 1)).decode().strip()
@@ -448,7 +448,7 @@ def _remove_files(worktree: Worktree, own: Mapping[str, str]) -> None:
 
 
 def _tip(worktree: Worktree, own: Mapping[str, str]) -> str:
-    """Return the commit of the worktree's branch, or an empty text if there is no such branch."""
+    """Return the commit of the worktree's branch, or an empty string if there is no such branch."""
     ask = [*NO_PROGRAMS, "rev-parse", "--verify", "--quiet", f"refs/heads/{worktree.branch}"]
     return call(ask, worktree.path, own, exit_codes=(0, 1)).decode().strip()
 

@@ -206,7 +206,7 @@ class Worktrees:
             self.claims.release(worktree.id)
 
     def stop_setup(self, session: Session) -> bool:
-        """End the running setup of a session. Return False if none runs."""
+        """End the running setup of a session. Return False if none is running."""
         setup = self._setups.get(session.n)
         return setup is not None and setup.stop()
 

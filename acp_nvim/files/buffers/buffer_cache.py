@@ -83,7 +83,7 @@ class BufferCache:
         return self._store_read(self._files[place.real], answer)
 
     async def peek(self, path: str) -> BufferText | NotLoaded:
-        """Return the cached buffer while a decision trusts it, otherwise do as `glance`."""
+        """Return the cached buffer while a decision trusts it, otherwise call `glance`."""
         state = self._files.buffer(path)
         if state.text is not None and state.is_trusted:
             return state.text
@@ -154,7 +154,7 @@ class BufferCache:
         """Apply a change in the file on disk to its buffer, by hunks, without saving.
 
         `signature` is the file's signature when it was read. Return `done`, `moved` (buffer
-        or file changed again), `busy` (Neovim allows no edit now), or the reason of a failure.
+        or file changed again), `busy` (Neovim allows no edit now), or the reason for a failure.
         """
         hunks = restore_raw(live.raw.lines, live.text.lines, diff(live.text.lines, after.lines))
         unmerged = modified and self._files.state(path).is_unmerged

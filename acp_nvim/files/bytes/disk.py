@@ -45,8 +45,8 @@ def read(place: Place, limit: int | None) -> bytes | None:
     """Return the bytes of a file, or None if there is no such file.
 
     Raise Refusal for a directory, a pipe or a device (reading a pipe could block forever), for a
-    file of more than `limit` bytes, for a path with a new symbolic link in it, and for any error
-    of the system.
+    file of more than `limit` bytes, for a path with a new symbolic link in it, and for any system
+    error.
     """
     try:
         return nofollow.read(place.real, limit)
@@ -102,7 +102,7 @@ def _as_refusal(place: Place, error: OSError, denied: Reason = "failed") -> Refu
 
 
 def _why(place: Place, error: OSError) -> str:
-    """Describe the error. A circle of links is not described as a new link."""
+    """Describe the error. A cycle of links is not described as a new link."""
     if isinstance(error, LinkError):
         try:
             os.stat(place.real)  # noqa: PTH116

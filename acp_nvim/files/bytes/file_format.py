@@ -306,7 +306,7 @@ def format_as_written(text: Text, buffer: Format | None) -> Format | None:
 
 
 def describe_change(old: Format, new: Format) -> str:
-    """Describe the difference for the user. Return an empty text if there is none."""
+    """Describe the difference for the user. Return an empty string if there is none."""
     changes: list[str] = []
     if old.fileformat != new.fileformat:
         changes.append(f"line endings: {old.fileformat} → {new.fileformat}")

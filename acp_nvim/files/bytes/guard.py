@@ -2,7 +2,7 @@
 
 A file is guarded by its name (options `files.secret` and `files.executed`), by another name of the
 same file (a hard link), or by its content (`key_files`). Files outside of the session's directories
-need a permission too.
+also require permission.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class PathGuard(Generic[S]):
     async def allow(self, session: S, verb: Verb, path: str) -> tuple[Place, Why | None]:
         """Resolve the path, and ask the user if necessary. Raise Refusal.
 
-        Return the place, and the reason of the question if there was one.
+        Return the place, and the reason for the question if there was one.
         """
         where, why = await self.reason_to_ask(session, verb, path)
         if why is not None:

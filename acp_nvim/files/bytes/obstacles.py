@@ -33,7 +33,7 @@ def is_file(path: str) -> bool:
 
 
 def describe(path: str) -> str:
-    """Describe the obstacle. Return an empty text if there is a file or nothing."""
+    """Describe the obstacle. Return an empty string if there is a file or nothing."""
     try:
         mode = os.lstat(path).st_mode
     except OSError:

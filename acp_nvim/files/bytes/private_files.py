@@ -58,7 +58,7 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
 
 
 def change(path: Path, make: Callable[[bytes | None], bytes]) -> None:
-    """Replace the content of a file with the result of `make` for the present content.
+    """Replace the content of a file with the result of `make` for the current content.
 
     `make` gets None if there is no file. Changes by several processes follow each other, so none
     is lost. Raise OSError.

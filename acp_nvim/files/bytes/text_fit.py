@@ -82,7 +82,7 @@ def _patch_line(raw: str, clean: str, new: str) -> str:
 
 
 def unencodable(hunks: Sequence[Hunk], encoding: str) -> str:
-    """Explain why the lines cannot be written in a 'fileencoding', or return an empty text."""
+    """Explain why the lines cannot be written in a 'fileencoding', or return an empty string."""
     codec = codec_of(encoding)
     if codec is None or codec == "utf-8":
         return ""

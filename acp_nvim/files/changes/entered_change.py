@@ -138,7 +138,7 @@ def decode_change(
 ) -> DecodedChange:
     """Decode a change as the buffer or, if none is loaded, as Neovim would.
 
-    Also record the user's format of a file without pending edits. `data` are the present bytes.
+    Also record the user's format of a file without pending edits. `data` are the current bytes.
     Raise BinaryError.
     """
     state, entry = files.tracked.state(change.path), files.ledger.tracked_entry(change.path)
@@ -165,7 +165,7 @@ def decode_change(
 def steps_of(decoded: DecodedChange, signature: str | None, saves: Sequence[Save]) -> list[Step]:
     """Return the parts of a change with these saves, or no parts without saves.
 
-    `signature` is the file's present one. If the content after a save is not known, the whole rest
+    `signature` is the file's current one. If the content after a save is not known, the whole rest
     of the change counts as saved, unless the file has changed since: then the save is ignored. If
     the content before it is not known, everything before it counts as saved. A save with another
     content before it is merged, since an agent may have changed the file in between, and the save
@@ -271,7 +271,7 @@ async def apply_change(files: Files, change: EnteredChange) -> str:
 
     Return `done`, `moved` (buffer or file have changed), `busy` (Neovim allows no edit now),
     `unsaved` (unsaved edits conflict with the user's save in another Neovim, so Neovim asks before
-    it overwrites the file), or the reason of a failure.
+    it overwrites the file), or the reason for a failure.
     """
     live, state = change.live, files.tracked.state(change.path)
     is_announced = state.has_content(change.data)
@@ -370,7 +370,7 @@ def _merge_sides(base: Text | None, live: Text, agents_text: Text | None) -> Tex
 async def _mark_conflict(files: Files, change: EnteredChange, live: BufferText) -> str:
     """Record a conflict of buffer and file. Return `done`, or `moved` if the file has changed.
 
-    Neovim will not warn about the present state of the file, unless a save is unmerged.
+    Neovim will not warn about the current state of the file, unless a save is unmerged.
     """
     path = change.path
     await files.buffers.mark_conflict(path, live)

@@ -49,7 +49,7 @@ class TreeChange(NamedTuple):
     has_moved: bool
     """Whether git has moved the work tree. False without an earlier mark."""
     branch: str
-    """Earlier branch, or the present one if there is no earlier mark."""
+    """Earlier branch, or the current one if there is no earlier mark."""
 
 
 class GitTrees:
@@ -62,7 +62,7 @@ class GitTrees:
         """Top directory by directory of a file."""
 
     def top(self, path: str) -> str:
-        """Return the work tree of a file, or an empty text if there is none."""
+        """Return the work tree of a file, or an empty string if there is none."""
         return self._top_of(os.path.dirname(path))  # noqa: PTH120
 
     def _top_of(self, folder: str) -> str:
@@ -88,7 +88,7 @@ class GitTrees:
             self.known |= _marks([top])
 
     def read(self, paths: Iterable[str]) -> dict[str, Mark]:
-        """Return the present marks of these files' trees."""
+        """Return the current marks of these files' trees."""
         folders = {os.path.dirname(path) for path in paths}  # noqa: PTH120
         return _marks({self._top_of(folder) for folder in folders} - {""})
 
@@ -99,7 +99,7 @@ def _marks(tops: Iterable[str]) -> dict[str, Mark]:
 
 
 def find_top(folder: str) -> str:
-    """Return the nearest directory with a `.git`, from this one upwards, or an empty text."""
+    """Return the nearest directory with a `.git`, from this one upwards, or an empty string."""
     while True:
         if os.path.lexists(folder + "/.git"):
             return folder
@@ -110,7 +110,7 @@ def find_top(folder: str) -> str:
 
 
 def mark(top: str) -> Mark | None:
-    """Return the present mark of a work tree, or None if git's files cannot be read."""
+    """Return the current mark of a work tree, or None if git's files cannot be read."""
     folder = _git_folder(top)
     try:
         head = (folder / "HEAD").read_text(errors="replace").strip()

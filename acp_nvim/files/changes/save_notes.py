@@ -181,7 +181,7 @@ class SaveNotes:
     ) -> Sequence[Save]:
         """Return the saves of a file that have not been processed, oldest first.
 
-        `signature` is the file's present one, and `at` the time of its last change in nanoseconds.
+        `signature` is the file's current one, and `at` the time of its last change in nanoseconds.
         If a Neovim is writing the file, wait for the note after the write. `own` is the signature
         of the last save in this Neovim, which has replaced earlier saves.
         """

@@ -2,7 +2,7 @@
 
 Each change by an agent is recorded with marks of the contents before and after. The changes to a
 file form a chain. If the chain starts with the content at the checkpoint, has no gap and ends with
-the present content, only agents have changed the file. A gap is a change by the user, in any
+the current content, only agents have changed the file. A gap is a change by the user, in any
 program.
 """
 

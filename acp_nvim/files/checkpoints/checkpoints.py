@@ -37,7 +37,7 @@ from acp_nvim.files.checkpoints.store import (
 )
 
 MAX_CHECKPOINTS: Final = 500
-"""Maximum number of checkpoints of one session. The oldest are dropped."""
+"""Maximum number of checkpoints per session. The oldest are dropped."""
 
 
 Formats = tuple[Format | None, Format | None]
@@ -97,7 +97,7 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
 
 class RestoreStep(msgspec.Struct, frozen=True):
-    """Restore of one file, with its blobs in the checkpoint's tree and in the present one."""
+    """Restore of one file, with its blobs in the checkpoint's tree and in the current one."""
 
     target: Target
     then: Blob | None = None
@@ -107,7 +107,7 @@ class RestoreStep(msgspec.Struct, frozen=True):
 
     @property
     def why_not(self) -> str:
-        """Return the reason to leave the file alone, or an empty text if there is none."""
+        """Return the reason to leave the file alone, or an empty string if there is none."""
         if self.target.mode == 0:
             why = self.then.why if self.then else ""
             return (
@@ -121,11 +121,11 @@ class RestoreStep(msgspec.Struct, frozen=True):
 
     @property
     def is_hidden(self) -> bool:
-        """Return whether the present trees do not show whether the file exists."""
+        """Return whether the current trees do not show whether the file exists."""
         return self.now is not None and not self.now.is_stored and not self.now.id
 
     def marks(self) -> tuple[set[str], set[str]]:
-        """Return the marks of the old and of the present blob, or none if they are unknown."""
+        """Return the marks of the old and of the current blob, or none if they are unknown."""
         return ({blob_mark(self.then)}, {blob_mark(self.now)}) if self.in_trees else (set(), set())
 
 
@@ -232,7 +232,7 @@ class Checkpoints:
         self._undo[session].pop()
 
     async def since(self, checkpoint: Checkpoint, now: Mapping[str, str]) -> list[str]:
-        """Return files that differ between a checkpoint and the present trees. Raise StoreError."""
+        """Return files that differ between a checkpoint and the current trees. Raise StoreError."""
         paths: dict[str, None] = dict.fromkeys(checkpoint.late)
         for root, tree in checkpoint.trees.items():
             changes = await self._changes(checkpoint, root, now.get(root, tree), tree)
@@ -299,10 +299,10 @@ class Checkpoints:
     async def _changes(
         self, checkpoint: Checkpoint, root: str, now: str, then: str
     ) -> list[Change]:
-        """Return the differences of a directory, from the present tree to the old one.
+        """Return the differences of a directory, from the current tree to the old one.
 
         Nested directories with their own trees are left out. So are unchanged files that the
-        present tree has and the old tree left out.
+        current tree has and the old tree left out.
         """
         inner = [other for other in checkpoint.trees if is_below(other, root)]
         return [

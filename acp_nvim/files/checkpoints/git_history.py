@@ -37,7 +37,7 @@ class GitHistory:
         return not self._git.repository.is_alone
 
     def head(self) -> str:
-        """Return the commit of HEAD, or an empty text without a commit or repository."""
+        """Return the commit of HEAD, or an empty string without a commit or repository."""
         if not self.has_repository:
             return ""
         return private_git.head(self._git.repository, os.environ)

@@ -103,7 +103,7 @@ def write(commit: Commit, ref: str, note: bytes, env: Mapping[str, str]) -> None
 
 
 def _check(commit: Commit, ref: str, own: Mapping[str, str]) -> None:
-    """Raise NotNotedError if the present note is not by this plugin."""
+    """Raise NotNotedError if the existing note is not by this plugin."""
     try:
         show = ["notes", f"--ref={ref}", "show", commit.id]
         present = call(show, commit.repository.top, own)

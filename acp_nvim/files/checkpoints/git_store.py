@@ -385,7 +385,7 @@ class GitStore:
         return self._marks.name(tree, LeftOut(dict(self._out), folders))
 
     def _add_to_index(self, names: Sequence[str], attempts: int = ATTEMPTS) -> None:
-        """Add files (relative to the top) to the index in their present state.
+        """Add files (relative to the top) to the index in their current state.
 
         If one of them vanishes or changes in the meantime, git refuses all. Each half is then added
         separately.

@@ -185,14 +185,14 @@ def find_or_placeholder(
 
 
 def count_entries(index: Path) -> int:
-    """Return the number of entries of an index, from its header (`gitformat-index`)."""
+    """Return the number of entries in an index, from its header (`gitformat-index`)."""
     with index.open("rb") as file:
         header = file.read(12)
     return struct.unpack(">4sII", header)[2] if len(header) == 12 else 0
 
 
 def head(repository: Repository, env: Mapping[str, str], timeout: float = TIMEOUT_S) -> str:
-    """Return the commit of HEAD, or an empty text before the first one."""
+    """Return the commit of HEAD, or an empty string before the first one."""
     args = [*NO_PROGRAMS, "rev-parse", "--verify", "--quiet", "HEAD"]
     try:
         return call(args, repository.top, environment(env), timeout=timeout).decode().strip()

@@ -95,7 +95,7 @@ class PromptCheckpoints:
         label: str,
         unsaved: Mapping[str, Text] | None = None,
     ) -> Checkpoint:
-        """Return a checkpoint of the present state, without adding it to the session's list."""
+        """Return a checkpoint of the current state, without adding it to the session's list."""
         snapshots, ledger = self._files.snapshots, self._files.ledger
         words = " ".join(label.split())
         pending = {entry.path: entry for entry in ledger.files()}

@@ -205,7 +205,7 @@ class Restoring:
     async def _try(
         self, work: Coroutine[Any, Any, bool], path: str, done: set[str], notes: list[str]
     ) -> None:
-        """Restore a file. Add it to `done`, or the reason of a failure to `notes`."""
+        """Restore a file. Add it to `done`, or the reason for a failure to `notes`."""
         try:
             if await work:
                 done.add(path)
@@ -223,7 +223,7 @@ class Restoring:
     ) -> bool:
         """Restore one file of the trees. Return whether the file on disk was changed.
 
-        First save the present content if the trees lack it.
+        First save the current content if the trees lack it.
         """
         path = step.target.path
         if step.is_hidden:

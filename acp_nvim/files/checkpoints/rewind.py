@@ -166,7 +166,7 @@ class Rewind:
     async def _prepare(
         self, session: AgentSession, then: Checkpoint, *, every: bool, undo: bool
     ) -> tuple[Checkpoint, Choice]:
-        """Return the present state, and the restore that starts from it."""
+        """Return the current state, and the restore that starts from it."""
         present = await self._prompts.present(session, then.n, f"before restore {then.n}")
         plan = await self._checkpoints.plan(session.n, then, present.trees, undo)
         for path in plan.touched:
@@ -219,7 +219,7 @@ class Rewind:
 def _files_not_asked_about(
     choice: Choice, excluded: AbstractSet[str], confirmed: Mapping[str, Content]
 ) -> list[str]:
-    """Return files that both sides changed, unless the user was asked about the present content."""
+    """Return files that both sides changed, unless the user was asked about the current content."""
     return [
         path
         for path in choice.shared

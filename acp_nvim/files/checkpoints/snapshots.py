@@ -498,7 +498,7 @@ def _is_file(blob: Blob | None) -> bool:
 
 
 def _load_contents(store: GitStore, changes: Sequence[Change]) -> list[FileChange]:
-    """Return the changes with the contents of both sides. Leave out those with a lost content."""
+    """Return the changes with the contents of both sides. Leave out those whose content is lost."""
     wanted = [
         (change.path, change.before)
         for change in changes
@@ -541,7 +541,7 @@ def _side_before(blob: Blob | None, data: bytes | None) -> Side:
 
 
 def present(path: str) -> bytes | Unstored | None:
-    """Return the present content of a file, or None if there is none."""
+    """Return the current content of a file, or None if there is none."""
     try:
         return bytes_of(path)
     except SizeError:

@@ -36,7 +36,7 @@ SKIPPED: Final = frozenset(
 )
 """Directories with generated files or other version control data, which are skipped."""
 MAX_INDEX: Final = 300_000
-"""Maximum number of entries of a git index. A larger work tree is not stored."""
+"""Maximum number of entries in a git index. A larger work tree is not stored."""
 MAX_AROUND: Final = 5000
 """Maximum number of files unknown to git in a work tree around a session's directory."""
 MAX_CHANGES: Final = 1000
@@ -95,7 +95,7 @@ UNREADABLE: Final = Blob("", 0, "unreadable")
 
 
 def blob_mark(blob: Blob | None) -> str:
-    """Return the mark of a blob and its mode, or an empty text for no file."""
+    """Return the mark of a blob and its mode, or an empty string for no file."""
     if blob is None:
         return ""
     return f"o{blob.id}.{blob.mode:o}" if blob.is_stored else UNKNOWN

@@ -131,7 +131,7 @@ class Persistence:
         self._finish_reading(replica)
         if keys:
             self._watch(replica)
-        self._show_sessions()
+        self._show_foreign_checkpoints()
         return sorted(paths, key=lambda path: path != first)
 
     def _adopt_values(self, replica: Replica, keys: Sequence[Key], again: bool) -> list[str]:
@@ -413,7 +413,7 @@ class Persistence:
                     await self._apply_change(replica, path)
                 self._files.pending_view.refresh(*paths)
         self._finish_reading(replica)
-        self._show_sessions()
+        self._show_foreign_checkpoints()
         return seen
 
     def _keep_unsaved(self, seen: EarlierEdits, rejected: Iterable[str]) -> None:
@@ -439,7 +439,7 @@ class Persistence:
             replica.own[FILE, path] = after
 
     async def catch_up(self, paths: Sequence[str], marked: Iterable[str] = ()) -> None:
-        """Compare edits of an earlier process with the present texts of their files.
+        """Compare edits of an earlier process with the current texts of their files.
 
         Neovim still shows hunks of the `marked` files.
         """
@@ -478,7 +478,7 @@ class Persistence:
             yield
 
     async def _catch_up(self, path: str) -> None:
-        """Compare the edits of one file with its present text. The caller holds its journal."""
+        """Compare the edits of one file with its current text. The caller holds its journal."""
         root = self._state.root_of(path)
         async with self._live.hold(path):
             if root in self._writes_under_way:
@@ -523,7 +523,7 @@ class Persistence:
         self._files.view.summary(session, pending, silent=True)  # for its first snapshot
         self._prompts.resume(session)
 
-    def _show_sessions(self) -> None:
+    def _show_foreign_checkpoints(self) -> None:
         """Show the checkpoints of other Neovims' sessions."""
         for session in self._sessions():
             if not self.keys.is_own(self.keys.key(session.n)):

@@ -1,4 +1,4 @@
-"""Values of a workspace's journal by key: values in the file and values of this process.
+"""Values of a workspace's journal by key: those in the file, and those of this process.
 
 A value is written only if it differs from the one that this process last wrote or read, so that
 changes by others are not written back.
@@ -270,7 +270,7 @@ class Replica:
             return
         changed = {key: value for key, value in now.items() if _differ(self.own.get(key), value)}
         removed = [key for key in self.own if key not in now]
-        if self.file.is_long:  # other Neovims that still run write theirs again
+        if self.file.is_long:  # running Neovims write theirs again
             removed += [key for key in self.stored if key[0] == BUFFER and key not in now]
         after = {**self.stored, **changed}
         for key in removed:

@@ -114,7 +114,7 @@ class SharedState:
         return next(iter(self.replicas), "")
 
     def values(self, root: str) -> Values:
-        """Return the present values of a workspace."""
+        """Return the current values of a workspace."""
         ledger = self._files.ledger
         edits, values = ledger.all_edits(), Values()
         stored_paths = {file.path for file in self._files.tracked if _has_stored_state(file.state)}

@@ -141,7 +141,7 @@ class DecisionWriter:
         await self._live.enter(step.path, present)
 
     async def _present_text(self, step: Restoration) -> Text | None:
-        """Return the present text of a file whose step has failed."""
+        """Return the current text of a file whose step has failed."""
         try:
             return await self._live.text(step.path, is_deleted=step.before is None)
         except Refusal:  # the path has become a link or a directory

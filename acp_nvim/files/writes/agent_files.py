@@ -1,7 +1,7 @@
 """`fs/read_text_file` and `fs/write_text_file`, served from live buffers (v1/file-system).
 
 A write is a three-way merge. The base is the text that the agent last read, otherwise the file as
-saved. The agent's change is merged into the present text, whole or not at all. It never overwrites
+saved. The agent's change is merged into the current text, whole or not at all. It never overwrites
 the user's typing.
 """
 

@@ -100,7 +100,7 @@ class WriteRequest(msgspec.Struct, Generic[S], frozen=True):
     check_cancelled: CheckCancelled
     """Called right before each attempt."""
     allowed: AllowedChange | None = None
-    """The change that the user has allowed, if the write needed a permission."""
+    """The change that the user has allowed, if the write required permission."""
 
 
 class AgentMerge(msgspec.Struct, frozen=True):

@@ -223,7 +223,9 @@ class ChangeSets(Generic[S]):
     async def _undo_steps(
         self, done: Iterable[FileChange], pending: Mapping[str, Pending | None]
     ) -> str:
-        """Undo steps that are given in reverse order. Return a text with the files left changed."""
+        """Undo steps that are given in reverse order. Return a text that names the files left
+        changed.
+        """
         unrestored: list[str] = []
         for step in done:
             paths = [path for path in (step.path, step.origin) if path is not None]
@@ -239,7 +241,7 @@ class ChangeSets(Generic[S]):
         return f"; not restored: {', '.join(unrestored)}" if unrestored else ""
 
     async def _undo_step(self, step: FileChange, pending: Mapping[str, Pending | None]) -> None:
-        """Take a change out of the present text, and restore the edits that were pending."""
+        """Take a change out of the current text, and restore the edits that were pending."""
         path = step.path
         present = await self._live.sync(path)
         if step.origin is not None:

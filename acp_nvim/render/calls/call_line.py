@@ -30,7 +30,7 @@ _EXIT_CODE_KEYS = ("exit_code", "exitCode")
 ASSUMED = {"completed": "assumed done", "cancelled": "assumed cancelled"}
 """Notes on calls whose end the agent has not reported."""
 _MAX_REASON = 80
-"""Maximum number of characters of the reason for a failure or a refusal."""
+"""Maximum number of characters in the reason for a failure or a refusal."""
 
 
 def call_line(entry: ToolEntry, question: Decision | None, cwd: str) -> Row:
@@ -110,7 +110,7 @@ def edit_counts(call: ToolCall) -> tuple[str, tuple[int, int]] | None:
 
 
 def _end_text(entry: ToolEntry) -> str:
-    """Describe how a call ended. Return an empty text if it succeeded."""
+    """Describe how a call ended. Return an empty string if it succeeded."""
     call = entry.call
     denial = _denial(entry.decisions[-1]) if entry.decisions else ""
     if denial and (call.status == "cancelled" or entry.decisions[-1].reason):
@@ -129,7 +129,7 @@ def _end_text(entry: ToolEntry) -> str:
 
 
 def _denial(decision: Decision) -> str:
-    """Describe how a permission was denied. Return an empty text if it was not."""
+    """Describe how a permission was denied. Return an empty string if it was not."""
     if decision.is_refused and decision.reason:
         return wording.PART_REFUSED.format(reason=one_line(decision.reason, _MAX_REASON))
     option = decision.outcome.option if decision.outcome is not None else None
@@ -152,7 +152,7 @@ def _exit_text(entry: ToolEntry) -> str:
 
 
 def _failure_reason(call: ToolCall) -> str:
-    """Return the agent's reason for a failure on one line, or an empty text.
+    """Return the agent's reason for a failure on one line, or an empty string.
 
     The text of a failed command is its output and not a reason.
     """

@@ -23,7 +23,7 @@ _NOUNS: Final[Mapping[str, tuple[str, str]]] = {
     "execute": ("Ran", "command"),
 }
 _MAX_NAME: Final = 60
-"""Maximum number of characters of each name."""
+"""Maximum number of characters in each name."""
 _MAX_NAMES: Final = 12
 """Maximum number of names, for the usual width of a window."""
 

@@ -45,7 +45,7 @@ def plain_title(call: ToolCall) -> str:
 
 
 def subject(entry: ToolEntry, title: str, cwd: str) -> str:
-    """Return the subject of a call on one line, or an empty text if the title already has it."""
+    """Return the subject of a call on one line, or an empty string if the title already has it."""
     call = entry.call
     if call.own or call.user_tool:
         return ""

@@ -26,7 +26,7 @@ from acp_nvim.session.questions.patches import patches, split_diffs
 from acp_nvim.session.questions.requests import commands
 
 MAX_COMPARED = 1 << 18
-"""Maximum number of characters of a text that is compared with the texts already shown."""
+"""Maximum number of characters in a text that is compared with the texts already shown."""
 
 _FENCE = late(r"```[\w-]*\n(.*?)\n?```", re.DOTALL)
 

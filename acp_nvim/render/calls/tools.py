@@ -269,7 +269,7 @@ def _parts_to_draw(
 
 
 def call_of_question(decision: Decision, session: Any) -> ToolEntry | None:
-    """Return the tool call of a question of a session or its child."""
+    """Return the tool call that a question in a session or in its child is about."""
     asker = decision.asker or session
     call = asker.tool_calls.get(decision.tool_call_id) if decision.tool_call_id else None
     return asker.entries.get(call) if call else None

@@ -37,7 +37,7 @@ def upsert_all(
     by_id, entries = session.tool_calls.by_id, session.entries
     dirty, unsaved = session.transcript.dirty, session.transcript.unsaved
     changed_calls, mark = session.changes.calls, session.transcript.written
-    event: list[str] | None = None  # the last event, if it has statuses and no other event followed
+    event: list[str] | None = None  # statuses in the last event, if more can be added
     plain: dict[ToolCall, None] = {}
     unknown: list[str] = []
     last: ToolCall | None = None

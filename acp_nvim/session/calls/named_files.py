@@ -24,7 +24,7 @@ MAX_DIFFS: Final = 1000
 """Maximum number of parts of one tool call that are searched for diffs."""
 
 LONGEST: Final = 4096
-"""Maximum number of characters of a path that is resolved. Linux accepts fewer."""
+"""Maximum number of characters in a path that is resolved. Linux accepts fewer."""
 
 
 def expand_home(path: str) -> str:

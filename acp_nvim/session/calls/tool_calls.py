@@ -276,11 +276,11 @@ class ToolCalls:
         del self.by_id[call.id]
 
     def mark_ids(self) -> None:
-        """Mark the present calls as earlier ones when the session is reopened."""
+        """Mark the current calls as earlier ones when the session is reopened."""
         self._earlier = list(self._calls)
 
     def keep_ids(self) -> None:
-        """Let all ids keep referring to their calls."""
+        """Keep the ids of all calls valid, because the agent still uses them."""
         self._earlier = []
 
     def forget_ids(self) -> None:

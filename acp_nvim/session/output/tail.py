@@ -17,7 +17,7 @@ MAX_LINES: Final = 200
 MAX_BACKLOG: Final = 16 << 10
 """Maximum number of unprocessed characters. If there are more, only the last ones are kept."""
 MAX_LINE: Final = 4000
-"""Maximum number of characters of a line. Longer lines are broken."""
+"""Maximum number of characters in a line. Longer lines are broken."""
 SCREEN_ROWS: Final = 48
 """Number of screen rows for cursor positions: the height of the host's terminals."""
 

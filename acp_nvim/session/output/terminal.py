@@ -140,7 +140,7 @@ class Terminal:
         self.resets = 0
         """Number of times that the output was replaced."""
         self._begin = 0
-        """Offset at which the present output begins."""
+        """Offset at which the current output begins."""
         self.output = Output(limit)
         """Output for the agent: plain text, with newlines as the program wrote them."""
         self.replay = Output(REPLAY_BYTES)

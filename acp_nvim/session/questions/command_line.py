@@ -49,7 +49,7 @@ _EQUALS: Final = late(r"(?:''|\"\")*=")
 _PROGRAM: Final = late(r"[A-Za-z0-9_./][A-Za-z0-9_./+-]*")
 _NOWHERE: Final = "/dev/null"
 MAX_LENGTH: Final = 16_384
-"""Maximum number of characters of a line that is parsed. No rule allows a longer one."""
+"""Maximum number of characters in a line that is parsed. No rule allows a longer one."""
 
 
 class Simple(msgspec.Struct, frozen=True):

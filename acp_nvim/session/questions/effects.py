@@ -39,7 +39,7 @@ class Diagnostic(msgspec.Struct, frozen=True):
 
 
 class ServerDiagnostics(msgspec.Struct, frozen=True):
-    """Diagnostics of one server for the present text and for the proposed one."""
+    """Diagnostics of one server for the current text and for the proposed one."""
 
     base: list[Diagnostic]
     proposed: list[Diagnostic]
@@ -76,7 +76,7 @@ def effect(
 ) -> Effect | None:
     """Return the effect of an edit of a file, or None if there is none.
 
-    `known` are the present diagnostics of the file, which do not count as added. `elsewhere`
+    `known` are the current diagnostics of the file, which do not count as added. `elsewhere`
     are words that the same edit adds to other files. Diagnostics about such a word are left out,
     because no server knows the proposed state of those files.
     """
@@ -105,7 +105,7 @@ def _mentions_any(diagnostic: Diagnostic, words: Collection[str]) -> bool:
 
 
 def new_words(base: Text | None, text: Text) -> set[str]:
-    """Return the words of a proposed text that are missing in the present one."""
+    """Return the words of a proposed text that are missing in the current one."""
     before = set() if base is None else set(_WORD.findall("\n".join(base.lines)))
     return set(_WORD.findall("\n".join(text.lines))) - before
 

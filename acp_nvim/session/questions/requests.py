@@ -377,7 +377,7 @@ def _unknown_content(call: ToolCall) -> list[tuple[Any, str]]:
 
 
 def normalize_key(key: object) -> str:
-    """Return a key without case, `_` and `-`, or an empty text for one that is too long."""
+    """Return a key without case, `_` and `-`, or an empty string for one that is too long."""
     return _fold_key(key) if isinstance(key, str) and len(key) <= _LONGEST_KEY else ""
 
 

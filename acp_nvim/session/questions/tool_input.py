@@ -24,7 +24,7 @@ MAX_PARTS: Final = 40
 MAX_DEPTH: Final = 4
 """Maximum depth of nested tables in which known shapes are searched."""
 MAX_WORDS: Final = 10_000
-"""Maximum number of words of a command. A longer list is not one."""
+"""Maximum number of words in a command. A longer list is not a command."""
 
 _PATHS: Final = (
     *("file_path", "path", "filePath", "abs_path", "absolute_path", "filename", "target_file"),
@@ -83,7 +83,7 @@ class Note(Struct, frozen=True):
 
 
 class Prose(Struct, frozen=True):
-    """Text by the agent."""
+    """Text that the agent wrote."""
 
     text: str
 

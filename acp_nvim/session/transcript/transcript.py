@@ -190,7 +190,7 @@ class Transcript:
         self._earlier = set(self._named)
 
     def keep_ids(self) -> None:
-        """Let all ids keep referring to their messages."""
+        """Keep the ids of all messages valid, because the agent still uses them."""
         self._earlier = set()
 
     def forget_ids(self) -> list[tuple[Role, str]]:

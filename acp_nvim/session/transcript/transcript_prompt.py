@@ -31,7 +31,7 @@ _BEGINNING: Final = 4
 The rest is from the end.
 """
 _LINE: Final = 4000
-"""Maximum number of characters of one line."""
+"""Maximum number of characters in one line."""
 
 _INTRODUCTION: Final = (
     "This session continues an earlier one whose context is lost. Below is what was said and done "

@@ -26,7 +26,7 @@ from typing import TypedDict
 MAX_BYTES = 8 * 1024 * 1024
 """Maximum size of a file that is searched, in bytes."""
 MAX_LINE = 2000
-"""Maximum number of characters of a line in the output."""
+"""Maximum number of characters in a line of the output."""
 BINARY_HEAD = 8192
 
 

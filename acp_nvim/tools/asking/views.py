@@ -17,7 +17,7 @@ from acp_nvim.tools.server.fields import Limit, Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 TEXT_WIDTH = 200
-"""Maximum number of characters of the text beside highlighted lines."""
+"""Maximum number of characters in the text beside highlighted lines."""
 
 
 class BuffersArguments(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):

@@ -23,7 +23,7 @@ from acp_nvim.tools.server.fields import Limit, Line, Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 MAX_OFFERS: Final = 2000
-"""Maximum number of stored code actions of all sessions. The oldest are dropped first."""
+"""Maximum number of stored code actions across all sessions. The oldest are dropped first."""
 CHANGED: Final = "the file has changed since these code actions were listed; list them again"
 
 

@@ -17,7 +17,7 @@ from acp_nvim.tools.server.fields import Path
 from acp_nvim.tools.server.tool import Call, Tool, ToolError, ToolResult
 
 MAX_QUOTED: Final = 200
-"""Maximum number of characters of a line that an error quotes."""
+"""Maximum number of characters in a line that an error quotes."""
 MAX_COMPARED: Final = 20_000
 """Maximum number of lines that are searched for the most similar one."""
 

@@ -33,7 +33,7 @@ INSTRUCTIONS: Final = (
 )
 
 LISTENERS: Final = 32
-"""Maximum number of listening clients of one session."""
+"""Maximum number of listening clients per session."""
 CHANGED: Final = "notifications/tools/list_changed"
 
 _tools: Final = mcp.ServerCapabilities(mcp.ToolsCapability(list_changed=True))

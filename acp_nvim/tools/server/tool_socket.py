@@ -31,7 +31,7 @@ TOKEN_S: Final = 5.0
 """Time for a client to send its token, in seconds."""
 TOKEN_BYTES: Final = 256
 MAX_CONNECTIONS: Final = 8
-"""Maximum number of connections of one session. Some agents connect twice."""
+"""Maximum number of connections per session. Some agents connect twice."""
 MAX_UNAUTHENTICATED: Final = 64
 """Maximum number of clients that have not sent a token yet."""
 PATH_BYTES: Final = 100

@@ -22,7 +22,7 @@ Enabled = bool | Sequence[str]
 TEXT_CHARACTERS: Final = 1 << 20
 """Maximum length of a result's text. Longer text is cut, and longer structured data is left out."""
 MAX_RUNNING: Final = 64
-"""Maximum number of running calls of one session."""
+"""Maximum number of running calls per session."""
 
 _CONTROL: Final = dict.fromkeys(
     code for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"
