@@ -101,7 +101,7 @@ end
 --- Groups of the menu in their order.
 local GROUPS = { 'Talk', 'Decide', 'Review', 'Sessions', 'Help' }
 
---- Return the present states that `acp.MenuEntry` names, with their ranks; 1 is the most urgent.
+--- Return the current states that `acp.MenuEntry` names, with their ranks; 1 is the most urgent.
 ---@return table<string, integer>
 local function states()
   local state = require('acp.base.state')

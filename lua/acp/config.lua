@@ -22,7 +22,7 @@ M.defaults = {
   meta = {},
   files = {
     outside = 'ask',
-    -- Reading and writing these always needs a permission. '!' removes earlier matches.
+    -- Reading and writing these always requires permission. '!' removes earlier matches.
     secret = {
       -- settings of programs, with credentials
       '.env',
@@ -59,7 +59,7 @@ M.defaults = {
       '**/.gradle/gradle.properties',
       '**/.local/share/keyrings/**',
     },
-    -- Writing these always needs a permission. They are run automatically: hooks, start-up files,
+    -- Writing these always requires permission. They are run automatically: hooks, start-up files,
     -- settings that an editor or agent reads when it opens a folder. Files that the user runs by
     -- name (Makefile, package.json, conftest.py) or that run nothing (.gitattributes) are not
     -- listed.
@@ -125,8 +125,8 @@ M.defaults = {
   -- refs/notes/acp, or a ref for git notes, 'refs/notes/…'.
   blame_export = 'trace',
   notify = true,
-  -- Show in the terminal's tab and as messages that a turn runs or waits: true, false, or a list of
-  -- 'osc' and 'message'.
+  -- Show in the terminal's tab and as messages that a turn is running or waiting: true, false, or a
+  -- list of 'osc' and 'message'.
   progress = false,
   -- window -> key -> action, or { action, mode = … }; the default mode is 'n'. `false` instead of
   -- an action, a window's table or the whole option removes the keys.
@@ -246,7 +246,7 @@ M.defaults = {
       ['q'] = 'close',
       ['g?'] = 'help',
     },
-    -- The overview of all sessions. The keys of a permission work on a session that waits.
+    -- The overview of all sessions. The keys of a permission work on a waiting session.
     overview = {
       ['<CR>'] = 'open',
       ['<2-LeftMouse>'] = 'click',

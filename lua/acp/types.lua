@@ -31,7 +31,7 @@
 ---@class acp.ToolSpec
 ---@field description string description for the model
 ---@field schema? table JSON schema of the arguments, of type 'object'
----@field write? boolean it changes something, so each call needs a permission
+---@field write? boolean it changes something, so each call needs permission
 ---@field run acp.ToolFunction
 
 ---@class acp.ToolContext

@@ -1,5 +1,5 @@
 --- Run a command's body. Show an error in it as one line, without a traceback. An error with a
---- location is a fault of the plugin or of the user's own functions.
+--- location is a bug in the plugin or in the user's own functions.
 ---@param fn fun(...: any)
 ---@param ... any
 return function(fn, ...)

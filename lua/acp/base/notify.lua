@@ -53,8 +53,8 @@ local function beginning(text)
   return text:sub(1, MOST_BYTES + vim.str_utf_start(text, MOST_BYTES + 1)) .. '…'
 end
 
---- Return `text` on one line. Line breaks become spaces; invisible characters are spelled out. Of a
---- text that is longer than any screen only the beginning is returned.
+--- Return `text` on one line. Line breaks become spaces; invisible characters are spelled out. If
+--- the text is longer than any screen, return only the beginning.
 ---@return string
 function M.one_line(text)
   text = beginning(text)
@@ -270,8 +270,8 @@ end
 
 --- Show one line with |vim.notify()|, prefixed with `acp:`. While the user is on the command line,
 --- it is delayed until they leave it. If 'cmdheight' is 0, it is delayed until the command has
---- finished, to avoid a hit-enter prompt. Of several messages the first is shown; all are in
---- |:messages|.
+--- finished, to avoid a hit-enter prompt. If there are several messages, the first is shown; all
+--- are in |:messages|.
 ---@param level string|integer|nil
 ---@param message string|string[]
 function M.echo(level, message)

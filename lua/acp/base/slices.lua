@@ -12,14 +12,14 @@ local ns = vim.api.nvim_create_namespace('acp.slices')
 
 local started = 0
 
---- Return whether the present slice has used up its time.
+--- Return whether the current slice has used up its time.
 ---@return boolean
 function M.is_over() return vim.uv.hrtime() - started > SLICE_NS end
 
---- End the present slice. Call this inside a job only.
+--- End the current slice. Call this inside a job only.
 function M.rest() coroutine.yield() end
 
---- End the present slice if it has used up its time. A job calls this between its steps.
+--- End the current slice if it has used up its time. A job calls this between its steps.
 function M.check()
   if M.is_over() then M.rest() end
 end

@@ -39,7 +39,7 @@ local function passed_through_tmux(sequence)
   return ('\27Ptmux;%s\27\\'):format(sequence:gsub('\27', '\27\27'))
 end
 
---- Send a query. Call `on_answer` with each response of the terminal until it returns true or the
+--- Send a query. Call `on_answer` with each response from the terminal until it returns true or the
 --- time is over. Then call `on_end`.
 ---@param query string
 ---@param on_answer fun(response: string): boolean|nil

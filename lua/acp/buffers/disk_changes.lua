@@ -18,7 +18,7 @@ local fresh = {} ---@type table<integer, boolean> whether the stamp may hide a c
 --- Buffers whose text may differ from the file that has the recorded stamp: the stamp was recorded
 --- at the start of a turn, or the file was deleted.
 local assumed = {} ---@type table<integer, true>
---- Stamps recorded before a change to the file that was not merged. The host knows the present text
+--- Stamps recorded before a change to the file that was not merged. The host knows the current text
 --- of these files, but their buffers do not contain it.
 local unmerged = {} ---@type table<integer, string>
 local checking = {} ---@type table<string, integer> buffer of each file that the host is checking
@@ -143,7 +143,7 @@ local REFUSE = "if v:lua.require'acp.buffers.disk_changes'"
   .. ".refuses(str2nr(expand('<abuf>')), expand('<amatch>')) | call interrupt() | endif"
 
 --- Return whether to refuse the user's write. If so, show why, and process the keys that the user
---- has typed meanwhile.
+--- has typed since.
 ---@param bufnr integer
 ---@param match string the path to write
 ---@return boolean
@@ -200,7 +200,7 @@ function M.merge_change(bufnr, tick, hunks, want, stamp)
     buffers.close_undo_block(bufnr)
     local is_unmerged = want.modified and (want.unmerged or save.is_unmerged(bufnr))
     if not is_unmerged then save.accept_merge(bufnr, want.modified) end
-    -- Not the present stamp: the file may have changed again.
+    -- Not the current stamp: the file may have changed again.
     if stamps[bufnr] and not is_unmerged then
       stamps[bufnr], fresh[bufnr], assumed[bufnr] = now, is_fresh, nil
     end

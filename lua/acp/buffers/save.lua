@@ -200,10 +200,10 @@ function M.refresh(bufnr)
   return false, absent
 end
 
---- Make Neovim treat the buffer as in sync with the present file, so that it does not prompt (W11,
+--- Make Neovim treat the buffer as in sync with the current file, so that it does not prompt (W11,
 --- W12, W13, E13). Neovim does so after a BufWriteCmd, even one that writes nothing. An undo to an
 --- older text then marks the buffer as modified, because the file does not have that text.
----@param modified boolean whether the present text has unsaved edits
+---@param modified boolean whether the current text has unsaved edits
 local function mark_in_sync(bufnr, modified)
   vim.bo[bufnr].modified = true -- else 'autoread' would reload it
   if handlers.any(bufnr, 'BufWriteCmd') then
@@ -382,7 +382,7 @@ function M.reload(bufnr)
 end
 
 --- Forget the stamp and conflict of a buffer that was saved. The next check reads the stamp again,
---- because the present one may be of a later change.
+--- because the current one may belong to a later change.
 function M.forget_stamp_and_conflict(bufnr)
   read_stamps[bufnr], fresh[bufnr], conflicts[bufnr] = nil, nil, nil
   lacking[bufnr] = nil

@@ -1,5 +1,6 @@
---- Keys that the user types while Neovim or the host is busy, or for a question that has just ended.
---- An interrupt would drop them; a dialog or the window behind the question would act on them.
+--- Keys that the user types while Neovim or the host is busy, or for a question that has just
+--- ended. An interrupt would drop them. A dialog, or the window behind the question, would act on
+--- them.
 local M = {}
 
 --- Time after the end of a question, in milliseconds, during which a key is still meant for it.
@@ -19,7 +20,7 @@ function M.on_requested()
   end, ns)
 end
 
---- Return the time until a dialog of the host may open: 0 if the user has typed nothing since the
+--- Return the time until a dialog from the host may open: 0 if the user has typed nothing since the
 --- request.
 ---@return integer milliseconds
 function M.pause_left() return typed_at and math.max(typed_at + PAUSE_MS - vim.uv.now(), 0) or 0 end
@@ -49,15 +50,15 @@ end
 local TOGGLE = vim.api.nvim_replace_termcodes('<Insert>', true, true, true)
 local CONTINUE = { i = 'gi', R = 'gi' .. TOGGLE } -- by mode
 
---- Return the keys that continue the present insertion after an interrupt, nil if there is none.
+--- Return the keys that continue the current insertion after an interrupt, nil if there is none.
 ---@return string|nil
 local function continuing_keys()
   local mode = vim.api.nvim_get_mode().mode:gsub('^ni[RV]', 'R'):gsub('^ni', 'i')
   return CONTINUE[mode:sub(1, 1)]
 end
 
---- Type keys again as soon as Neovim waits for a key. If an interrupt ends Insert or Replace mode
---- meanwhile, continue it first, since the keys may be text.
+--- Type keys again as soon as Neovim waits for a key. If an interrupt has ended Insert or Replace
+--- mode by then, continue it first, since the keys may be text.
 ---@param keys string from `take`
 function M.give_back(keys)
   if keys == '' then return end

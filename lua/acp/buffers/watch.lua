@@ -39,7 +39,7 @@ local function send(verb, args)
   if host.is_running() then host.notify(verb, args) end
 end
 
---- Return whether a turn runs in a directory that contains the file.
+--- Return whether a turn is running in a directory that contains the file.
 ---@param path string|nil
 function M.at_work(path) return path ~= nil and require('acp.base.paths').is_below(path, roots) end
 
@@ -70,7 +70,7 @@ local function has_undone(watch, bufnr, last, newest)
   return known_ancestor(entries, watch.change, newest) ~= last
 end
 
---- Record that the host knows the present text.
+--- Record that the host knows the current text.
 local function mark_known(watch, bufnr)
   watch.tick = api.nvim_buf_get_changedtick(bufnr)
   watch.change = change_of(bufnr)
@@ -170,7 +170,7 @@ local function on_reload(watch, bufnr)
   end
 end
 
---- Start watching a buffer whose present text the host knows.
+--- Start watching a buffer whose current text the host knows.
 ---@param path string real path of its file
 function M.attach(bufnr, path)
   local old = watched[bufnr]
@@ -214,7 +214,7 @@ function M.hold(bufnr)
   if watch then watch.held = true end
 end
 
---- End an edit by the host. Record that the host knows the present text. If Neovim has detached the
+--- End an edit by the host. Record that the host knows the current text. If Neovim has detached the
 --- buffer during the edit, watch it again, or report it as unloaded.
 function M.release(bufnr)
   local watch = watched[bufnr]

@@ -6,7 +6,7 @@ local BUSY = { running = true, cancelling = true, starting = true }
 ---@class acp.Turn milliseconds
 ---@field from integer start of the turn
 ---@field waited integer total time of waiting for the user
----@field since? integer start of the present wait for the user
+---@field since? integer start of the current wait for the user
 ---@field took? integer the agent's time, set when the turn is over
 
 local turns = {} ---@type table<integer, acp.Turn> latest turn of each session
@@ -46,7 +46,7 @@ local ALL = { 'permissions', 'elicitations', 'questions' }
 ---@return integer
 function M.question_count(session) return pending(session, ALL) end
 
---- Return whether the agent waits for the user's answer.
+--- Return whether the agent is waiting for the user's answer.
 ---@param session acp.Session
 function M.is_waiting(session) return pending(session, OF_AGENT) > 0 end
 
@@ -159,7 +159,7 @@ end
 ---@class acp.Activity
 ---@field agent string
 ---@field status string
----@field waits boolean whether `status` says that the agent waits for the user
+---@field waits boolean whether `status` says that the agent is waiting for the user
 ---@field counts string[] counts of other waiting items, the most urgent first
 
 --- Return the activity of session `n`.

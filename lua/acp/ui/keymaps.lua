@@ -45,9 +45,8 @@ function M.list(kind)
   return listed[kind]
 end
 
---- Return the keys of a kind of window with short descriptions, for the winbar:
---- `<C-s> apply · g? keys`. Of several keys for an action, `a` is not used, because it would read
---- as an article.
+--- Return the keys of a kind of window with short descriptions, for the winbar: `<C-s> apply · g?
+--- keys`. If an action has several keys, `a` is not used, because it would read as an article.
 ---@param words table<string, string> by action
 ---@return string
 function M.words(kind, words)

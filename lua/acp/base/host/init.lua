@@ -43,7 +43,7 @@ function M.stderr() return stderr end
 ---@return boolean
 function M.is_running() return channel ~= nil or waiting ~= nil end
 
----@return integer? channel of the host, nil while it does not run
+---@return integer? channel of the host, nil while it is not running
 function M.channel() return channel end
 
 local function append_stderr(line)
@@ -278,7 +278,7 @@ local function deliver(verb, args)
   return ok
 end
 
---- Return whether a host runs or can probably be started.
+--- Return whether a host is running or can probably be started.
 ---@return boolean
 function M.is_usable()
   return M.is_running() or wants_classic() or require('acp.base.host.python').why_unusable() == nil

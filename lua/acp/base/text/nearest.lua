@@ -36,8 +36,8 @@ local function own_parts(a, b)
 end
 
 --- Return the distance from `word` to `name`, or nil if they are too different: one in three
---- characters may be wrong, and at least one must match. Of two at the same distance, the one of
---- the same length is nearer: `modle` is `model`, not `mode`.
+--- characters may be wrong, and at least one must match. At the same distance, a name of the same
+--- length is nearer: `modle` is `model`, not `mode`.
 ---@return number|nil
 local function cost(word, name)
   local typed, valid = own_parts(word, name)

@@ -4,8 +4,8 @@ local M = {}
 
 local diff = require('acp.base.compat').diff
 
---- Maximum number of lines of a hunk, both sides together, for which lines are paired, and of bytes
---- of a line for which words are compared.
+--- Maximum number of lines in a hunk, both sides together, if they are to be paired, and maximum
+--- number of bytes in a line whose words are compared.
 M.MAX_LINES, M.MAX_BYTES = 60, 1000
 
 --- Minimum share of bytes that two lines must have in common to be compared word by word.

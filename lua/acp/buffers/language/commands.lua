@@ -27,7 +27,8 @@ local function capture(client, edits)
   return function() client.handlers[METHOD] = own end
 end
 
---- Run a command on a server and reply with the WorkspaceEdits that it sent meanwhile.
+--- Run a command on a server and reply with the WorkspaceEdits that it sends while the command
+--- runs.
 ---@param reply acp.Reply
 ---@param question acp.CommandQuestion
 ---@return fun()|nil cancel

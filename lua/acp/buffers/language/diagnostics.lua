@@ -133,7 +133,7 @@ end
 ---@param session integer
 function M.forget(session) starts[session] = nil end
 
---- Return the diagnostics of a file that were added, and the present count of each key.
+--- Return the diagnostics of a file that were added, and the current count of each key.
 local function added_diagnostics(file, before, question)
   local added, counts = {}, {}
   local list = api.nvim_buf_is_valid(file[2]) and raw_diagnostics.get(file[2]) or {}

@@ -1,5 +1,5 @@
 --- Diagnostics of language servers for a text that an agent proposes, compared with those for the
---- present text. Both texts are sent one after the other as the same hidden document.
+--- current text. Both texts are sent one after the other as the same hidden document.
 local M = {}
 
 local api = vim.api
@@ -24,7 +24,7 @@ local timeouts = {} ---@type table<integer, integer> by client
 
 ---@class acp.ProposedFile
 ---@field path string real path
----@field base? string present text, nil for a new file
+---@field base? string current text, nil for a new file
 ---@field text string proposed text
 
 ---@param client vim.lsp.Client
@@ -94,7 +94,7 @@ local function has_many(bufnr)
   return total > MAX_DIAGNOSTICS
 end
 
---- Return the present diagnostics of the buffer from all sources, in the host's format.
+--- Return the current diagnostics of the buffer from all sources, in the host's format.
 local function present_diagnostics(bufnr)
   if not bufnr then return {} end
   return vim.tbl_map(function(item)
@@ -121,7 +121,7 @@ end
 
 local run
 
---- Request the diagnostics of the document's present text.
+--- Request the diagnostics of the document's current text.
 ---@param check acp.ProposalCheck
 ---@param done fun(diagnostics?: table[])
 local function request_diagnostics(check, done)
@@ -132,7 +132,7 @@ local function request_diagnostics(check, done)
   check.cancel = clients.ask(check.client, PULL, params, check.near, LIMIT_MS, answered)
 end
 
---- Wait until the server has published the diagnostics of the document's present text and publishes
+--- Wait until the server has published the diagnostics of the document's current text and publishes
 --- nothing else for `QUIET_MS`.
 ---@param check acp.ProposalCheck
 ---@param done fun(diagnostics?: table[])
@@ -159,7 +159,7 @@ local function await_publication(check, done)
   check.cancel = stop
 end
 
---- Get the diagnostics of the document's present text: nil if there was no answer.
+--- Get the diagnostics of the document's current text: nil if there was no answer.
 ---@param check acp.ProposalCheck
 ---@param done fun(diagnostics?: table[])
 local function get_diagnostics(check, done)
@@ -184,7 +184,7 @@ local function compare_texts(check, done)
   end)
 end
 
---- Start again after a request of another part of Neovim has interrupted the check.
+--- Start again after a request from another part of Neovim has interrupted the check.
 local function on_interrupted(check, done)
   if check.cancel then check.cancel() end
   check.attempts = check.attempts + 1
@@ -269,7 +269,7 @@ local function watch_detach(all, on_detached)
 end
 
 --- Reply with the diagnostics for both texts: `opinions`, a list of `{ base, proposed }` with one
---- item for each server that has answered for the proposed text, and `known`, the present
+--- item for each server that has answered for the proposed text, and `known`, the current
 --- diagnostics of the buffer.
 ---@param reply acp.Reply
 ---@param file acp.ProposedFile

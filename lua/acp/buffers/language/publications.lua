@@ -184,7 +184,7 @@ local function count_timeouts(bufnrs)
   end
 end
 
---- Wait until the servers of these buffers have published diagnostics for the present text; later
+--- Wait until the servers of these buffers have published diagnostics for the current text; later
 --- changes are ignored. `done` is called once, unless the returned function cancels the wait first.
 ---@param bufnrs integer[]
 ---@param wait_ms integer

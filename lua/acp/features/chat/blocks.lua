@@ -15,7 +15,7 @@ local PAUSE_MS = 4
 
 local add_job = slices.queue(PAUSE_MS)
 
---- Maximum number of rows of a block that is decorated.
+--- Maximum number of rows in a block that is decorated.
 local MAX_ROWS = 3000
 
 --- Bytes of the sign at the beginning of a diff row.

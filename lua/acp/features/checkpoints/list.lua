@@ -35,7 +35,7 @@ function M.restore_all(bufnr) notify_here('restore', bufnr, { every = true, list
 
 function M.undo(bufnr) notify_host('restore', bufnr, { list = true }) end
 
---- Compare the checkpoints with the present files again.
+--- Compare the checkpoints with the current files again.
 function M.refresh(bufnr) notify_host('checkpoints', bufnr, {}) end
 
 return M

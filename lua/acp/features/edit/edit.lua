@@ -27,7 +27,7 @@ end
 ---@param here boolean whether to send it in the current session
 local function send(id, instruction, here)
   local lines = marks.lines(id)
-  if not lines then return marks.remove(id) end -- the buffer was unloaded meanwhile
+  if not lines then return marks.remove(id) end -- the buffer has been unloaded since
   marks.show(id, instruction)
   local args = require('acp.base.signals').emit('prompt_context', instruction)
   args.id, args.edit, args.here = id, lines, here or nil

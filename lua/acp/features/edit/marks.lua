@@ -53,7 +53,7 @@ local function label(edit, room)
   return before .. words:gsub('…$', '') .. after
 end
 
---- Draw a mark at its present lines, if anything has changed.
+--- Draw a mark at its current lines, if anything has changed.
 ---@param edit acp.InlineEdit
 local function draw(edit)
   local first, last = ranges.rows(edit.range)

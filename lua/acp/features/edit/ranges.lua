@@ -72,7 +72,7 @@ function M.on_read(bufnr, on_change)
   if by_buffer[bufnr] then attach(bufnr, on_change) end
 end
 
---- Return the present rows of a range within its buffer. Return nil while that is not loaded.
+--- Return the current rows of a range within its buffer. Return nil while that is not loaded.
 ---@param range acp.LineRange
 ---@return integer|nil first 0-based
 ---@return integer last exclusive

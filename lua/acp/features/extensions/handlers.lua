@@ -38,7 +38,7 @@ local function answer(result, err)
   return { result = is_empty and vim.empty_dict() or result }
 end
 
---- Answer a request of an agent, at once or later with the verb `extension_reply`. Called by the
+--- Answer a request from an agent, at once or later with the verb `extension_reply`. Called by the
 --- host.
 ---@param id integer identifies a later answer
 ---@param params any
@@ -71,7 +71,7 @@ function M.request(id, params, context)
   return { later = true }
 end
 
---- Frame operation: pass a notification of an agent to its handler.
+--- Frame operation: pass a notification from an agent to its handler.
 ---@param params any
 ---@param context acp.ExtensionContext
 function M.on_notification(params, context)

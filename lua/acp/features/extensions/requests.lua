@@ -22,7 +22,7 @@ local function finish(id, result, err)
   if not ok then require('acp.base.notify').show('error', 'handler_failed', request.method, why) end
 end
 
---- Fail a request because the host does not run.
+--- Fail a request because the host is not running.
 ---@param id integer
 local function fail(id)
   finish(id, nil, { code = -32603, message = require('acp.base.messages').why_no_host })

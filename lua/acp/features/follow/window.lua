@@ -242,8 +242,8 @@ function apply()
   end
 end
 
---- Show a location at which the agent is working. Of several locations within 100 ms, only the last
---- is shown.
+--- Show a location at which the agent is working. If several locations arrive within 100 ms, only
+--- the last is shown.
 ---@param session integer ignored unless it is the current session
 ---@param line? integer|userdata 1-based; vim.NIL if unknown
 ---@param roots? string[] the session's directories, unless the user has allowed showing the file

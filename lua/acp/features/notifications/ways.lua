@@ -24,7 +24,7 @@ local function call(way, event)
   if not ok then require('acp.base.notify').show('warn', 'notify_failed', reason) end
 end
 
---- Maximum number of cells of a notification.
+--- Maximum width of a notification, in cells.
 local MESSAGE_CELLS = 200
 
 --- Number of the escape sequence (OSC) for notifications, by the name of the terminal.

@@ -102,7 +102,7 @@ end
 ---@param neovim acp.OtherNeovim
 local function is_running(neovim) return is_alive(neovim.host) and is_alive(neovim.pid) end
 
---- Return the sessions of the Neovims that run. Remove the files of those that have ended.
+--- Return the sessions of running Neovims. Remove the files of those that have ended.
 ---@return acp.OtherSession[]
 function M.sessions()
   local sessions, running = {}, {}

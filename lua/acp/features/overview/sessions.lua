@@ -155,8 +155,8 @@ local function session_elsewhere(other)
   return described_others[other]
 end
 
---- Return whether a session of this Neovim is listed. A closed one has to have pending edits, and a
---- subagent has to run.
+--- Return whether a session of this Neovim is listed. A closed one must have pending edits, and a
+--- subagent must be running.
 ---@param session acp.Session
 ---@param live table<string, true> keys of the sessions of other Neovims
 local function is_listed(session, live)

@@ -265,7 +265,7 @@ end
 
 local draw_soon = require('acp.base.schedule_once')(draw)
 
---- Draw after the present event, if a session has changed.
+--- Draw after the current event, if a session has changed.
 ---@param force? boolean draw even if none has
 function M.schedule_draw(force)
   is_forced = is_forced or force or false

@@ -26,8 +26,8 @@ local is_dismissed = false
 local closed_in ---@type integer|nil tab page in which it has just been closed
 local over_at ---@type number|nil when the last question ended while the cursor was in the float
 local is_forced = false -- whether it may cover text, because a question was not seen
--- Size that the cards need, rows of the first card down to its options, and those that it needs at
--- least for its title, two rows and its options.
+-- Size that the cards need (`width`, `rows`); rows of the first card's title, and down to its
+-- options (`title`, `first`); minimum rows of that card: title, two rows and options (`least`).
 ---@type table<string, integer>
 local extent = { width = 1, rows = 1, title = 1, first = 1, least = 1, widest = 1 }
 local win_config ---@type vim.api.keyset.win_config|nil

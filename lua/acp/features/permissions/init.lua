@@ -1,4 +1,4 @@
---- Questions of agents, with a float of those that are pending, and their answers.
+--- Questions from agents, with a float of those that are pending, and their answers.
 ---@param kind string of options
 local function first(kind)
   return function() require('acp.features.permissions.decide').answer_oldest(kind) end

@@ -13,7 +13,7 @@ local HINTS = {
 ---@class acp.Answers
 ---@field allow? string key or command
 ---@field deny string
----@field mapped boolean whether one of them is a mapping of the user
+---@field mapped boolean whether one of them is the user's mapping
 
 local known = {} ---@type table<integer|string, acp.Card> by id
 local oldest ---@type integer|string|nil id of the question that `:Acp allow` answers

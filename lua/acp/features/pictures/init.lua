@@ -1,4 +1,4 @@
---- Images of agents and attachments, drawn below their rows in a chat (option `chat.images`).
+--- Images from agents and in attachments, drawn below their rows in a chat (option `chat.images`).
 ---@type acp.Feature
 return {
   signals = {

@@ -72,8 +72,8 @@ local function new_id()
   return (pid + count) % 255 + 1
 end
 
---- Define the highlight group whose colour is the id of an image, as kitty's protocol wants it.
---- It is defined at each placement, because a colour scheme clears all groups.
+--- Define the highlight group whose colour is the id of an image, as kitty's protocol requires. It
+--- is defined at each placement, because a colour scheme clears all groups.
 ---@return string group
 local function colour(id)
   local group = 'AcpPicture' .. id

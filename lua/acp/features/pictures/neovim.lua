@@ -8,7 +8,7 @@ local PAD = 2
 function M.check(answer)
   local img = vim.ui.img
   if not img then return answer(false) end
-  if not img._supported then return answer(true) end -- a replacement of the user
+  if not img._supported then return answer(true) end -- the user's replacement
   require('acp.features.pictures.kitty').check(answer)
 end
 

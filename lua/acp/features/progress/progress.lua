@@ -11,7 +11,8 @@ local function chosen()
   return option == true and WAYS or option or {} --[[@as string[] ]]
 end
 
---- Return `waiting` if any session waits for the user, else `working` if any works, else `none`.
+--- Return `waiting` if any session is waiting for the user, else `working` if any is working, else
+--- `none`.
 ---@return acp.Progress
 local function state_to_show()
   local activity, state = require('acp.ui.activity'), 'none'
@@ -50,7 +51,7 @@ end
 
 local last = {} ---@type table<string, acp.Progress> by way
 
---- Show the present state in each way that does not show it yet.
+--- Show the current state in each way that does not show it yet.
 local function update()
   local ways, state = chosen(), state_to_show()
   for _, way in ipairs(WAYS) do

@@ -1,4 +1,5 @@
---- Empty a list of callbacks and call each once. A callback that is added meanwhile is not called.
+--- Empty a list of callbacks and call each once. A callback that is added during these calls is not
+--- called.
 ---@param waiting fun()[]
 return function(waiting)
   local list = vim.list_slice(waiting)

@@ -60,7 +60,7 @@ end
 ---@param texts string[]
 function M.forget(texts) sent = without(sent, texts) end
 
---- Stop waiting for an answer of the host, which has ended.
+--- Stop waiting for an answer from the host, which has ended.
 M.on_host_exit = run_waiting
 
 --- Return the prompts with their positions, newest first, each text once.

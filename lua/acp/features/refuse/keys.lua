@@ -1,4 +1,4 @@
---- Key of a pending question that asks for the reason of a refusal.
+--- Key of a pending question that asks for the reason for a refusal.
 return {
   permission = {
     refuse = {

@@ -6,7 +6,7 @@ local messages = require('acp.base.messages')
 
 local KIND = 'reject_once'
 
---- Refuse a question, unless the reason is blank. If the host does not run, the reason goes into
+--- Refuse a question, unless the reason is blank. If the host is not running, the reason goes into
 --- the composer.
 ---@param card acp.Card
 ---@param reason string|nil

@@ -9,8 +9,8 @@ local HEAD = {
 }
 local LONGEST_WORD = 24 -- characters of a text that is shown
 
---- Return the value of an option without the user's texts: only numbers, switches and single
---- words, and of a command only its program.
+--- Return the value of an option without the user's texts: only numbers, switches and single words,
+--- and for a command, only its program.
 ---@param path string[] names of the option, outermost first
 local function redact(path, value)
   local kind, name = type(value), path[#path]
@@ -96,7 +96,7 @@ local function add_part(lines, title, part)
   lines[#lines + 1] = '```'
 end
 
---- Return the lines of a report, without the part of the host.
+--- Return the lines of a report, without the host's part.
 ---@return string[]
 function M.lines()
   local lines = vim.list_slice(HEAD)

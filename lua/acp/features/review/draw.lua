@@ -124,7 +124,7 @@ end
 
 --- Draw a hunk, with its removed lines uncoloured.
 ---@param entry acp.Entry
----@param place? integer[] present `{row, end_row}`; by default from the host's rows
+---@param place? integer[] current `{row, end_row}`; by default from the host's rows
 function M.draw(bufnr, entry, place)
   local hunk, count = entry.hunk, api.nvim_buf_line_count(bufnr)
   if not place then
@@ -230,7 +230,7 @@ local function tint(bufnr, entry, place)
     })
 end
 
---- Hide a hunk or show it again, at its present place.
+--- Hide a hunk or show it again, at its current place.
 ---@param entry acp.Entry
 ---@param place integer[]
 ---@param hidden boolean
@@ -259,7 +259,7 @@ function M.refine(bufnr, entry, place)
   entry.refined, entry.text = true, text
 end
 
---- Cut the title of a hunk to the present width of its window.
+--- Cut the title of a hunk to the current width of its window.
 ---@param entry acp.Entry
 ---@param place integer[] of its extmark
 function M.fit_title(bufnr, entry, place)

@@ -1,4 +1,4 @@
---- Review of pending edits, in the buffers and in a tab page, and of edits that need a permission.
+--- Review of pending edits, in the buffers and in a tab page, and of edits that need permission.
 ---@type acp.Feature
 return {
   subcommands = {

@@ -1,4 +1,4 @@
---- Review of the edits that a requested call would make. The present text is on the left, the
+--- Review of the edits that a requested call would make. The current text is on the left, the
 --- proposal on the right. The user may edit the proposal; if they allow it here, the edited text is
 --- written.
 local M = {}

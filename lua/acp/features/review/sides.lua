@@ -7,7 +7,7 @@ local api = vim.api
 ---@field path string absolute, real
 ---@field base string[] the text as last accepted
 ---@field base_eol boolean
----@field live? string[] the present text, if no buffer is loaded
+---@field live? string[] the current text, if no buffer is loaded
 ---@field kind 'modified'|'created'|'deleted'
 ---@field hunks integer
 ---@field added integer

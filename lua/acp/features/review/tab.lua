@@ -6,7 +6,7 @@ local api = vim.api
 local panes = require('acp.features.review.panes')
 local sides = require('acp.features.review.sides')
 
---- Maximum number of rows of the list of files, as a number and as a share of the screen. The
+--- Maximum number of rows in the list of files, as a number and as a share of the screen. The
 --- larger one applies.
 local LIST_ROWS, LIST_SHARE = 6, 0.2
 
@@ -232,7 +232,8 @@ end
 local function on_closed(args)
   local state, win = review, tonumber(args.match)
   if not state or (win ~= state.base and win ~= state.live) then return end
-  -- `:q` in one side ends the review; `:only` in the other turns that into an ordinary window.
+  -- `:q` closes the current window and ends the review. `:only` closes the other one, and the
+  -- current one becomes an ordinary window.
   local is_quit = api.nvim_get_current_win() == win
   local other = win == state.base and state.live or state.base
   vim.schedule(function()

@@ -2,7 +2,7 @@
 --- highlights of the changed words.
 local M = {}
 
---- Maximum number of removed lines to show of one hunk. The others are only counted; diff mode
+--- Maximum number of removed lines to show for one hunk. The others are only counted; diff mode
 --- shows all.
 M.MAX_LINES = 100
 

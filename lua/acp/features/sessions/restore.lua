@@ -4,7 +4,7 @@ local M = {}
 
 local signals = require('acp.base.signals')
 
---- Record of a session for the next host. Of a closed one only its edits are needed.
+--- Record of a session for the next host. For a closed session, only the edits are needed.
 ---@class acp.SessionRecord
 ---@field n integer
 ---@field agent string

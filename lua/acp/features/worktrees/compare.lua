@@ -140,7 +140,7 @@ local function reset(tab, shown)
   shown.wins = {}
 end
 
---- Show the present file and racers of a comparison.
+--- Show the current file and racers of a comparison.
 ---@param tab integer
 ---@param shown acp.Comparison
 local function show(tab, shown)

@@ -15,7 +15,7 @@ local function insert_entry(n, composer, text)
   vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(composer.bufnr), 0 })
 end
 
---- Walk to an earlier (`by` > 0) or later prompt, keeping the present text.
+--- Walk to an earlier (`by` > 0) or later prompt, keeping the current text.
 ---@param by integer steps
 ---@return boolean found
 local function walk(by, n)
@@ -26,7 +26,7 @@ local function walk(by, n)
   return text ~= nil
 end
 
---- Show an earlier (`by` = 1) or later (-1) prompt, keeping the present text.
+--- Show an earlier (`by` = 1) or later (-1) prompt, keeping the current text.
 ---@param by integer prompts back
 function M.step(n, by)
   local steps, notify = by * vim.v.count1, require('acp.base.notify')

@@ -45,7 +45,7 @@ local function position_of(bufnr, mark, typed)
 end
 
 --- Replace the name of a prompt before the cursor with its text as soon as that is available. If
---- the user has changed the name meanwhile, do nothing.
+--- the user has changed the name by then, do nothing.
 ---@param typed string|nil name with its `#`
 ---@param done fun(text: string) called after the replacement
 function M.replace_name(typed, done)

@@ -101,7 +101,7 @@ local function replace(text)
   vim.api.nvim_win_set_cursor(0, { lnum, first + #new })
 end
 
-local pasted ---@type string|nil text of the present paste into a composer
+local pasted ---@type string|nil text of the current paste into a composer
 
 --- Handle a part of a paste.
 ---@param lines string[]

@@ -120,7 +120,7 @@ local CLIENT = { 'protocol', 'util', '_changetracking', 'log', 'rpc', 'client' }
 local waiting = {}
 
 --- Attach the language server to a composer. If Neovim's client is not loaded, which takes 10 to 30
---- ms, load it after the window is drawn, and handle keys meanwhile.
+--- ms, load it after the window is drawn, in steps between which keys are handled.
 ---@param insert fun(name: string)
 local function attach(bufnr, insert)
   local function now()

@@ -1,4 +1,4 @@
---- Previews of completions: a command's description, a variable's present value, a prompt's text,
+--- Previews of completions: a command's description, a variable's current value, a prompt's text,
 --- the first lines of a file.
 local M = {}
 

@@ -5,7 +5,7 @@ local M = {}
 local api = vim.api
 local compat, slices = require('acp.base.compat'), require('acp.base.slices')
 
-local LIMIT_MS = 2000 -- for an answer of a language server
+local LIMIT_MS = 2000 -- for an answer from a language server
 local MAX_SYMBOLS = 2000 -- symbols of a file
 --- Maximum number of lines of a file whose syntax tree is searched.
 local MAX_LINES = compat.can_parse_in_slices and 20000 or 2000

@@ -117,7 +117,7 @@ function M.completions(base)
   )
 end
 
---- Return the present value of a variable and whether the host completes it.
+--- Return the current value of a variable and whether the host completes it.
 ---@param name string
 ---@param n? integer session that gets it, the current one by default
 ---@return string
