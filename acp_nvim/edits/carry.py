@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 MAX_PARKED = 20
-"""Maximum number of parked edits of one file. The oldest are dropped."""
+"""Maximum number of parked edits per file. The oldest are dropped."""
 
 
 class Carried(msgspec.Struct, frozen=True):

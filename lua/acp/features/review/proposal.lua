@@ -163,8 +163,8 @@ local function is_edited()
   return is_here() and (is_inserting or edited_proposals() ~= nil)
 end
 
---- Close the review of a question that is over. If the user is in it, wait until no more late keys
---- are expected.
+--- Close the review of a question that is over. If the user is in it, wait until late keys are no
+--- longer expected.
 ---@param args { data?: { id?: integer|string, outcome?: string } }
 local function on_done(args)
   local over, done = open, args.data or {}
