@@ -52,7 +52,7 @@ def test_a_prompt_from_the_code_brings_the_chat_to_its_end(chat: Editor) -> None
     chat.wait_screen("┃ say more")
 
 
-@pytest.mark.parametrize("hide", [":Acp chat<CR>", "<C-w>lq"])
+@pytest.mark.parametrize("hide", [":Acp chat<CR>", "<C-w>lq", "<C-w>l:q<CR>", "<C-w>l<C-w>c"])
 def test_a_chat_is_hidden_and_shown_with_its_composer_and_plan(chat: Editor, hide: str) -> None:
     chat.keys("<C-w>l:Acp plan<CR>i")
     chat.wait("vim.fn.mode() == 'i'")
@@ -106,7 +106,7 @@ def test_closing_a_terminal_or_a_call_goes_back_to_the_chat(
         chat.keys("1<CR>")
     chat.wait_screen(f"Scripted · {title}")
     chat.wait("vim.bo.filetype ~= 'acpchat'")
-    chat.keys("q")
+    chat.keys("g?qq")
     chat.wait("vim.bo.filetype == 'acpchat'")
 
 

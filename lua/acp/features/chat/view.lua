@@ -112,10 +112,41 @@ local function on_left()
   end)
 end
 
+--- Return the windows of this tab page that show a chat.
+local function shown_here(bufnr)
+  local function shows(win) return api.nvim_win_get_buf(win) == bufnr end
+  return vim.tbl_filter(shows, api.nvim_tabpage_list_wins(0))
+end
+
+--- Close the windows that belong to chat `n` of this tab page. If Neovim has gone to one of them,
+--- go to the user's window.
+local function close_companions(n)
+  local win_of, here = require('acp.ui.win'), api.nvim_get_current_win()
+  local back = win_of.work()
+  require('acp.base.signals').emit('chat_hides', n)
+  if not api.nvim_win_is_valid(here) and api.nvim_win_is_valid(back) then
+    require('acp.ui.window').focus(back)
+  end
+end
+
+--- Close the windows that belong to a chat when the user closes the chat's last window by a
+--- command of Neovim, such as `:q`. A `:only` in another window does not count.
+---@param win integer
+local function on_closed(chat, win)
+  local is_last = win == api.nvim_get_current_win() and #shown_here(chat.bufnr) == 1
+  if not is_last or vim.w[win].acp_hides then return end
+  local tab = api.nvim_get_current_tabpage()
+  vim.schedule(function()
+    local is_gone = not api.nvim_win_is_valid(win) and tab == api.nvim_get_current_tabpage()
+    if is_gone and #shown_here(chat.bufnr) == 0 then close_companions(chat.n) end
+  end)
+end
+
 local function attach(chat)
   local on = require('acp.base.autocmds').in_buffer
   on(chat.bufnr, 'BufWinEnter', function() set_up(api.nvim_get_current_win(), chat) end)
   on(chat.bufnr, 'WinLeave', on_left)
+  on(chat.bufnr, 'WinClosed', function(args) on_closed(chat, tonumber(args.match)) end)
   scratch.leave_insert(chat.bufnr)
   scratch.on_read(chat.bufnr, function()
     M.reset(chat.n)
@@ -204,12 +235,6 @@ local function follow(bufnr, windows)
   for _, win in ipairs(windows) do
     api.nvim_win_set_cursor(win, { last, 0 })
   end
-end
-
---- Return the windows of this tab page that show a chat.
-local function shown_here(bufnr)
-  local function shows(win) return api.nvim_win_get_buf(win) == bufnr end
-  return vim.tbl_filter(shows, api.nvim_tabpage_list_wins(0))
 end
 
 local function edit(chat, change)
@@ -369,6 +394,7 @@ function M.hide(n)
   require('acp.base.signals').emit('chat_hides', n)
   local window = require('acp.ui.window')
   for _, win in ipairs(shown_here(M.create(n))) do
+    vim.w[win].acp_hides = true -- for `on_closed`
     if win == api.nvim_get_current_win() then
       window.leave()
     else
