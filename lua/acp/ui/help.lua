@@ -107,7 +107,8 @@ local function placement(lines)
   }
 end
 
---- Show the keys of a kind of window. `q`, `<Esc>`, `g?` and leaving the float close it.
+--- Show the keys of a kind of window. `q`, `<Esc>`, `g?` and leaving the float close it. After
+--- that, the previous window is the one that it was before.
 ---@param words? table<string, string> by action: description that replaces the usual one
 function M.open(window, words)
   require('acp.ui.highlights').define()
@@ -115,6 +116,8 @@ function M.open(window, words)
   local bufnr = vim.api.nvim_create_buf(false, true)
   require('acp.ui.scratch').fill(bufnr, lines, spans, ns)
   vim.bo[bufnr].bufhidden = 'wipe'
+  local win_of, here = require('acp.ui.win'), vim.api.nvim_get_current_win()
+  local previous = win_of.previous()
   local win = vim.api.nvim_open_win(bufnr, true, placement(lines))
   vim.w[win].acp = true
   for name, value in pairs({ linebreak = true, breakindent = true, breakindentopt = 'shift:2' }) do
@@ -122,7 +125,14 @@ function M.open(window, words)
   end
   local rows = vim.api.nvim_win_text_height(win, {}).all
   vim.api.nvim_win_set_height(win, math.max(math.min(rows, vim.o.lines - 6), 1))
-  local function close() require('acp.ui.window').close(win) end
+  local function close()
+    if not vim.api.nvim_win_is_valid(win) then return end
+    require('acp.ui.window').close(win)
+    local is_back = here == vim.api.nvim_get_current_win()
+    if is_back and previous and vim.api.nvim_win_is_valid(previous) then
+      win_of.set_previous(previous)
+    end
+  end
   for _, key in ipairs({ 'q', '<Esc>', 'g?' }) do
     vim.keymap.set('n', key, close, { buffer = bufnr, nowait = true, silent = true })
   end

@@ -103,6 +103,16 @@ function M.previous()
   return win ~= 0 and win or nil
 end
 
+--- Make a window the previous one, without autocommands. The current window stays current.
+---@param win integer
+function M.set_previous(win)
+  local here = api.nvim_get_current_win()
+  require('acp.base.options').with(vim.go, { eventignore = 'all' }, function()
+    pcall(api.nvim_set_current_win, win)
+    pcall(api.nvim_set_current_win, here)
+  end)
+end
+
 --- Return whether a window is neither one of the plugin nor the preview beside a completion menu,
 --- which is a float that takes no focus or a preview window.
 local function is_user_window(win)

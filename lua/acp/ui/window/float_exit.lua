@@ -16,10 +16,7 @@ local function fix_previous()
   if not is_float(here) or (previous and previous ~= here and not is_float(previous)) then
     return
   end
-  require('acp.base.options').with(vim.go, { eventignore = 'all' }, function()
-    pcall(api.nvim_set_current_win, splits(0)[1])
-    pcall(api.nvim_set_current_win, here)
-  end)
+  win_of.set_previous(splits(0)[1])
 end
 
 M.watch = require('acp.base.once')(
