@@ -82,6 +82,24 @@ def test_it_does_so_in_the_same_command_line(front: Editor) -> None:
     assert front.lua("return { vim.fn.bufname(), vim.wo.winfixbuf }") == ["acp://chat/1", True]
 
 
+def test_a_file_gets_a_window_of_its_own_beside_chat_and_composer(front: Editor) -> None:
+    session(front)
+    front.write("a.txt", "one\ntwo\n")
+    front.cmd("Acp chat | AcpPrompt")
+    width = front.lua("return vim.fn.winwidth(0)")
+    front.keys("<Esc>")
+    front.cmd("wincmd t | quit")
+    front.keys(":edit +2 a.txt<CR>")
+    front.wait("vim.fn.winnr('$') == 3")
+    shown = front.lua("return vim.tbl_map(vim.fn.bufname, vim.fn.tabpagebuflist())")
+    assert shown == ["a.txt", "acp://chat/1", "acp://composer/1"]
+    assert front.lua("return { vim.fn.winnr(), vim.fn.line('.'), vim.wo.statusline }") == [1, 2, ""]
+    assert front.lua(FIXED) == [False, False, False]
+    front.wait("vim.wo[vim.fn.bufwinid('acp://chat/1')].winfixbuf")
+    front.cmd("wincmd b")
+    assert front.lua("return { vim.fn.winwidth(0), vim.wo.winfixbuf }") == [width, True]
+
+
 def test_a_window_of_the_plugin_is_fixed_again_beside_others(front: Editor) -> None:
     session(front)
     front.lua("require('acp.features.chat.view').open(1)")

@@ -1,9 +1,9 @@
 --- Windows that the plugin opens. They are only views: closing one does not end a session or a
 --- turn. The plugin never takes one of the user's windows. An acp window has `w:acp` and
---- 'winfixbuf' set, unless it is the only one (`sole_window`).
+--- 'winfixbuf' set, unless the user has no window in the tab page (`sole_window`).
 local M = {}
 
-local set = require('acp.ui.win').set
+local set, room = require('acp.ui.win').set, require('acp.ui.window.placement')
 
 ---@alias acp.Layout 'right'|'left'|'top'|'bottom'|'float'
 
@@ -20,9 +20,6 @@ local set = require('acp.ui.win').set
 ---@field replaced? fun(bufnr: integer) called after the buffer of a reused window was replaced
 
 local MIN_COLUMNS, MIN_LINES = 20, 3
-
---- Minimum columns of a window whose width is a share of the screen, up to half of it.
-local READABLE = 30
 
 --- Errors with which Neovim refuses windows: in an <expr> mapping (E565), in the command-line
 --- window (E11) and while it closes others (E1159, E814).
@@ -47,24 +44,12 @@ function M.when_free(fn)
   end)
 end
 
-local function cells(size, whole, least)
-  local wanted = size < 1 and math.floor(whole * size) or math.floor(size)
-  return math.max(math.min(wanted, whole - least - 1), least)
-end
-
----@param size number
----@return integer columns of a window at a side
-local function width_at_side(size)
-  local least = size < 1 and math.min(READABLE, math.floor(vim.o.columns / 2)) or MIN_COLUMNS
-  return cells(size, vim.o.columns, math.max(least, MIN_COLUMNS))
-end
-
 ---@param opts acp.OpenOpts
 ---@return vim.api.keyset.win_config
 local function placement(opts)
   local layout, size = opts.layout or 'right', opts.size or 0.4
   if layout == 'float' then
-    local width = cells(size, vim.o.columns, MIN_COLUMNS)
+    local width = room.cells(size, vim.o.columns, MIN_COLUMNS)
     return {
       relative = 'editor',
       row = 0,
@@ -78,10 +63,10 @@ local function placement(opts)
   local split = ({ top = 'above', bottom = 'below' })[layout] or layout
   local config = { split = split, win = opts.under or -1 }
   if split == 'left' or split == 'right' then
-    config.width = width_at_side(size)
+    config.width = room.width_at_side(size)
   else
     local whole = opts.under and vim.api.nvim_win_get_height(opts.under) or vim.o.lines
-    config.height = cells(size, whole, MIN_LINES)
+    config.height = room.cells(size, whole, MIN_LINES)
   end
   return config
 end
@@ -114,6 +99,7 @@ local PLAIN = {
 ---@param options? table<string, any>
 function M.adopt(win, options)
   vim.w[win].acp = true
+  vim.w[win].acp_buffer = vim.api.nvim_win_get_buf(win)
   for name, value in pairs(vim.tbl_extend('force', PLAIN, options or {})) do
     set(win, name, value)
   end
@@ -154,7 +140,7 @@ local function keep_shares()
   for win, share in pairs(shares) do
     local tab = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_tabpage(win)
     if tab == vim.api.nvim_get_current_tabpage() then
-      vim.api.nvim_win_set_width(win, cells(share.part, columns, MIN_COLUMNS))
+      vim.api.nvim_win_set_width(win, room.cells(share.part, columns, MIN_COLUMNS))
       share.width = vim.api.nvim_win_get_width(win)
     end
   end
@@ -178,7 +164,7 @@ local function set_up(win, bufnr, opts)
   M.adopt(win, vim.tbl_extend('force', fixed, opts.options or {}))
   require('acp.ui.window.titles').set_title(win)
   if side then keep_share(win) end
-  require('acp.ui.window.placement').on_opened(win)
+  room.on_opened(win)
   if opts.last then vim.api.nvim_win_set_cursor(win, { vim.api.nvim_buf_line_count(bufnr), 0 }) end
 end
 
@@ -207,7 +193,6 @@ end
 ---@param opts acp.OpenOpts
 local function open(bufnr, opts)
   local layout = opts.layout or 'right'
-  local room = require('acp.ui.window.placement')
   local above, taken
   if opts.like then
     local width = placement(opts).width

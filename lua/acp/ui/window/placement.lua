@@ -9,6 +9,24 @@ local OWN = 80 -- columns that the user's windows keep; half of the screen if th
 local STACKED = 10 -- rows of each of two windows in a column
 local MIN_COLUMNS = 20 -- of a window
 
+local READABLE = 30 -- minimum columns of a window that has a share of the screen, up to half of it
+
+---@param size number fraction of the whole if below 1, else columns or lines
+---@param whole integer
+---@param least integer
+---@return integer columns or lines
+function M.cells(size, whole, least)
+  local wanted = size < 1 and math.floor(whole * size) or math.floor(size)
+  return math.max(math.min(wanted, whole - least - 1), least)
+end
+
+---@param size number
+---@return integer columns of a window at a side
+function M.width_at_side(size)
+  local least = size < 1 and math.min(READABLE, math.floor(vim.o.columns / 2)) or MIN_COLUMNS
+  return M.cells(size, vim.o.columns, math.max(least, MIN_COLUMNS))
+end
+
 local order, count = {}, 0 ---@type table<integer, integer>, integer
 
 --- Record that an acp window has been opened or reused.
