@@ -143,10 +143,11 @@ class GitStore:
         The tree may have a state between two steps of a write. First wait for the text of files
         that a program has just truncated, but not for long.
         """
-        for path, info in self._scanned.items():
+        scanned, self._scanned = self._scanned, {}  # after a first scan, these are all files
+        for path, info in scanned.items():
             if not info.st_size:
                 wait_filled(path)
-        return [path for path, info in self._scanned.items() if not _is_same(path, info)]
+        return [path for path, info in scanned.items() if not _is_same(path, info)]
 
     def is_unchanged(self) -> bool:
         """Return whether a scan would find nothing.
