@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from acp_nvim.edits.hunks import diff
 from acp_nvim.edits.text import parse
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.bytes.refusals import Refusal
@@ -99,6 +100,38 @@ async def test_lines_of_a_recovered_write_have_their_prompt_in_the_blame(
         (prompt, str(first.work / "new"), None, parse("new\n")),
     ]
     assert sorted(second.adoptions, key=lambda one: one[1]) == (told if wanted else [])
+
+
+async def test_a_recovered_write_is_in_the_journal_before_anything_else_happens(
+    slow_journal: None, started: Neovims, first: FakeWorkspace
+) -> None:
+    """The next kill may come at once. The note does not help after changes beside the lines."""
+    path = first.work / "a.txt"
+    await first.write(path, TWO)
+    second = await reborn(started, first)
+    path.write_text(TWO.replace("line 1\n", "mine\n").replace("line 9\n", "mine\n"))
+    third = await reborn(started, second, "third")
+    assert pending_by_path(third) == {"a.txt": ("modified", False, HUNKS)}
+
+
+async def test_a_write_in_the_journal_is_not_recovered_because_a_later_one_is(
+    slow_journal: None, started: Neovims, first: FakeWorkspace
+) -> None:
+    """The second process writes the journal, and is killed before it has recovered the write."""
+    await first.write(first.work / "b.txt", "accepted\n")
+    with first.core.persistence.note_write(first.sessions[0], str(first.work / "c.txt")) as note:
+        note(None, parse("later\n"), diff((), ("later",)))
+        (first.work / "c.txt").write_text("later\n")
+        await first.decide("accept")
+        await first.write(first.work / "d.txt", "pending\n")  # keeps the journal
+        await first.exchange()
+        started.kill(first)
+    second = await started.neovim("second", enters=False)
+    second.core.persistence.open(str(second.work))
+    await second.write(second.work / "e.txt", "also pending\n")
+    await second.exchange()
+    third = await reborn(started, second, "third")
+    assert pending_by_path(third).keys() == {"c.txt", "d.txt", "e.txt"}
 
 
 async def test_later_user_edits_of_a_recovered_file_belong_to_the_user(

@@ -449,7 +449,7 @@ class Persistence:
         await to_thread.run_sync(_summaries, entries)
         for at in range(0, len(paths), FILES_AT_ONCE):
             batch = paths[at : at + FILES_AT_ONCE]
-            async with self._hold_undisturbed(batch):
+            async with self._hold_undisturbed(batch, publish=self._has_unrecorded(batch)):
                 with self._files.pending_view.together():
                     for path in batch:
                         await self._catch_up(path)
@@ -458,19 +458,27 @@ class Persistence:
         self._files.pending_view.refresh(*marked)
         self.request_exchange()
 
+    def _has_unrecorded(self, paths: Iterable[str]) -> bool:
+        """Return whether these files have writes that no journal contains."""
+        writes = self._writes_under_way.values()
+        return any(path in one.unrecorded for one in writes for path in paths)
+
     @asynccontextmanager
-    async def _hold_undisturbed(self, paths: Iterable[str]) -> AsyncIterator[None]:
+    async def _hold_undisturbed(
+        self, paths: Iterable[str], *, publish: bool
+    ) -> AsyncIterator[None]:
         """Hold the journals of these files, so that no other Neovim accepts or rejects their edits.
 
         A reject changes the file first, then the journal: in between, the two do not match. If
-        another Neovim does not release a journal, continue without its lock.
+        another Neovim does not release a journal, continue without its lock. With `publish`, write
+        changes at the end.
         """
         async with AsyncExitStack() as stack:
             for root in sorted({self._state.root_of(path) for path in paths}):
                 if (replica := self._state.replicas.get(root)) is None:
                     continue
                 try:
-                    held = self._hold_journal(replica, publish=False, is_decision=False)
+                    held = self._hold_journal(replica, publish=publish, is_decision=False)
                     await stack.enter_async_context(held)
                 except BusyError as error:
                     self._on_failure(root, error)

@@ -148,11 +148,8 @@ class WritesUnderWay:
     def _drop_note_numbers(self) -> None:
         """Let the next write of the journal remove the numbers of processes without notes."""
         replica = self._replica
-        owners = {note.owner for note in self._old_notes}
         for (kind, owner), number in replica.stored.items():
-            if kind == WRITES and (
-                owner in owners or not path_of(replica.file.folder, owner).exists()
-            ):
+            if kind == WRITES and not path_of(replica.file.folder, owner).exists():
                 replica.own[kind, owner] = number
 
     async def adopt(self, path: str) -> None:
