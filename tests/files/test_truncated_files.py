@@ -20,9 +20,12 @@ from tests.support.fake_workspace import fake_workspace
 
 
 @pytest.fixture(autouse=True)
-def _patient_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Send no prompt before the scan, so that changes until then are the user's."""
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send no prompt before the scan, so that changes until then are the user's. Count a file as
+    just truncated however long the machine has been busy.
+    """
     monkeypatch.setattr(workspace_module, "SCAN_WAIT_S", 30.0)
+    monkeypatch.setattr(disk, "EMPTIED_NS", 10**12)
 
 
 def fill_when_asked(monkeypatch: pytest.MonkeyPatch, path: Path, text: str) -> None:
