@@ -182,30 +182,28 @@ class Connection:
         if not self.covers(session.cwd):
             text = wording.WHY_NOT_COVERED.format(agent=self.name, folder=session.cwd)
             raise RequestError(INVALID_PARAMS, text)
-        settings, around = self._around.settings(), self._around
-        env = {**around.launch.env(), **self.spec.env}
+        settings = self._around.settings()
         spec = with_preset(self.spec, self.preset(session))
         tools = settings.tools if spec.tools is None else spec.tools
-        capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
-        route = session_params.tools_route(capabilities)
-        starts = self.agent.starts_servers and (is_local(self.spec) or self._via_agent is not None)
-        can_reach = (route != "relay" or starts) and self.spec.shares_files
         params = session_params.of(
             settings,
             spec,
             session.cwd,
             self.agent.capabilities,
-            env,
-            around.services.consent.answer,
-            partial(self._offer_tools, session, tools if can_reach else False, route),
+            {**self._around.launch.env(), **self.spec.env},
+            self._around.services.consent.answer,
+            partial(self._offer_tools, session, tools),
             starts_servers=self.agent.starts_servers,
         )
         self.traffic.add_secrets(params.secrets)
         return params.with_tools_named(self.tools_names.next()) if params.tools else params
 
-    def _offer_tools(
-        self, session: Session, wanted: bool | Sequence[str], route: Route
-    ) -> OwnServer | None:
+    def _offer_tools(self, session: Session, wanted: bool | Sequence[str]) -> OwnServer | None:
+        """Return the server of the editor's tools, or None if the agent cannot reach it."""
+        capabilities = self.agent.capabilities.mcp_capabilities or schema.McpCapabilities()
+        route = session_params.tools_route(capabilities)
+        if not self._can_reach_tools(route):
+            wanted = False
         own = self._around.services.tools.offer(session, wanted, route)
         if own is None or self._via_agent is None or route != "relay":
             return own
@@ -215,6 +213,12 @@ class Connection:
         self.withdraw_tools(session)
         report(wording.WHY_NO_REMOTE_PIPES)
         return None
+
+    def _can_reach_tools(self, route: Route) -> bool:
+        """Return whether the agent works on the user's files, and can start the relay if needed."""
+        has_program = is_local(self.spec) or self._via_agent is not None
+        can_start_relay = self.agent.starts_servers and has_program
+        return self.spec.shares_files and (route != "relay" or can_start_relay)
 
     def _report_no_tools(self, session: Session, reason: str) -> None:
         session.notice("warning", wording.TOOLS_NOT_OFFERED.format(reason=reason))
