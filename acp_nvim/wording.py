@@ -230,16 +230,16 @@ WHY_BUFFER_OUTCOME: Final = "its buffer has {outcome}"
 # Changes on disk
 MANY_CHANGES: Final = "{count} files changed on disk. {reviewed} of them are up for review"
 MANY_REPOSITORIES: Final = (
-    "Changes on disk are seen in at most {count} nested repositories, not in {left}"
+    "Changes on disk are noticed in at most {count} nested repositories, not in {left}"
 )
 CHANGED_OUTSIDE: Final = "Files outside of {folder} were changed and cannot be reviewed: {files}"
 OVER_LIMITS: Final = "No copies are kept of files over the limits ({limit}): {files}"
-NO_STORE: Final = "No checkpoints, and changes on disk are not seen: {reason}"
+NO_STORE: Final = "No checkpoints, and changes on disk are not noticed: {reason}"
 FILE_NOT_STORED: Final = "Not kept: {file}: {reason}"
 WHY_NO_GIT: Final = "git is not installed"
 WHY_STORE_DELETED: Final = "{folder} was deleted. Your next prompt creates it again"
 WHY_STATE_MISSING: Final = "that state is no longer kept"
-WHY_NO_STORE: Final = "nothing of {folder} is kept"
+WHY_NO_STORE: Final = "no copies of {folder} are kept"
 MANY_FILES: Final = "Still scanning many files. Until then, changes on disk may be missed"
 
 # Agents
@@ -374,7 +374,7 @@ WHY_MCP_DECLINED: Final = "you declined it"
 WHY_MCP_NOT_STARTED: Final = "the agent starts no MCP servers"
 MCP_NOT_FOUND: Final = "The MCP server {server}: program {program} not found"
 WHY_MCP_TYPE: Final = "its type {type} is not stdio, http or sse"
-WHY_MCP_TRANSPORT: Final = "the agent takes no servers of type {type}"
+WHY_MCP_TRANSPORT: Final = "the agent accepts no servers of type {type}"
 WHY_MCP_URL: Final = "its url is not http or https"
 WHY_MCP_ARGS: Final = "its args are not a list of strings"
 WHY_MCP_KEY: Final = "it has no {key}"

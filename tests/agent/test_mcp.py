@@ -85,8 +85,8 @@ def test_a_missing_program_is_unchanged_and_reported() -> None:
 @pytest.mark.parametrize(
     ("entry", "why"),
     [
-        ({"name": "a", "type": "http", "url": "https://x.org"}, "takes no servers of type http"),
-        ({"name": "a", "type": "sse", "url": "https://x.org"}, "takes no servers of type sse"),
+        ({"name": "a", "type": "http", "url": "https://x.org"}, "accepts no servers of type http"),
+        ({"name": "a", "type": "sse", "url": "https://x.org"}, "accepts no servers of type sse"),
         ({"name": "a", "type": "carrier"}, "its type carrier is not"),
         ({"name": "a"}, "it has no command"),
         ({"name": "a", "command": "sh", "args": "x"}, "args are not a list"),
@@ -179,7 +179,7 @@ def test_values_of_servers_reach_the_session_but_not_the_log(edit: Any) -> None:
         {"name": "three", "command": shutil.which("sh"), "args": [], "env": []},
     ]
     assert any(f"MCP servers in {file}: three" in line for line in editor.chat())
-    left_out = "The MCP server two was left out: the agent takes no servers of type http"
+    left_out = "The MCP server two was left out: the agent accepts no servers of type http"
     assert any(left_out in line for line in editor.chat())
     for redact in (True, False):
         editor.setup({"log": {"redact": redact, "level": "debug"}})
@@ -263,7 +263,7 @@ def test_the_state_of_each_server_is_known_without_its_values() -> None:
     )
     assert result.outcomes == [
         mcp.ServerOutcome("filled", "stdio", variables=("TOKEN", "HOST")),
-        mcp.ServerOutcome("remote", left_out="the agent takes no servers of type sse"),
+        mcp.ServerOutcome("remote", left_out="the agent accepts no servers of type sse"),
         mcp.ServerOutcome("gone", "stdio", missing="no-such-program"),
         mcp.ServerOutcome("unset", left_out="the environment variable NO_SUCH is not set"),
         mcp.ServerOutcome("off", left_out="it is disabled"),
@@ -299,5 +299,5 @@ def test_info_lists_the_servers_of_a_session(editor: Editor) -> None:
     assert lines[at + 1 : at + 4] == [
         "    neovim: passed (stdio)",
         "    docs: passed (stdio), HOME filled in",
-        "    far: left out, the agent takes no servers of type http",
+        "    far: left out, the agent accepts no servers of type http",
     ]

@@ -120,7 +120,7 @@ async def test_without_git_only_writes_of_the_editor_are_known(
             other.write_text(text)
             await workspace.end()
         assert workspace.notices == [
-            "No checkpoints, and changes on disk are not seen: git is not installed"
+            "No checkpoints, and changes on disk are not noticed: git is not installed"
         ]
         assert workspace.pending() == {"a.txt": "modified"}
         await workspace.decide("reject")

@@ -130,7 +130,7 @@ async def test_an_unusable_store_is_reported_once(work: Path, tmp_path: Path, gi
     snapshots.retry([str(root)])
     assert await snapshots.scan([str(root)]) == []
     [notice] = notices
-    assert notice.startswith("No checkpoints, and changes on disk are not seen: Not a ")
+    assert notice.startswith("No checkpoints, and changes on disk are not noticed: Not a ")
     assert str(own) in notice
     assert snapshots.is_scanned([str(root)])
     assert len(snapshots.reasons([str(root)])) == 1
@@ -151,7 +151,9 @@ async def test_a_full_disk_is_reported_and_tried_again(
     with monkeypatch.context() as broken:
         broken.setattr(private_files, "opener", full)
         assert await snapshots.scan([str(root)]) == []
-    assert notices == ["No checkpoints, and changes on disk are not seen: No space left on device"]
+    assert notices == [
+        "No checkpoints, and changes on disk are not noticed: No space left on device"
+    ]
     snapshots.retry([str(root)])
     assert await snapshots.scan([str(root)]) == []
     (root / "a").write_text("two\n")

@@ -74,4 +74,4 @@ async def test_repositories_beyond_the_limit_are_reported(
         lambda root: tmp_path / "data" / "checkpoints" / roots.name(root), notices.append
     )
     await snapshots.scan([str(work)])
-    assert notices == ["Changes on disk are seen in at most 1 nested repositories, not in sm"]
+    assert notices == ["Changes on disk are noticed in at most 1 nested repositories, not in sm"]

@@ -27,7 +27,7 @@ Notify = Callable[[Any, Context], None]
 
 
 async def _no_handler(number: int, params: Any, context: Context) -> Any:
-    raise RequestError(INTERNAL_ERROR, f"nobody handles {context['method']}")
+    raise RequestError(INTERNAL_ERROR, f"no handler for {context['method']}")
 
 
 class Extensions:

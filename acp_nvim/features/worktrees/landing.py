@@ -89,7 +89,7 @@ class Landing:
         return next(busy, None)
 
     def is_in_use(self, worktree: Worktree) -> bool:
-        """Return whether a session works in a worktree, or another Neovim has a session in it."""
+        """Return whether a session is working in a worktree, or another Neovim has one in it."""
         if worktree.id in self._busy or self._busy_session(worktree):
             return True
         claims = self._worktrees.claims
@@ -99,7 +99,7 @@ class Landing:
             claims.end_alone(worktree.id)
 
     async def _is_quiet(self, worktree: Worktree, busy: str) -> bool:
-        """Return whether no session works in a worktree and all its text is saved.
+        """Return whether no session is working in a worktree and all its text is saved.
 
         Otherwise, tell the user why the worktree can be neither landed nor removed. `busy` is the
         message for a session that is still working.

@@ -59,7 +59,7 @@ return {
   nothing_to_attach = 'There is no file to attach',
   attach_needs_file = ':Acp attach needs a file, or - for the image in the clipboard',
   clipboard_no_image = 'No image in the clipboard. Copy one, then run :Acp attach -',
-  clipboard_refused = 'The terminal refused the clipboard: see clipboard_control of kitty',
+  clipboard_refused = 'The terminal denied access to the clipboard: see clipboard_control in kitty',
   attach_remove = 'Remove from your next prompt',
   attach_all = 'All of them',
   file_not_opened = '%s. The file is %s',
@@ -67,7 +67,7 @@ return {
   -- Drafts
   drafts_not_saved = 'Drafts are not being saved: %s',
   why_draft_damaged = 'a draft is damaged, see %s.damaged',
-  draft_newer = 'Drafts of a newer version are left unchanged: %s',
+  draft_newer = 'Drafts from a newer version are left unchanged: %s',
   part_draft_back = 'your draft is back in the composer',
   part_old_draft = "an earlier draft is among the composer's earlier prompts",
   part_old_drafts = "%d earlier drafts are among the composer's earlier prompts",

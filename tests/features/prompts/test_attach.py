@@ -261,7 +261,9 @@ def test_the_image_of_the_clipboard_is_read_by_the_terminal(edit: Any, tmp_path:
     editor.wait_message("No image in the clipboard")
     editor.cmd("Acp attach -")
     read(".", "EPERM")
-    editor.wait_message("The terminal refused the clipboard: see clipboard_control of kitty")
+    editor.wait_message(
+        "The terminal denied access to the clipboard: see clipboard_control in kitty"
+    )
     terminal.name = "foot(1.18.1)"
     editor.cmd("Acp attach -")
     terminal.answer()

@@ -341,7 +341,7 @@ def test_checkpoints_begin_again_after_their_store_was_deleted(editor: Editor) -
     (store,) = {found.parent for found in editor.home.rglob("git-*") if found.is_dir()}
     store.rename(editor.home / "deleted")  # at once, whatever the host is doing there
     run(editor, "echo five >> a.txt")
-    warning = "No checkpoints, and changes on disk are not seen: "
+    warning = "No checkpoints, and changes on disk are not noticed: "
     assert f"{store} was deleted." in " ".join(
         line.strip() for line in editor.chat() if warning in line
     )

@@ -211,12 +211,12 @@ def test_missing_git_is_reported(edit: Start, tmp_path: Path) -> None:
     editor.agent("script")
     path = editor.write("a.txt", "one\n")
     editor.turn(f'write {path} "two\\n"')
-    warning = "⚠ No checkpoints, and changes on disk are not seen: git is not installed"
+    warning = "⚠ No checkpoints, and changes on disk are not noticed: git is not installed"
     assert editor.chat().count(warning) == 1
     assert [edit["hunks"] for edit in editor.session(1)["edits"]] == [1]
     editor.cmd("Acp reject all")
     until(lambda: path.read_text() == "one\n")
-    warned = "WARNING git is not installed: no checkpoints, and changes on disk are not seen"
+    warned = "WARNING git is not installed: no checkpoints, and changes on disk are not noticed"
     assert warned in health(editor)
 
 

@@ -300,7 +300,7 @@ local function git()
     health.ok(vim.fn.exepath('git'))
   else
     local advice = { 'Install git. Edits through the editor are reviewed without it, too' }
-    health.warn('git is not installed: no checkpoints, and changes on disk are not seen', advice)
+    health.warn('git is not installed: no checkpoints, and changes on disk are not noticed', advice)
   end
 end
 

@@ -46,7 +46,7 @@ local function is_neovim(pid)
   return not ok or (job:wait(1000).stdout or ''):find('nvim', 1, true) ~= nil
 end
 
---- Return whether a Neovim with this process id and start time runs on this machine.
+--- Return whether a Neovim with this process id and start time is running on this machine.
 local function is_running(pid, start)
   local _, _, code = uv.kill(pid, 0)
   if code == 'ESRCH' then return false end
