@@ -71,7 +71,9 @@ class Cursors:
 
 
 def _place(anchor: schema.CursorAnchor) -> Place:
-    """Return the place of an anchor. No entry matches it if the anchor lacks the id of its type."""
+    """Return the place of an anchor. If the anchor lacks the id that its type requires, no entry
+    has this place.
+    """
     ids = {"tool_call": anchor.tool_call_id, "compaction": anchor.compaction_id}
     return anchor.type, schema.given(ids.get(anchor.type, anchor.message_id)) or ""
 

@@ -261,7 +261,7 @@ class ProcessTree:
                 _send(os.kill, stat.pid, number)
 
     def alive(self) -> bool:
-        """Return whether any process of the tree runs. Zombies do not count."""
+        """Return whether any process of the tree is running. Zombies do not count."""
         return any(_running(self._members)) or self._is_group_alive()
 
     def _is_leader_ours(self) -> bool:

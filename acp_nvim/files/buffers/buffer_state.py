@@ -104,7 +104,7 @@ def after_read(
 
 
 def after_edit(state: BufferState, edit: BufferEdit) -> tuple[BufferState, list[News]]:
-    """Update the state with a reported change. Return the new state and the news."""
+    """Update the state with a reported change. Return the new state, and the changes to report."""
     known = state.text
     if edit.is_unload:
         state = after_unknown_change(state)
@@ -165,7 +165,7 @@ def with_eol(state: BufferState, eol: bool) -> BufferState:
 
 
 def _require_read(state: BufferState) -> tuple[BufferState, list[News]]:
-    """Mark the buffer as stale. Return the new state and the news."""
+    """Mark the buffer as stale. Return the new state, and the changes to report."""
     return msgspec.structs.replace(after_unknown_change(state), is_stale=True), [Outdated()]
 
 

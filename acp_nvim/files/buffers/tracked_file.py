@@ -241,7 +241,7 @@ class Received(msgspec.Struct, frozen=True):
 
 
 class Displaced(msgspec.Struct, frozen=True):
-    """Removal of a link or FIFO in place of the file, or its restoration if None."""
+    """Removal of a link or FIFO in place of the file. None means that it was restored."""
 
     displaced: Special | None
 

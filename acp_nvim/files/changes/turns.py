@@ -251,7 +251,7 @@ class Turns:
         """Directories of sessions that are about to start a turn, by session number."""
 
     def __bool__(self) -> bool:
-        """Return whether any turn runs."""
+        """Return whether any turn is running."""
         return bool(self._turns)
 
     def __iter__(self) -> Iterator[Turn]:

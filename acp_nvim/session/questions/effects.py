@@ -1,6 +1,6 @@
 """Effect of a proposed edit on diagnostics: "This edit adds 2 errors".
 
-Language servers check both the present and the proposed text. Only the difference is reported,
+Language servers check both the current and the proposed text. Only the difference is reported,
 because a server may know less about a proposed text than about a file on disk.
 """
 

@@ -28,9 +28,9 @@ def permission_decision(
 ) -> Decision:
     """Return the decision for a permission request, with options in the agent's order.
 
-    Of options with the same id, the first is kept. If there are very many options, only the first
-    ones and the first of each kind are kept. `shown` is the call under which the chat shows the
-    question.
+    If several options have the same id, the first is kept. If there are very many options, only the
+    first ones and the first of each kind are kept. `shown` is the call under which the chat shows
+    the question.
     """
     if len({option.option_id for option in params.options}) < len(params.options):
         params = msgspec.structs.replace(params, options=_distinct_options(params.options))

@@ -103,7 +103,7 @@ class Case(msgspec.Struct, frozen=True):
 def decide(rules: Sequence[Rule], case: Case) -> Action | None:
     """Return the action of the first rule that matches, or None.
 
-    Of several commands the strictest action counts.
+    If there are several commands, the strictest action counts.
     """
     if not rules:
         return None

@@ -331,7 +331,7 @@ on('OptionSet', function() report_unknown_change(api.nvim_get_current_buf()) end
   pattern = { 'binary', 'bomb', 'buftype', 'endofline', 'fileencoding', 'fileformat', 'modified' },
 })
 on({ 'BufReadPost', 'BufNewFile', 'BufFilePost' }, function(args)
-  -- Another buffer may have become the file's.
+  -- The file may belong to another buffer now.
   local path = real_path(args.buf)
   for bufnr, watch in pairs(watched) do
     if bufnr == args.buf or watch.path == path then report_unknown_change(bufnr) end

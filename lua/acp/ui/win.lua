@@ -32,7 +32,7 @@ function M.text_columns(win)
   return info.width - info.textoff
 end
 
---- Return the free cells after the text of a row in the narrowest window of a buffer.
+--- Return the number of free cells after the text of a row in the narrowest window of a buffer.
 ---@param row integer 0-based
 ---@return number cells
 function M.room_beside(bufnr, row)
@@ -142,7 +142,7 @@ end
 ---@return { win: integer, buf: integer }
 function M.place() return { win = api.nvim_get_current_win(), buf = api.nvim_get_current_buf() } end
 
---- Return the screen rows and columns that the border of a float adds to it.
+--- Return the numbers of screen rows and columns that the border of a float adds.
 ---@return integer rows
 ---@return integer columns
 local function border_size(win)

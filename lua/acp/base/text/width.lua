@@ -1,5 +1,5 @@
---- Return the cells that a text takes on one row, counting 8 for each tab. |strdisplaywidth()|
---- would add the cells of wrapped lines in the current window.
+--- Return the width of a text on one row, in cells. A tab counts as 8. |strdisplaywidth()| would
+--- add the cells of wrapped lines in the current window.
 ---@param text string
 ---@return integer
 return function(text)

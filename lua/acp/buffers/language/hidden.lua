@@ -13,7 +13,7 @@ local files = require('acp.buffers.loaded')
 
 local hidden_files = {} ---@type table<integer, acp.HiddenFile> by buffer
 
---- Keep a buffer because the user sees it or it was changed.
+--- Keep a buffer that the user sees or that was changed.
 local function keep(bufnr)
   local file = hidden_files[bufnr]
   hidden_files[bufnr] = nil

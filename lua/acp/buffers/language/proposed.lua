@@ -231,7 +231,7 @@ local function checks(file)
   return created, bufnr
 end
 
---- Reply whether any server runs.
+--- Reply whether any server is running.
 ---@param reply acp.Reply
 function M.has_clients(reply)
   -- The server `acp` completes prompts only.

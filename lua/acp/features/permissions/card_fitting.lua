@@ -22,7 +22,7 @@ local function lines_between(count, how)
   return ('… %d line%s between%s'):format(count, count == 1 and '' or 's', how)
 end
 
---- Return the bytes at the beginning (or, with `sign` -1, the end) of a line that fit in `cells`.
+--- Return how many bytes at the beginning (or, with `sign` -1, the end) of a line fit in `cells`.
 ---@param sign 1|-1
 ---@return integer bytes
 local function fitting(line, cells, sign)

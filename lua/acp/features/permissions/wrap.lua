@@ -13,7 +13,7 @@ function M.min_rows(lines, width)
   return count
 end
 
---- Return the screen rows of a window's text, with its 'linebreak' and 'breakindent'.
+--- Return the number of screen rows of a window's text, with its 'linebreak' and 'breakindent'.
 ---@param last? integer last row to count, 0-based
 ---@return integer
 function M.rows_in_window(win, last)

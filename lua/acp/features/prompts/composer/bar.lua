@@ -49,7 +49,7 @@ local function names_that_fit(names, room)
     .. (#names > 1 and (' +%d more'):format(#names - 1) or '')
 end
 
---- Return the cells that a part of the bar takes with its separator.
+--- Return the width of a part of the bar with its separator, in cells.
 local function part_width(text) return text == '' and 0 or text_width(' · ' .. text) end
 
 --- Return the title and the keys that fit. The key for help is left out first, then "Message", then

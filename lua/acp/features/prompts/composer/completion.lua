@@ -145,8 +145,8 @@ function M.when_known(n, fn)
   when_known(n, base, fn)
 end
 
---- Return the cells that Neovim's menu has for names, from the beginning of the word at the cursor
---- to the edge of the screen.
+--- Return the width that Neovim's menu has for names, in cells, from the beginning of the word at
+--- the cursor to the edge of the screen.
 ---@param base string
 local function room_for_names(base)
   local at = vim.api.nvim_win_get_cursor(0)
