@@ -132,6 +132,18 @@ def test_files_in_use_come_first_and_ignored_ones_only_if_open(front: Editor) ->
     assert [item["label"] for item in items(front, "@us")] == ["@b/used.py", "@b/unsaved.py"]
 
 
+def test_a_folder_typed_in_full_is_not_listed(front: Editor) -> None:
+    """Accepting it would change nothing and open the menu again."""
+    front.write("src/beta.py", "")
+    front.write("a b/c.py", "")
+    open_composer(front)
+    assert [item["label"] for item in items(front, "see @src")] == ["@src/", "@src/beta.py"]
+    assert [item["label"] for item in items(front, "see @src/")] == ["@src/beta.py"]
+    assert [item["label"] for item in items(front, "see @a\\ b/")] == ["@a b/c.py"]
+    front.lua("require('acp.features.prompts.earlier_prompts').add('look at @src/ again')")
+    assert [item["label"] for item in items(front, "see @src/")] == ["@src/beta.py"]
+
+
 def test_a_symbol_is_a_mention_of_its_lines(front: Editor) -> None:
     if not has_parser(front, "lua"):
         pytest.skip("no tree-sitter parser for Lua")

@@ -221,7 +221,8 @@ local function has_part(path, lead)
   return at ~= nil
 end
 
---- Return the paths that match: those that the user works with first.
+--- Return the paths that match: those that the user works with first. A folder typed in full is not
+--- one of them. Accepting it would change nothing and open the menu again.
 ---@param cwd string
 ---@param lead string
 ---@param limit integer
@@ -231,8 +232,9 @@ end
 function M.search(cwd, lead, limit, rest)
   M.warm(cwd)
   local list, seen = lists[cwd], {}
+  local function is_typed(path) return path == lead and path:sub(-1) == '/' end
   local used = vim.tbl_filter(
-    function(path) return lead == '' or has_part(path, lead:lower()) end,
+    function(path) return lead == '' or has_part(path, lead:lower()) and not is_typed(path) end,
     vim.list_slice(recent(list, cwd), 1, limit)
   )
   for _, path in ipairs(used) do
@@ -240,7 +242,7 @@ function M.search(cwd, lead, limit, rest)
   end
   local others = lead == '' and vim.list_slice(list.paths, 1, limit)
     or matching(list.paths, lead, limit, rest)
-  return used, vim.tbl_filter(function(path) return not seen[path] end, others)
+  return used, vim.tbl_filter(function(path) return not (seen[path] or is_typed(path)) end, others)
 end
 
 return M
