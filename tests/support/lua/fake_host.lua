@@ -8,6 +8,7 @@ package.loaded['acp.base.host'] = {
   end,
   is_running = function() return _G.host.running end,
   is_usable = function() return true end,
+  on_frame = function() end,
   setup = function()
     if _G.host.running then table.insert(_G.sent, { 'setup', require('acp.config').for_host() }) end
   end,
