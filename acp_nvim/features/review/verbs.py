@@ -244,12 +244,18 @@ async def review(host: Host, args: Args) -> None:
     """Open the review of pending edits, with the requested file first.
 
     With `permission`, show the edits that this permission request proposes instead. If nothing is
-    pending, show the proposals of the oldest request.
+    pending, show the proposals of the oldest request. Leave out files below the directories
+    `without`.
     """
     if args.get("permission") is not None:
         host.run("propose", {"id": args["permission"]})
         return
-    entries = await _synchronized_edits(host)
+    without = args.get("without") or ()
+    entries = [
+        entry
+        for entry in await _synchronized_edits(host)
+        if not any(is_below(entry.path, directory) for directory in without)
+    ]
     wanted = _real_path(host, args) if args.get("path") else None
     if wanted is not None and all(entry.path != wanted for entry in entries):
         host.echo("info", wording.NOTHING_PENDING_IN.format(file=Path(wanted).name))

@@ -173,7 +173,12 @@ class Landing:
             listed = list_names(landed, worktree.tree, NAMED)
             tree = home_path(worktree.tree)
             session.notice("info", words.LANDED.format(tree=tree, files=listed))
-            host.run("review", {"path": landed[0]})
+            if session.status != "closed":
+                host.sessions.make_current(session.n)  # `:Acp accept all` means its edits now
+            others = [
+                other.path for other in self._worktrees.records.all() if other.id != worktree.id
+            ]
+            host.run("review", {"path": landed[0], "without": others})
         elif self._pending(worktree) and not failed:
             host.echo("info", words.NOTHING_TO_LAND)
 
@@ -285,7 +290,7 @@ class Landing:
         if result.changes or any(map(worktree.contains, unsaved)):
             self._host.echo("info", self._stays_message(worktree, words.WHY_MORE_CHANGES))
         else:
-            await self._worktrees.remove(worktree)
+            self._host.echo("info", await self._worktrees.remove(worktree))
 
     def _stays_message(self, worktree: Worktree, why: object) -> str:
         return words.WORKTREE_STAYS.format(branch=worktree.branch, reason=why)
@@ -317,9 +322,7 @@ class Landing:
                     return
                 claimed.append(worktree)
             if await self._may_drop(worktrees):
-                for worktree in worktrees:
-                    self._unwatch(worktree)
-                    await self._worktrees.remove(worktree)
+                await self._drop(worktrees)
             else:
                 host.echo("info", words.NOTHING_REMOVED)
         except StoreError as error:
@@ -327,6 +330,18 @@ class Landing:
         finally:
             for worktree in claimed:
                 self._unclaim(worktree)
+
+    async def _drop(self, worktrees: Sequence[Worktree]) -> None:
+        """Remove worktrees, and report it in one line unless a branch was kept."""
+        lines: list[str] = []
+        for worktree in worktrees:
+            self._unwatch(worktree)
+            lines.append(await self._worktrees.remove(worktree))
+        is_whole = not any(line.endswith(words.PART_BRANCH_STAYS) for line in lines)
+        if len(lines) > 1 and is_whole:
+            lines = [words.WORKTREES_REMOVED.format(count=len(lines))]
+        for line in lines:
+            self._host.echo("info", line)
 
     async def _may_drop(self, worktrees: Sequence[Worktree]) -> bool:
         """Return whether worktrees may be removed. Ask the user if anything would be lost."""

@@ -40,17 +40,61 @@ async def race(host: Host, args: Args) -> None:
         host.echo("info", wording.PROMPT_EMPTY)
         return
     began = int(time.time())
+    current, racers = host.sessions.conversation(None), list[Session]()
     for name in args["names"]:
         try:
             made = await worktrees.make(cwd, args["names"])
         except (StoreError, OSError) as error:
             host.echo("error", words.NO_WORKTREE_MADE.format(reason=error))
-            return
+            break
         conversation = host.sessions.new_named(made.cwd, str(name))
         host.session_list.work_in(cwd)
         worktrees.begin(conversation.session, made, began)
         submit(host, conversation, prompt_of(host, args))
-    host.echo("info", words.RACING.format(names=", ".join(args["names"])))
+        racers.append(conversation.session)
+    else:
+        host.echo("info", words.RACING.format(names=", ".join(args["names"])))
+    if current is not None and current.session.status not in ("closed", "failed"):
+        host.sessions.make_current(current.session.n)  # the user sees its chat, not a racer's
+    if racers:
+        _watch(host, racers)
+
+
+def _watch(host: Host, racers: Sequence[Session]) -> None:
+    """Report the results when no racer works any more."""
+
+    def on_frame() -> None:
+        if not any(racer.is_running or racer.own_turn or racer.queue for racer in racers):
+            host.observers.on_frame.remove(on_frame)
+            host.tasks.start_soon(_report, host, racers)
+
+    host.observers.on_frame.append(on_frame)
+
+
+async def _report(host: Host, racers: Sequence[Session]) -> None:
+    """Tell the user what each racer has done."""
+    worktrees, results, changed = parts(host)[0], list[str](), 0
+    for racer in racers:
+        worktree = worktrees.records.of(racer.cwd)
+        if worktree is None:
+            continue
+        try:
+            result = await to_thread.run_sync(worktree_git.result, worktree, worktrees.env)
+        except StoreError:
+            continue  # its directory is no longer a worktree
+        count = len(result.changes)
+        changed += count
+        results.append(f"{worktree.racer} {_outcome(racer, count)}")
+    if results:
+        line = words.RACE_OVER if changed else words.RACE_OVER_WITHOUT_CHANGES
+        host.echo("info", line.format(results=", ".join(results)))
+
+
+def _outcome(racer: Session, count: int) -> str:
+    files = words.PART_FILE if count == 1 else words.PART_FILES.format(count=count)
+    if racer.error is None and racer.status != "failed":
+        return files if count else words.PART_NO_CHANGES
+    return words.PART_FAILED_WITH.format(files=files) if count else words.PART_FAILED
 
 
 @verb("race_compare")

@@ -46,14 +46,17 @@ async def _open_in_worktree(host: Host, args: Args, preparation: Preparation) ->
 
 @verb("land")
 async def land(host: Host, args: Args) -> None:
-    """Land or drop the worktree of a file or of a session (given, current or chosen)."""
+    """Land or drop the worktree of a file or of a session (given, current or chosen).
+
+    `here` is the session whose chat or composer the user is in.
+    """
     n, file = args.get("session"), args.get("file")
     if file is not None:
         worktree = parts(host)[0].records.of(str(file))
         if worktree is None:
             host.echo("info", words.WORKTREE_NO_LONGER_EXISTS)
     else:
-        worktree = await _worktree(host, n, str(args["cwd"]))
+        worktree = await _worktree(host, n, args.get("here"), str(args["cwd"]))
     if worktree is None:
         return
     landing = parts(host)[1]
@@ -63,10 +66,18 @@ async def land(host: Host, args: Args) -> None:
         await landing.land(worktree, session_of(host, worktree, n))
 
 
-async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
+async def _worktree(host: Host, n: int | None, here: int | None, cwd: str) -> Worktree | None:
+    """Return the worktree of session `n`, else of the current session, else a chosen one.
+
+    A racer of several is current without being chosen, so its worktree needs `here`.
+    """
     records = parts(host)[0].records
     conversation = host.sessions.conversation(n)
     own = None if conversation is None else records.of(conversation.session.cwd)
+    if own is not None and own.race and n is None and conversation is not None:
+        racers = [record for record in records.all() if record.race == own.race]
+        if len(racers) > 1 and conversation.session.n != here:
+            own = None
     if own is not None or n is not None:
         if own is None:
             host.echo("info", words.NO_WORKTREE_OF.format(session=n))
@@ -76,7 +87,7 @@ async def _worktree(host: Host, n: int | None, cwd: str) -> Worktree | None:
     if not left:
         host.echo("info", words.NO_WORKTREE)
         return None
-    items = [f"{worktree.branch}  {worktree.title} ({worktree.racer})" for worktree in left]
+    items = [f"{worktree.racer}  {worktree.branch}  {worktree.title}" for worktree in left]
     at = 0 if len(left) == 1 else await host.choose(words.CHOOSE_WORKTREE, items, "worktree")
     return None if at is None else left[at]
 

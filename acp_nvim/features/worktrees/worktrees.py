@@ -242,10 +242,11 @@ class Worktrees:
 
     # -- the end ----------------------------------------------------------------------------------
 
-    async def remove(self, worktree: Worktree) -> None:
+    async def remove(self, worktree: Worktree) -> str:
         """Close the sessions of a worktree, and remove it with all its files. Raise StoreError.
 
         Edits that are pending in it are accepted first. Chats of its sessions report the removal.
+        Return the message about it.
         """
         host = self._host
         for conversation in self.sessions(worktree):
@@ -264,13 +265,13 @@ class Worktrees:
         host.screen.push("worktree_gone", worktree.path)
         rest = "" if is_whole else words.PART_BRANCH_STAYS
         line = words.WORKTREE_REMOVED.format(branch=worktree.branch) + rest
-        host.echo("info", line)
         for conversation in host.sessions.conversations.values():
             session = conversation.session
             # A closed session may be from an earlier worktree at the same path.
             if worktree.contains(session.cwd) and session.worktree is not None:
                 session.set_worktree(None)
                 session.notice("info", line)
+        return line
 
 
 def _counterpart(worktree: Worktree, path: str) -> str:

@@ -72,7 +72,9 @@ def test_a_result_lands_in_the_review_and_the_worktree_goes(editor: Editor) -> N
     editor.wait_message("b.txt has not landed (it has changed)")
     editor.wait("vim.fn.tabpagenr('$') == 3 and vim.wo.diff")  # both texts
     assert "Nothing new" not in editor.messages()
-    editor.cmd("tabclose")
+    assert "/b.txt · yours" in editor.screen()[1]
+    assert "next file" not in editor.screen()[1]
+    editor.cmd("tabfirst")
     editor.cmd("Acp accept all")
     editor.wait_message("was kept: it has more changes")
     editor.write("b.txt", "b\n")
@@ -83,6 +85,7 @@ def test_a_result_lands_in_the_review_and_the_worktree_goes(editor: Editor) -> N
     gone(editor, path)
     assert editor.session(1)["status"] == "closed"
     assert (editor.work / "new.sh").read_text() == "new\n"
+    editor.wait("#vim.fn.getcompletion('acp://race/', 'buffer') == 0")  # nor the comparison
 
 
 def test_the_setup_runs_after_consent_and_the_first_prompt_waits(editor: Editor) -> None:
@@ -267,6 +270,8 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     editor.wait_message("No racer has changed a file yet")
     editor.lua("require('acp').cancel(...)", 1)
     editor.wait_event("AcpTurnEnd", 3)
+    results = "one no changes, second no changes, three no changes"
+    editor.wait_message(f"Race over, :Acp race! removes its worktrees: {results}")
     editor.cmd("Acp race")
     editor.wait_message("No racer changed a file. :Acp race! removes the worktrees")
     paths = [worktree(editor, n) for n in (1, 2, 3)]
@@ -335,6 +340,7 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     assert "Remove 2 worktrees" in asked["prompt"]
     for path in paths:
         gone(editor, path)
+    editor.wait_message("2 worktrees were removed")
     for keys in ("ggdp", ":Acp land<CR>"):  # in the column of a racer
         editor.cmd("messages clear")
         editor.keys(keys)
@@ -342,6 +348,33 @@ def test_hunks_are_taken_from_two_of_three_racers(picker: Editor) -> None:
     editor.cmd("Acp accept all")
     editor.wait_message("Accepted 2 hunks in a.txt")
     assert (editor.work / "a.txt").read_text().splitlines() == taken
+
+
+def test_the_results_of_a_race_are_reported_and_offered(edit: Edit, tmp_path: Path) -> None:
+    editor = edit(env={"XDG_DATA_HOME": str(tmp_path / "data")})
+    start(editor)
+    install_picker(editor)
+    trees = tmp_path / "data/nvim/acp/worktrees"
+    for number, name in enumerate(("one", "two"), 1):
+        editor.agent("script", name=name, env={"NAME": name, "TREE": f"{trees}/work-{number}"})
+    ends = "[ $NAME = two ] && kill -9 $PPID; true"
+    command = json.dumps(f"cd $TREE; echo $NAME >$NAME.txt; {ends}")
+    editor.cmd(f"Acp race one two -- runs {command}")
+    paths = [worktree(editor, n) for n in (1, 2)]
+    editor.wait_message("Race over, :Acp race compares: one 1 file, two failed (1 file)")
+    (asked,) = pick(editor, "Acp land")  # although the last racer is current
+    assert [item.split()[0] for item in asked["items"]] == ["one", "two"]
+    pick(editor, "Acp land", asked["items"][0])
+    editor.wait("vim.fn.tabpagenr('$') == 2")  # the review
+    editor.wait_screen(" one.txt · +1 -0")  # and not the edits of the other racer
+    assert not editor.lua("return vim.fn.getcompletion('acp://review', 'buffer')"), "no list"
+    editor.cmd("Acp accept all")
+    until(lambda: not paths[0].exists(), what="the first worktree is gone")
+    editor.cmd("tabfirst | Acp new two")
+    editor.cmd("Acp race two -- runs true")
+    editor.wait("require('acp').state().sessions[4].worktree")
+    editor.wait_message("Racing: two")
+    assert editor.state()["current"] == 3, "the session whose chat is visible"
 
 
 def test_a_race_survives_a_crash_of_an_agent_and_of_neovim(edit: Edit, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 --- Buffers of files in a removed worktree.
 local M = {}
 
---- Frame operation: delete the hidden buffers of a removed directory that have no unsaved text.
+--- Frame operation: delete the hidden buffers of a removed directory that have no unsaved text, and
+--- close comparisons with its files.
 ---@param directory string
 function M.forget(directory)
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
@@ -11,6 +12,7 @@ function M.forget(directory)
       pcall(vim.api.nvim_buf_delete, bufnr, {})
     end
   end
+  require('acp.features.worktrees.compare').forget(directory)
 end
 
 return M

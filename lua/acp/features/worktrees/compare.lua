@@ -91,14 +91,15 @@ end
 
 --- Return the hints at keys, the most important first.
 ---@param has_more boolean whether some racers are not shown
+---@param is_only boolean whether there is no other file
 ---@return string[]
-local function hints(has_more)
+local function hints(has_more, is_only)
   local listed, words = {}, require('acp.ui.keymaps').words
   for _, labels in ipairs({
     { help = 'keys' },
     has_more and { next_racers = 'others' } or {},
     { take = 'takes' },
-    { next_file = 'next file' },
+    is_only and {} or { next_file = 'next file' },
     { close = 'closes' },
   }) do
     local text = words('race', labels)
@@ -156,16 +157,17 @@ local function show(tab, shown)
     local bufnr = copy(file.others[i].path, ('acp://race/%d.%d/%s'):format(tab, i, title))
     last = api.nvim_open_win(bufnr, false, { split = 'right', win = last })
     require('acp.ui.window.titles').set_title(last, title)
+    require('acp.ui.win').set(last, 'fillchars', 'eob: ')
     wins_of[i], shown.wins[#shown.wins + 1] = last, last
     enable_diff(last)
   end
   enable_diff(shown.win)
   vim.cmd.wincmd('=')
-  local at = ('%d/%d '):format(shown.at, #shown.files)
-  set_title(shown.win, { at .. require('acp.base.paths').display(file.path) })
+  local at = #shown.files > 1 and ('%d/%d '):format(shown.at, #shown.files) or ''
+  set_title(shown.win, { at .. require('acp.base.paths').display(file.path), 'yours' })
   for i, win in pairs(wins_of) do
     local title = total > count and ('%d/%d %s'):format(i, total, named[i]) or named[i]
-    local parts = vim.list_extend({ title }, hints(total > count))
+    local parts = vim.list_extend({ title }, hints(total > count, #shown.files == 1))
     set_title(win, vim.list_extend(parts, { file.others[i].branch }))
   end
   api.nvim_set_current_win(wins_of[shown.first])
@@ -225,6 +227,40 @@ end
 --- Take all hunks of the file.
 ---@param bufnr integer
 function M.take_file(bufnr) take(bufnr, 1, api.nvim_buf_line_count(bufnr)) end
+
+--- Return whether a tab page shows only a comparison, and only with files of a directory.
+---@param tab integer
+---@param shown acp.Comparison
+---@param directory string
+local function shows_only(tab, shown, directory)
+  for _, win in ipairs(api.nvim_tabpage_list_wins(tab)) do
+    if win ~= shown.win and not vim.list_contains(shown.wins, win) then return false end
+  end
+  for _, file in ipairs(shown.files) do
+    for _, other in ipairs(file.others) do
+      if not vim.startswith(other.path, directory .. '/') then return false end
+    end
+  end
+  return true
+end
+
+---@param tab integer
+local function close(tab)
+  require('acp.ui.window').when_free(function()
+    if not api.nvim_tabpage_is_valid(tab) then return end
+    vim.cmd.tabclose({ range = { api.nvim_tabpage_get_number(tab) }, bang = true })
+  end)
+end
+
+--- Close the tab pages, except the current one, that show only files of a removed worktree beside
+--- the user's.
+---@param directory string
+function M.forget(directory)
+  for tab, shown in pairs(comparisons) do
+    local is_hidden = api.nvim_tabpage_is_valid(tab) and tab ~= api.nvim_get_current_tabpage()
+    if is_hidden and shows_only(tab, shown, directory) then close(tab) end
+  end
+end
 
 --- Frame operation: show these files in a new tab page.
 ---@param files acp.ComparedFile[]

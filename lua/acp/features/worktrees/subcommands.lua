@@ -85,8 +85,9 @@ return {
         require('acp.base.notify').show('error', 'no_such_session', args[1])
       elseif cwd then
         local file = not n and vim.b.acp_compared or nil
-        local drop = opts.bang or nil
-        subcommand.notify('land', { session = n, file = file, cwd = cwd, drop = drop })
+        local here = require('acp.ui.current').here()
+        local place = { session = n, here = here, file = file, cwd = cwd }
+        subcommand.notify('land', vim.tbl_extend('force', place, { drop = opts.bang or nil }))
       end
     end,
   },
