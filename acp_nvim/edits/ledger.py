@@ -82,9 +82,10 @@ class Ledger(SharedEdits):
             is_saved = text != before
         else:
             is_saved = is_nearer(text, unsaved.live, before)
-        self.disk_entries.drop(path)
         if is_saved:
+            self.on_saved(path)
             return
+        self.disk_entries.drop(path)
         if unsaved is not None:  # an undo may return to the unsaved text
             self.undo_history.record_change(unsaved)
         if on_disk is not None:

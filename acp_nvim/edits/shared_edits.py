@@ -90,6 +90,18 @@ class SharedEdits:
         """Return whether there are writes that other processes do not know."""
         return bool(self._before_unpublished)
 
+    def on_saved(self, path: str) -> None:
+        """Use the buffer's entry for the file on disk, which now has the buffer's text.
+
+        Unsaved writes by agents count as unpublished again, although other processes have their
+        hunks: a process that finds the lines in the file first takes them for the user's.
+        """
+        with_unsaved = self.disk_entries.with_unsaved_writes(path)
+        if with_unsaved is not None:
+            before = self.disk_entries.get(path) or with_unsaved.rejected(with_unsaved.hunks)
+            self._before_unpublished.setdefault(path, before)
+        self.disk_entries.drop(path)
+
     def mark_published(self, path: str, published: Pending | None) -> None:
         """Record that other processes have this entry of the file."""
         if path not in self._before_unpublished:

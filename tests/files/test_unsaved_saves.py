@@ -11,8 +11,10 @@ import pytest
 
 from acp_nvim.edits.text import parse
 from acp_nvim.files.bytes.disk import signature_of
+from acp_nvim.files.journal import persistence
 from tests.support.fake_workspace import fake_workspace
 from tests.support.git import git, repository
+from tests.support.neovims import Neovims, pending_by_path
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))
 MINE = OLD.replace("line 12\n", "mine\n")
@@ -137,3 +139,32 @@ async def test_neovim_asks_before_it_overwrites_a_change_by_git_after_one_of_the
         await workspace.core.disk.scan([str(workspace.work)])
         assert buffer.text.lines[8] == "agents"
         assert buffer.accepted != signature_of(path)
+
+
+async def test_lines_that_another_neovim_finds_in_the_saved_file_first_stay_pending(
+    started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has removed them from its edits, because the file did not have them before the save."""
+    monkeypatch.setattr(persistence, "DELAY_S", 60.0)
+    first = await started.neovim("first")
+    second = await started.neovim("second")
+    file = first.work / "a.txt"
+    path = str(file)
+    file.write_text(OLD)
+    first.neovim.open(path)
+    first.neovim.type(path, parse(MINE))
+    await first.write(path, MINE.replace("line 3\n", WRITTEN))
+    for neovim in (first, second):
+        await neovim.exchange()
+    first.neovim.type(path, parse(f"{first.neovim.buffers[path].text}more\n"))
+    first.neovim.save(path)
+    await second.core.sync_all()
+    await second.exchange()
+    await first.exchange()
+    await second.exchange()
+    assert pending_by_path(first) == pending_by_path(second)
+    assert pending_by_path(first) == {
+        "a.txt": ("modified", False, [((), tuple(WRITTEN.splitlines()[1:]))])
+    }
+    await second.decide("reject")
+    assert file.read_text() == f"{MINE}more\n"

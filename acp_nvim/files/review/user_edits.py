@@ -138,7 +138,7 @@ class UserEdits:
         A text that was not `unsaved` was saved right before.
         """
         if not unsaved:
-            self._ledger.disk_entries.drop(path)
+            self._ledger.on_saved(path)
         if before is not None:
             self._bases.record_change(path, before, ChangeKind.TYPED)
         self._bases.record_discard(
@@ -173,7 +173,7 @@ class UserEdits:
         file = self._tracked[path]
         self._turns.on_user_save(path, file.state.disk)
         if path in self._ledger.disk_entries:
-            self._ledger.disk_entries.drop(path)
+            self._ledger.on_saved(path)
             self._view.refresh(path)
         live = file.buffer.text
         text = Text(live.text.lines, eol) if live is not None else None

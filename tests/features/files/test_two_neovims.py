@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.editor import Editor
-from tests.support.killed_host import kill_host
-from tests.support.pending_edits import LINES, reject_all, wait_edits, wait_hunks
+from tests.support.killed_host import HOST_PID, journaled_edits, kill_host
+from tests.support.pending_edits import (
+    LINES,
+    edits,
+    reject_all,
+    wait_edits,
+    wait_hunks,
+)
 from tests.support.small_disk import small_disk
 from tests.support.stepwise_agent import StepwiseAgent
 from tests.support.waiting import until
@@ -151,3 +159,29 @@ def test_a_note_that_a_full_disk_cuts_off_is_removed(
         save(editor, 1, "two")
         assert inbox.read_text().count("\none\n") == 2
         editor.kill()
+
+
+def test_unsaved_lines_that_another_neovim_finds_after_their_save_stay_the_agents(
+    plain: Editor, second: Editor
+) -> None:
+    """The other Neovim reads the file before the host here knows of the save."""
+    path, other = plain.write("a.txt", LINES), plain.write("b.txt", "b\n")
+    plain.open("a.txt")
+    second.agent("script")
+    second.open("a.txt")
+    second.turn("say hello")
+    plain.keys("Gomine<Esc>")
+    plain.turn(f"replace {path} 'line 3' three\nreplace {other} b B")
+    wait_edits(plain, a="modified", b="modified")
+    until(lambda: len(edits(second, 2)) == 1)
+    host = plain.lua(HOST_PID)
+    os.kill(host, signal.SIGSTOP)
+    plain.keys("Gomore<Esc>:silent write<CR>")
+    until(lambda: "three\n" in path.read_text())
+    second.cmd("checktime")
+    until(lambda: str(path) not in journaled_edits(second), what="not taken for the user's")
+    os.kill(host, signal.SIGCONT)
+    wait_edits(plain, a="modified", b="modified")
+    until(lambda: len(edits(second, 2)) == 2)
+    second.cmd("Acp reject all")
+    until(lambda: path.read_text() == f"{LINES}mine\nmore\n")
