@@ -62,7 +62,7 @@ class AgentRun:
             flow=flow,
             rest=transport.rest,
             last_words=self._reason,
-            noted=lambda note: warnings.count("forgiven", note),
+            on_deviation=lambda note: warnings.count("forgiven", note),
             translation=translation,
             paths=paths,
         )

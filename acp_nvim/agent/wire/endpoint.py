@@ -76,9 +76,9 @@ class Endpoint:
     more than a short message.
 
     `last_words` is awaited at the end of the stream and returns the text of ConnectionClosed. It
-    must not take long. `noted` is called with a line about each tolerated deviation in a result.
-    `translation` converts messages between the peer and the handler, after `paths` has mapped their
-    paths.
+    must not take long. `on_deviation` is called with a line about each deviation that is tolerated
+    in a result. `translation` converts messages between the peer and the handler, after `paths` has
+    mapped their paths.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Endpoint:
         flow: FlowControl | None = None,
         rest: Callable[[float], None] | None = None,
         last_words: Callable[[], Awaitable[str]] | None = None,
-        noted: Callable[[str], None] = lambda note: None,
+        on_deviation: Callable[[str], None] = lambda note: None,
         translation: Translation | None = None,
         paths: PathFields | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -101,7 +101,7 @@ class Endpoint:
         self._calm = 0
         """Number of consecutive reads with few notifications and no other messages."""
         self._last_words = last_words
-        self._on_deviation = noted
+        self._on_deviation = on_deviation
         self._translation: Translation = translation or Dialect()
         self._paths = paths
         self.closed: str | None = None
