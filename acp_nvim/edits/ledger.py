@@ -66,7 +66,7 @@ class Ledger(SharedEdits):
             self.disk_entries.set(path, entry)
 
     def join_disk(self, path: str, text: Text | None, *, may_be_discarded: bool = True) -> None:
-        """Update the entry of a file whose buffer has become clean by a save or a discard.
+        """Update the entry of a file whose buffer has become clean through a save or a discard.
 
         It was saved if `text` is nearer to the unsaved text than to the text of the entry on disk.
         Otherwise the entry on disk replaces the buffer's. Without `may_be_discarded`, any text

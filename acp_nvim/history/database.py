@@ -36,7 +36,7 @@ _NO_WRITES: Final = (
 
 
 class NewerVersionError(Exception):
-    """File of a newer version of the plugin, which is left unchanged."""
+    """File written by a newer version of the plugin, which is left unchanged."""
 
 
 def is_damage(error: sqlite3.Error) -> bool:

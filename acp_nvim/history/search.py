@@ -319,7 +319,7 @@ def own_prompts(database: Database, record: int) -> list[str]:
 
 
 def usage(database: Database) -> Sequence[DailyUsage]:
-    """Return the usage of agents, newest day first. Raise `sqlite3.Error`."""
+    """Return the usage by day and agent, newest day first. Raise `sqlite3.Error`."""
     rows = database.sql.execute(
         "SELECT day, agent, currency, prompts, tokens, cost FROM usage ORDER BY day DESC, agent"
     )

@@ -72,7 +72,7 @@ class _OwnTurns:
         self._tasks = tasks
         self._workspace = workspace
         self._ended: dict[int, anyio.Event] = {}
-        """Events that end the turns, by session number."""
+        """Events whose setting ends the turns, by session number."""
 
     def on_own_turn(self, session: Session) -> None:
         """Begin or end a turn to match the state of the session."""

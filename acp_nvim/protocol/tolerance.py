@@ -6,7 +6,7 @@ The rules come from the v1 schema (`x-deserialize-*`) and from known agents:
   list.
 - An unknown tag becomes the `Unknown*` struct of its union. An unreadable update becomes an
   `UnknownUpdate`, because no update from an agent may end the connection.
-- An unknown value of an enum is replaced by a value in `quirks`. An unknown stop reason is kept.
+- An unknown value of an enum is replaced with a value in `quirks`. An unknown stop reason is kept.
 - A missing or bad required field gets a value from `quirks`. If there is none, the object is bad.
 
 msgspec converts every level that has no fault.

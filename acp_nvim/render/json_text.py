@@ -17,7 +17,7 @@ from acp_nvim.render.text import visible
 MAX_SHORT = 60
 """Maximum number of characters in a value on one line."""
 MAX_STRUCTURED = 1 << 14
-"""Maximum number of bytes of a value that is formatted by its structure.
+"""Maximum number of bytes of a value that is formatted according to its structure.
 
 A larger one is only indented.
 """

@@ -227,7 +227,7 @@ def abandon(session: Session) -> None:
 
 
 def update_message(session: Session, update: schema.SessionMessage) -> None:
-    """Create or update a message between sessions by its id. A null field is cleared."""
+    """Create a message between sessions, or update the one with its id. Null clears a field."""
     message = _message(session, update.message_id)
     if update.sender_session_id is not UNSET:
         message.sender = update.sender_session_id

@@ -4,7 +4,7 @@ local M = {}
 local features = require('acp.features')
 local host = require('acp.base.host')
 
---- Operations of the folders below features: module and function. A module is loaded by its first
+--- Operations of the folders below features: module and function. A module is loaded at its first
 --- operation.
 ---@type table<string, {[1]: string, [2]: string}>
 local OPERATIONS = {

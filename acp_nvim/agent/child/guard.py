@@ -89,7 +89,7 @@ def new_mark() -> str:
 
 
 def child_mark(host: str, number: int) -> str:
-    """Return the value of `CHILD` for a child by its number. An early agent has number 0."""
+    """Return the value of `CHILD` for the child with this number. An early agent has number 0."""
     return f"{host}.{number}"
 
 

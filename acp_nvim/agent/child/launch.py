@@ -60,7 +60,7 @@ async def spawn(
 
 
 def find_program(argv: Sequence[str], cwd: str | Path, env: Mapping[str, str]) -> str:
-    """Return the file of `argv[0]`: by the PATH of `env`, or relative to `cwd` if it has a slash.
+    """Return the file of `argv[0]`, from the PATH of `env`, or from `cwd` if it has a slash.
 
     Raise AgentStartError if the command is empty, `cwd` is not a directory, or there is no such
     program.

@@ -222,7 +222,7 @@ class SessionOpener:
                 self.origin = structs.replace(self.origin, entries=tuple)
 
     def lose(self, line: str = "") -> None:
-        """Mark the session as lost by a running agent. `line` ends the message about it."""
+        """Record that a running agent lost the session. `line` ends the message about it."""
         self.is_lost, self._lost_line = True, line
 
     def on_handed_over(self) -> None:

@@ -135,7 +135,7 @@ def media_kind(mime: str | None) -> Literal["image", "audio"] | None:
 
 
 def mime_of(path: str, head: bytes) -> str | None:
-    """Return the MIME type, by the first bytes if they are distinctive, else by the name."""
+    """Return the MIME type that the first bytes show if they are distinctive, else the name."""
     mime_by_head = next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
     if head.startswith(b"RIFF"):
         mime_by_head = _RIFF.get(head[8:12])

@@ -240,7 +240,7 @@ class Client:
         return session
 
     def _permission(self, session: Session, params: permissions.Asked, call: IncomingCall) -> None:
-        """Answer a permission request (v1/tool-calls) by the rules or by the user."""
+        """Answer a permission request (v1/tool-calls) by a rule, or ask the user."""
         tool_call = permissions.subject(session, params)
         shown = permissions.call_with_question(session, tool_call)
         if tool_call.meta and self._show_choices(session, params, tool_call, call):

@@ -288,7 +288,7 @@ class StdioTransport:
         return self._ending
 
     async def _end_tree(self) -> None:
-        """End all processes of the agent: by the end of its stdin, then by signals."""
+        """End all processes of the agent: first close its stdin, then send signals."""
         try:
             # Once a process has ended, its descendants can no longer be found.
             await self._started_process.tree.scan()

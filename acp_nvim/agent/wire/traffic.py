@@ -36,7 +36,7 @@ lines.
 
 
 Entry: TypeAlias = tuple[float, Direction, bytes]
-"""Time in seconds by the log's clock, stream, and a piece of the stream."""
+"""Time in seconds on the log's clock, stream, and a piece of the stream."""
 
 
 class Traffic:

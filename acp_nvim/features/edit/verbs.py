@@ -19,7 +19,7 @@ def edit(host: Host, args: Args) -> None:
 
 @verb("cancel_edit")
 def cancel_edit(host: Host, args: Args) -> None:
-    """Cancel an edit by its id. Do nothing if it has ended."""
+    """Cancel the edit with this id. Do nothing if it has ended."""
     _edits(host).cancel(int(args["id"]))
 
 

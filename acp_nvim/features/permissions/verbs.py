@@ -24,7 +24,7 @@ MAX_NAMED = 20
 
 @verb("answer")
 def answer(host: Host, args: Args) -> None:
-    """Answer a pending decision by its id (Lua's `answer()`). No choice means cancelled."""
+    """Answer the pending decision with this id (Lua's `answer()`). No choice means cancelled."""
     decision, choice = find_question(host, args.get("id")), args.get("choice")
     content = args.get("content")
     if decision is None:

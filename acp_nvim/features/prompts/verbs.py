@@ -174,7 +174,7 @@ def send(host: Host, args: Args) -> None:
 def begin(host: Host, args: Args) -> None:
     """Start agent and session when the composer of a new session is opened.
 
-    If the number belongs to a closed session, for example of an earlier Neovim, the composer gets
+    If the number belongs to a closed session, for example from an earlier Neovim, the composer gets
     the number of the new session.
     """
     n = int(args["n"])
@@ -309,7 +309,7 @@ def queue(host: Host, args: Args) -> None:
 
 
 def _queue_on_hold(host: Host, args: Args) -> None:
-    """Put prompts of an earlier Neovim into the queue of a session, on hold."""
+    """Put prompts from an earlier Neovim into the queue of a session, on hold."""
     conversation = host.sessions.conversation(args.get("session"))
     if conversation is None:
         conversation = host.sessions.new(args["prompts"][0]["cwd"])

@@ -37,7 +37,7 @@ def refuse(host: Host, args: Args) -> None:
 
 @verb("explain")
 def explain(host: Host, args: Args) -> None:
-    """Answer a question by its id with any option and a reason (Lua's `answer()`).
+    """Answer the question with this id, with any option and a reason (Lua's `answer()`).
 
     Without an option the question is cancelled.
     """

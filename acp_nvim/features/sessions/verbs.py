@@ -60,7 +60,7 @@ async def close(host: Host, args: Args) -> None:
 
 @verb("reopen")
 async def reopen(host: Host, args: Args) -> None:
-    """Load or resume a session of an earlier Neovim. If it is open here, show it."""
+    """Load or resume a session from an earlier Neovim. If it is open here, show it."""
     keys = host.workspace.persistence.keys
     info = keys.infos.get(keys.key(int(args["session"])))
     if info is None or not info.id:

@@ -42,7 +42,7 @@ class Claims:
         return False
 
     def end_alone(self, id: str) -> None:
-        """Replace the exclusive lock by the shared lock of the sessions, or unlock the worktree."""
+        """Replace the exclusive lock with the sessions' shared lock, or unlock the worktree."""
         if id in self._shared:
             self._lock(id, shared=True)
         else:

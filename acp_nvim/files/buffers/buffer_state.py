@@ -1,6 +1,6 @@
 """State of one file's buffer, and its transitions.
 
-Neovim reports each change to a watched buffer by its region (`acp.buffers.watch`). If that is not
+Neovim reports each change to a watched buffer as a region (`acp.buffers.watch`). If that is not
 sufficient, the buffer has to be read again. All functions are pure.
 """
 

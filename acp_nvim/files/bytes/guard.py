@@ -1,8 +1,8 @@
 """Files for which an agent needs the user's permission, and the question about them.
 
-A file is guarded by its name (options `files.secret` and `files.executed`), by another name of the
-same file (a hard link), or by its content (`key_files`). Files outside of the session's directories
-also require permission.
+A file is guarded because of its name (options `files.secret` and `files.executed`), another name of
+the same file (a hard link), or its content (`key_files`). Files outside of the session's
+directories also require permission.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ class GitStore:
         ]
 
     def _ignored_files(self, tree: str, paths: Sequence[str]) -> set[str]:
-        """Return the `paths` that git ignores by the rules in a tree."""
+        """Return the `paths` that git ignores according to the rules in a tree."""
         folders = {folder for path in paths for folder in Path(self._name(path)).parents}
         if not paths:
             return set()
@@ -316,7 +316,7 @@ class GitStore:
         return [self._path(name) for name in modes]
 
     def _converted_files(self) -> list[str]:
-        """Return files whose blobs in the user's index differ from their bytes by a conversion."""
+        """Return files whose blobs in the user's index differ due to a conversion."""
         entries = self._tracked_files(_FILTERED_FILES)
         names = {name for _, name in entries}
         lines = (

@@ -175,7 +175,7 @@ class Persistence:
         return []
 
     def _ignore(self, replica: Replica) -> None:
-        """Stop using a journal of a newer version."""
+        """Stop using a journal that a newer version wrote."""
         self._state.ignored.add(replica.root)
         del self._state.replicas[replica.root]
         replica.file.close()

@@ -43,7 +43,7 @@ class LiveTexts:
         self._view = files.pending_view
         self._lock = anyio.Lock()
         self.restored = set[str]()
-        """Files with edits of an earlier Neovim that have not been compared with the texts yet."""
+        """Files with edits from an earlier Neovim that have not been compared with the texts."""
 
     @asynccontextmanager
     async def hold(self, *paths: str) -> AsyncIterator[None]:

@@ -72,7 +72,7 @@ class PendingView:
     def announce(
         self, session: AgentSession, path: str, kind: str, source: str, conflict: bool = False
     ) -> None:
-        """Show an agent's change, as an event and by its hunks."""
+        """Show the hunks of an agent's change, and report it as an event."""
         self._tracked[path].apply(AgentChanged())
         self._trees.record_mark(path)
         self._announced.append(AgentEdit(session, path, kind, source, conflict))

@@ -119,7 +119,7 @@ class AgentFiles(Generic[S]):
     async def write(
         self, session: S, path: str, content: str, answer: Callable[[], None] = lambda: None
     ) -> None:
-        """Merge the content into the live text, and save it by option `files.save`.
+        """Merge the content into the live text, and save it as option `files.save` says.
 
         Do nothing if the text is the same. Call `answer` as soon as the file is written, before
         the change is shown for review.

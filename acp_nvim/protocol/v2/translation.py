@@ -112,7 +112,7 @@ class Version2:
         return [answer, _updates([updates.Notification(opened, update)], 0)]
 
     def _initialize_response(self, response: Response) -> Response:
-        """Decode the answer by its shape, since some agents repeat any requested version."""
+        """Decode the answer according to its shape: some agents repeat any requested version."""
         assert response.result is not None
         value = msgspec.json.decode(response.result)
         if not isinstance(value, dict) or value.get("protocolVersion") != 2:

@@ -11,7 +11,7 @@ the commands of any other line.
     word      unquoted characters, '…' and "…" in any order, without blanks between them
     quoted    in '…' anything but '; in "…" anything but " $ ` \\ !
     unquoted  A-Z a-z 0-9 _ . / , : @ % + - = and ~; no word begins with `=`, not even after empty
-              quotes (zsh replaces it by the path of a command); `~` directly follows a letter, a
+              quotes (zsh replaces it with the path of a command); `~` directly follows a letter, a
               digit or _ (`HEAD~1`)
     redirect  > or >> to one word, also 1> and 2>; 2>&1, 1>&2 and >&2; a blank precedes it
 

@@ -211,7 +211,7 @@ def _replace_piece(content: str, old: str, new: str, change: Change) -> str | No
 
 
 def _nearest(content: str, old: str, line: int | None) -> int:
-    """Return the offset of the piece. If there are several, return the one nearest to the line."""
+    """Return the offset of `old`. If it occurs several times, use the place nearest to the line."""
     best = at = content.find(old)
     if line is None:
         return best

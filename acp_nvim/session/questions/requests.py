@@ -426,7 +426,7 @@ def _further_commands(items: Sequence[_Item], context: _Context) -> Iterator[Com
 
 
 def _commands_of_value(value: Any, source: str, context: _Context) -> Iterator[Command]:
-    """Yield the commands of a list, of a map from names to commands, or of a script."""
+    """Yield the commands in a list, in a map from names to commands, or in a script."""
     items = list(value.values()) if isinstance(value, Mapping) else value
     for item in items if isinstance(items, list) else [items]:
         yield from _commands_of_item(item, None, source, context)

@@ -204,7 +204,7 @@ def entered_directories(command: Command) -> list[str | None]:
 
 
 def plain_line(command: Command) -> Line | None:
-    """Return the commands of a plain line, with `sh -c '…'` replaced by its line, else None."""
+    """Return the commands of a plain line, with `sh -c '…'` replaced with its line, else None."""
     if command.is_name:
         return None
     if command.argv is not None:

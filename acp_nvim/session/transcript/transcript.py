@@ -1,7 +1,7 @@
 """Transcript of a session: its entries in wire order.
 
 Entries are only appended, so the order on the screen is the order on the wire. A message may be
-rewritten at its place, by its id. Only a replay that failed is removed again.
+rewritten in place, under its id. Only a replay that failed is removed again.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class Transcript:
 
         A chunk continues the newest entry while role and `messageId` stay the same (v1/prompt-turn:
         a change of `messageId` starts a new message, its absence concatenates). A complete message
-        is continued only by its id.
+        is continued only by chunks with its id.
         """
         message = self.entries[-1] if self.entries else None
         if (

@@ -52,7 +52,7 @@ def transcript_prompt(
 
     It is empty if there is nothing to quote. `before` limits it to the entries before that prompt,
     counted from 1. If the text is too long, its middle is left out, with a remark. Thoughts,
-    notices and files attached only by their address are not included.
+    notices and files of which only the address was attached are not included.
     """
     entries = list(transcript)
     if before is not None:

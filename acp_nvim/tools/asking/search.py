@@ -131,7 +131,7 @@ class SearchTool:
             if len(places) == args.limit:
                 break
             examined += 1
-            # A file may also be secret by its content, or by another name.
+            # A file may also be secret because of its content or another name.
             if await sources.text(match.path) is not None:
                 places.append(_place_table(session, match))
         more = len(result.matches) - examined

@@ -92,8 +92,8 @@ function M.option(bufnr)
   return program ~= '' and 'equalprg:' .. program or ''
 end
 
---- Format a text by the options of its buffer, which is not changed. Reply with `lines`, or an
---- empty table if no option is set.
+--- Format a text according to the options of a buffer, which is not changed. Reply with `lines`, or
+--- an empty table if no option is set.
 ---@param reply acp.Reply
 ---@param question acp.FormatQuestion
 ---@return fun()|nil cancel

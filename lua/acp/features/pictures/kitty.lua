@@ -18,7 +18,7 @@ local BURST, PAUSE_MS = 32, 5
 ---@type table<string, integer[]>
 local SINCE = { ghostty = { 1 }, kitty = { 0, 28 } }
 
---- Terminals that draw images by this protocol, but know no placeholders.
+--- Terminals that draw images with this protocol, but have no placeholders.
 local WITHOUT = { iterm2 = true, konsole = true, warpterminal = true, wezterm = true }
 
 local QUERY = '\27_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\27\\'
@@ -26,7 +26,7 @@ local ATTRIBUTES = '\27[c' -- DA1, which every terminal answers, after the query
 
 local terminal ---@type acp.Terminal|nil
 
---- Ask by the query of the protocol. Neovim passes the answer on since 0.12.
+--- Send the protocol's own query. Neovim passes the answer on since 0.12.
 ---@param answer fun(works: boolean)
 local function ask_directly(answer)
   local has_graphics, named = false, nil ---@type boolean, acp.Terminal|nil

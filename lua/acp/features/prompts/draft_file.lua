@@ -339,11 +339,11 @@ end
 
 --- Claim and read the drafts that exited Neovims left for a workspace. The caller removes the
 --- claimed files (`paths`) later. Rename damaged files, and remove old files and leftovers. Leave
---- files of a newer version alone.
+--- files from a newer version alone.
 ---@return acp.StoredDrafts[] drafts oldest first
 ---@return string[] paths
 ---@return string[] problems
----@return string|nil newer a file of a newer version
+---@return string|nil newer a file from a newer version
 function M.claim_and_read(cwd)
   local drafts, paths, problems, newer = {}, {}, {}, nil
   local files, others = list_directory()

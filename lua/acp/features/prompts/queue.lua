@@ -34,7 +34,7 @@ local function has_queue(n)
   return session ~= nil and #(session.queue or {}) > 0
 end
 
---- Return the queue of session `n`; if it is empty, the prompts of an earlier Neovim.
+--- Return the queue of session `n`; if it is empty, the prompts from an earlier Neovim.
 ---@return string[] texts
 local function queued_texts(n)
   return has_queue(n) and require('acp.base.state').session(n).queue

@@ -51,8 +51,8 @@ local function is_typing(base)
   return api.nvim_get_current_buf() == base.bufnr and api.nvim_get_mode().mode:match('^[iR]') ~= nil
 end
 
---- Send a change by a command, `do` or `dp` at once. Typed text is sent when the user leaves Insert
---- mode.
+--- Send a change made by a command, `do` or `dp` at once. Typed text is sent when the user leaves
+--- Insert mode.
 ---@param base acp.Base
 local function send_change(base)
   if base.applying or base.scheduled then return end

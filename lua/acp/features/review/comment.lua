@@ -169,7 +169,7 @@ local watch = require('acp.base.once')(function()
   on('BufReadPost', vim.schedule_wrap(show_missing))
 end)
 
---- Restore the remarks of an earlier Neovim.
+--- Restore the remarks from an earlier Neovim.
 ---@param remarks acp.Remark[]
 function M.restore(cwd, remarks)
   if #remarks == 0 then return end

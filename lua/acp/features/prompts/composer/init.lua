@@ -220,7 +220,7 @@ function M.return_prompt(n, text, paths, ranges)
   end
 end
 
---- Put a draft of an earlier Neovim into composer `n`. Return false if the composer is not empty.
+--- Put a draft from an earlier Neovim into composer `n`. Return false if the composer is not empty.
 ---@param draft acp.StoredPrompt
 ---@return boolean
 function M.restore(n, draft)
