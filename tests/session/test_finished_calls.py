@@ -128,3 +128,22 @@ def test_a_question_about_a_call_that_runs_is_about_that_call() -> None:
     asked = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c1"), OPTIONS)
     assert permissions.subject(chat.session, asked) is calls(chat)[0]
     assert len(calls(chat)) == 1
+
+
+@pytest.mark.parametrize("status", ["completed", "in_progress"])
+@pytest.mark.parametrize("is_replayed", [True, False])
+def test_a_question_after_a_reopening_shows_nothing_of_an_earlier_call(
+    status: str, is_replayed: bool
+) -> None:
+    """The agent may have changed the call in its replay, which is dropped."""
+    chat = JsonChat()
+    chat.update("tool_call", toolCallId="c1", status=status, **OLD)
+    session = chat.session
+    session.mark_ids()
+    if is_replayed:
+        session.keep_ids()
+    asked = schema.RequestPermissionRequest("s", schema.PermissionToolCall("c1"), OPTIONS)
+    call = permissions.subject(session, asked)
+    shown = permissions.call_with_question(session, call)
+    assert shown is call is calls(chat)[1]
+    assert (call.title, call.raw_input, tuple(call.content)) == ("", None, ())

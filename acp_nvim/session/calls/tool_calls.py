@@ -207,6 +207,8 @@ class ToolCalls:
         """Newest call of each id."""
         self._earlier: list[ToolCall] = []
         """Calls from before the session was reopened."""
+        self._reopened_at = 0
+        """Number of calls when the session was last reopened."""
         self.finished_earlier: set[ToolCall] = set()
         """Earlier calls that had finished when the user continued."""
 
@@ -254,21 +256,26 @@ class ToolCalls:
         return _ended_earlier(call, turn) and _contradicts(call, update)
 
     def current(self, tool_call_id: str, turn: int) -> ToolCall | None:
-        """Return the call with this id, unless the agent finished it in an earlier turn."""
+        """Return the call with this id, unless the agent finished it in an earlier turn, or the
+        session was reopened since.
+        """
         call = self.by_id.get(tool_call_id)
-        is_over = call is not None and _ended_earlier(call, turn) and not call.assumed
-        return None if is_over else call
+        if call is None or call.index < self._reopened_at:
+            return None
+        return None if _ended_earlier(call, turn) and not call.assumed else call
 
     def free_id_if_over(self, asked: schema.ToolCallUpdate, turn: int) -> None:
         """Let a question begin a new call if the call with its id is over.
 
         A question with a title never belongs to a call of an earlier turn, even if the end of that
-        call was only assumed.
+        call was only assumed. When a session is reopened, the agent's replay is dropped, which may
+        have changed any call.
         """
         call = self.by_id.get(asked.tool_call_id)
-        if call is None or not _ended_earlier(call, turn):
+        if call is None:
             return
-        if not call.assumed or isinstance(asked.title, str):
+        is_over = _ended_earlier(call, turn) and (not call.assumed or isinstance(asked.title, str))
+        if is_over or call.index < self._reopened_at:
             del self.by_id[asked.tool_call_id]
 
     def free_id(self, call: ToolCall) -> None:
@@ -278,6 +285,7 @@ class ToolCalls:
     def mark_ids(self) -> None:
         """Mark the current calls as earlier ones when the session is reopened."""
         self._earlier = list(self._calls)
+        self._reopened_at = len(self._calls)
 
     def keep_ids(self) -> None:
         """Keep the ids of all calls valid, because the agent still uses them."""
