@@ -113,3 +113,13 @@ def test_options_with_one_id_are_one_option() -> None:
     decision = permission_decision("d", ToolCall("t"), request)
     kinds = [(option.id, option.kind) for option in decision.options]
     assert kinds == [("a", "allow_once"), ("b", "reject_once")]
+
+
+@pytest.mark.parametrize(
+    ("id", "name", "shown"), [("yes", " ", "yes"), ("", "", "allow_once"), ("yes", "Sure", "Sure")]
+)
+def test_an_option_without_a_name_has_its_id_or_kind(id: str, name: str, shown: str) -> None:
+    options = [schema.PermissionOption(id, name, "allow_once")]
+    asked = schema.PermissionToolCall("t")
+    request = schema.RequestPermissionRequest(session_id="s", tool_call=asked, options=options)
+    assert permission_decision("d", ToolCall("t"), request).options[0].name == shown

@@ -82,8 +82,11 @@ def _limit_options(options: Sequence[schema.PermissionOption]) -> list[schema.Pe
 
 @lru_cache(maxsize=256)
 def _option(id: str, name: str, kind: str) -> Option:
-    """Return an option, cached because most requests from an agent offer the same ones."""
-    return Option(id, name, kind)
+    """Return an option, cached because most requests from an agent offer the same ones.
+
+    An option without a name gets its id or kind instead.
+    """
+    return Option(id, name if name.strip() else id.strip() or kind, kind)
 
 
 def named_paths(call: ToolCall, cwd: str) -> list[str]:
