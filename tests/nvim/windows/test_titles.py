@@ -31,6 +31,15 @@ def test_windows_have_descriptive_titles(front: Editor) -> None:
     front.wait_screen("Odd%name · log ")
 
 
+def test_a_narrow_window_has_room_for_its_title(front: Editor) -> None:
+    front.rpc.request("nvim_ui_try_resize", 80, 24)
+    front.cmd("Acp chat")
+    front.cmd("AcpPrompt")
+    front.wait_screen(" Claude · composer  ")
+    assert "<" not in front.screen()[-2]
+    assert front.screen()[-2].rstrip().endswith(" All")
+
+
 def test_a_file_in_a_split_of_the_chat_has_its_own_name(front: Editor) -> None:
     front.cmd("Acp chat")
     front.cmd("wincmd b | setlocal nowinfixbuf | split | edit other.txt")

@@ -66,11 +66,15 @@ local NAME = "%{%v:lua.require'acp.ui.window.titles'.item()%}"
 --- Neovim's statusline for an empty option.
 local LINE = '%<%f %h%w%{&modified ? "[+]" : ""}%r%=%-14.(%l,%c%V%) %P'
 
---- Return the default statusline with the title in place of `%f`, nil if it has no `%f`.
+--- Line and column in Neovim's statuslines, as a pattern.
+local POSITION = vim.pesc('%-14.(%l,%c%V%) ')
+
+--- Return the default statusline with the title in place of `%f`, nil if it has no `%f`. Leave out
+--- line and column, since narrow windows have no room for both.
 ---@param default string value of the option
 local function with_title(default)
   local before, after = (default == '' and LINE or default):match('^(.-)%%f(.*)$')
-  return before and before:gsub('%%<$', '') .. NAME .. after
+  return before and before:gsub('%%<$', '') .. NAME .. after:gsub(POSITION, '')
 end
 
 --- Show a title in the 'statusline' of an acp window in place of the buffer's name, unless the user
