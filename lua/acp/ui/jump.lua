@@ -44,6 +44,7 @@ end
 ---@param file string
 ---@return boolean edited
 local function edit(file)
+  require('acp.buffers.loaded').add(file) -- under a relative name
   local ok, err = pcall(vim.cmd.edit, vim.fn.fnameescape(file))
   if ok then return true end
   require('acp.base.notify').echo('error', require('acp.buffers.save').reason(err))

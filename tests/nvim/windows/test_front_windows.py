@@ -42,6 +42,7 @@ def test_the_last_window_is_left_open_not_closed(front: Editor) -> None:
     front.cmd("Acp chat")
     front.cmd("wincmd l | only")
     front.lua("require('acp.ui.jump').to('a.txt')")
+    assert front.lua("return vim.fn.bufname()") == "a.txt", "as the statusline shows it"
     assert front.lua(FIXED) == [False, False, False], "a window beside the last one"
 
 

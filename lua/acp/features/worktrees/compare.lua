@@ -147,6 +147,7 @@ end
 local function show(tab, shown)
   local file = shown.files[shown.at]
   reset(tab, shown)
+  require('acp.buffers.loaded').add(file.path) -- under a relative name
   vim.cmd.edit({ vim.fn.fnameescape(file.path), mods = { silent = true } })
   local named, total = names(file.others), #file.others
   local count = math.min(room(), total)
