@@ -90,6 +90,7 @@ def test_a_review_works_from_opening_to_end(worked: Editor) -> None:
     count(worked, 0)
     assert not (worked.work / "new.txt").exists()
     worked.wait_message("left to review, \\q closes it")
+    worked.wait_screen("next file · \\q closes")  # the message may be followed by another
     worked.keys("\\q")
     worked.wait("#vim.api.nvim_list_tabpages() == 1")
     assert (worked.work / "b.py").read_text() == BODY.replace("f1(alpha", "f1(gamma")

@@ -28,6 +28,8 @@ local function hint(file, count)
   if is_decided then words = {} end
   local next_file, help = key('next_file'), key('help')
   if count > 1 and next_file ~= '' then words[#words + 1] = next_file .. ' next file' end
+  local close = require('acp.ui.keymaps').words('review', { close = 'closes' })
+  if is_decided and close ~= '' then words[#words + 1] = close end
   if help ~= '' then words[#words + 1] = help .. ' keys' end
   local has_left = not file.conflict and not is_decided
   return has_left and 'dp rejects · do accepts' or '', table.concat(words, ' · ')
