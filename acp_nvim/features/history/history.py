@@ -313,12 +313,12 @@ class History:
             raise UnreadableError(wording.HISTORY_NEWER) from error
         except (sqlite3.Error, OSError) as error:
             if forbids_writes(error):
-                return self._read_only(path, name, args, error)
+                return self._ask_read_only(path, name, args, error)
             if not isinstance(error, sqlite3.Error) or not is_damage(error):
                 raise UnreadableError(words.HISTORY_UNREADABLE.format(reason=error)) from error
-        return self._read_new(path, identity, name, args)
+        return self._ask_new(path, identity, name, args)
 
-    def _read_only(self, path: Path, name: str, args: Sequence[Any], cause: Exception) -> Any:
+    def _ask_read_only(self, path: Path, name: str, args: Sequence[Any], cause: Exception) -> Any:
         """Run a query on a database that cannot be written. Raise UnreadableError."""
         import sqlite3
 
@@ -333,7 +333,7 @@ class History:
         except sqlite3.Error:
             raise UnreadableError(words.HISTORY_UNREADABLE.format(reason=cause)) from cause
 
-    def _read_new(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
+    def _ask_new(self, path: Path, identity: Any, name: str, args: Sequence[Any]) -> Any:
         """Move a damaged database aside and run the query on a new one.
 
         The writer detects the damage by itself.

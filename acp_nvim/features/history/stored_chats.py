@@ -62,7 +62,7 @@ class StoredChats(Transcripts):
             self._host.sessions.show(conversation)
             return conversation
         entries: Sequence[Entry] | None = await self.ask("entries", stored.id)
-        return self._read_only(stored, entries) if entries else None
+        return self._show_read_only(stored, entries) if entries else None
 
     async def open_child(self, stored: StoredSession, session_id: str) -> None:
         children: Sequence[StoredSession] = await self.read("children", stored.id) or ()
@@ -70,9 +70,9 @@ class StoredChats(Transcripts):
         if child is None:
             self._host.echo("info", wording.SUBAGENT_UNKNOWN)
         else:
-            self._read_only(child, await self.read("entries", child.id) or ())
+            self._show_read_only(child, await self.read("entries", child.id) or ())
 
-    def _read_only(self, stored: StoredSession, entries: Sequence[Entry]) -> Conversation:
+    def _show_read_only(self, stored: StoredSession, entries: Sequence[Entry]) -> Conversation:
         """Show a stored session in a read-only chat, unless a chat already shows all of it."""
         sessions, n = self._host.sessions, self._chat_of(stored)
         if n is None or self._shown[n].updated != stored.updated:
