@@ -118,7 +118,7 @@ class Turn:
         return next(self._attached_files(), next((path for path in usual if path.is_file()), None))
 
     async def read(self, path: Path) -> str:
-        """Read a file as the editor has it, with a tool call. Raise RequestError."""
+        """Read a file through the editor, with a tool call. Raise RequestError."""
         call = self._start(f"Read {path.name}", "read", path)
         try:
             text = await self.live(path)
@@ -193,7 +193,7 @@ class Turn:
         self.update(s.ToolCallUpdate(call, status=status, content=list(content)))
 
     async def live(self, path: Path) -> str:
-        """Read a file as the editor has it, without a tool call. Raise RequestError."""
+        """Read a file through the editor, without a tool call. Raise RequestError."""
         request = s.ReadTextFileRequest(self.session.id, str(path))
         answer = await self._connection.ask("fs/read_text_file", request)
         return str(answer.content)

@@ -67,7 +67,7 @@ def _stored_session(name: str, info: schema.SessionInfo) -> Stored:
 
 
 def _seconds(iso: str) -> float:
-    """Return the time of an ISO 8601 text, or 0 if it is invalid."""
+    """Return the time that an ISO 8601 string gives, or 0 if it is invalid."""
     try:
         return datetime.fromisoformat(iso).timestamp() if iso else 0.0
     except (ValueError, OverflowError):

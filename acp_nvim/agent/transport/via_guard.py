@@ -2,7 +2,7 @@
 
 If the client of a connection (`ssh`, `docker exec`) is killed, the remote processes keep running.
 Therefore a small POSIX shell program starts the command there. It reads the environment from stdin,
-one variable a line up to an empty line, because arguments are public. The first variable is the
+one variable per line up to an empty line, because arguments are public. The first variable is the
 mark. The rest of stdin is the input of the command. At the end of stdin, for example after a broken
 connection, the guard ends all processes of the command.
 

@@ -1,4 +1,4 @@
-"""Cache of the texts of all watched buffers, updated by the regions that the user changes.
+"""Cache of the texts of all watched buffers, updated with the regions that the user changes.
 
 It wraps the port `Buffers` and records each text in `TrackedFile.buffer`.
 """

@@ -3,7 +3,8 @@ local M = {}
 
 local api = vim.api
 
---- Return whether a file may be shown in this window: no float, preview, fixed or special window.
+--- Return whether a file may be shown in this window: not a float, and not a preview, fixed or
+--- special one.
 local function is_ordinary(win)
   return not require('acp.ui.win').is_float(win)
     and vim.bo[api.nvim_win_get_buf(win)].buftype == ''

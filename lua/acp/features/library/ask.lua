@@ -150,7 +150,7 @@ local function preview(prompt)
   )
 end
 
---- Return the label of a prompt: its name and the beginning of its text, as the preview has it.
+--- Return the label of a prompt: its name and the beginning of its text, as in the preview.
 ---@param prompt acp.Prompt
 ---@return string
 local function label(prompt)
