@@ -1,6 +1,6 @@
 """Writes to the history: sessions, entries, prompts and usage.
 
-Each call of `write` is one short transaction, so that several processes can write in turn.
+Each call to `write` is one short transaction, so that several processes can write in turn.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ class Pace:
     async def next_frame(self) -> None:
         """Wait for a change, after collecting garbage if there is none yet.
 
-        Later calls of `wake` request the frame after this one.
+        Later calls to `wake` request the frame after this one.
         """
         began = self._clock()
         if not self._is_woken:

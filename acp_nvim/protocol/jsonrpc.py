@@ -400,7 +400,7 @@ def _is_object(line: bytes) -> bool:
 def _normalize_id(members: Mapping[str, Raw], number: Number) -> Envelope:
     """Return a message whose id is a `Number`. The id 1.0 answers the request 1.
 
-    Raise ValidationError if its method is not text.
+    Raise ValidationError if its method is not a string.
     """
     is_request = "method" in members
     own: Any = number if is_request or number.whole is None else number.whole

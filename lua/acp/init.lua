@@ -10,7 +10,7 @@ end
 --- Return a function that a feature declares.
 local function feature(name) return require('acp.features').find('functions', name) end
 
---- Schedule a call of `fn` with a copy of its current arguments, for callers in a fast context
+--- Schedule a call to `fn` with a copy of its current arguments, for callers in a fast context
 --- (|api-fast|) such as the callback of a timer.
 ---@param fn fun(...: any)
 local function schedule_call(fn, ...)

@@ -300,7 +300,7 @@ def _project(
 def _foreign_program(entry: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> str | None:
     """Return the program that a bare name resolves to, or None if it is certainly the user's own.
 
-    A program may be foreign if it is inside the project, or found by a PATH from the file.
+    A program may be foreign if it is inside the project, or found through a PATH from the file.
     """
     try:
         server = _stdio(entry, str(entry["name"]), cwd, _Expansion({**env, "workspaceFolder": cwd}))

@@ -178,7 +178,7 @@ def _real(path: str) -> str:
 
 
 def leaves_session(command: Command, session: Session) -> bool:
-    """Return whether a command leaves the session's directories, by its `cwd` or a `cd`."""
+    """Return whether a command leaves the session's directories, through its `cwd` or a `cd`."""
     at = _directory(command, session)
     if command.cwd is not None and not _is_inside(at, session):
         return True

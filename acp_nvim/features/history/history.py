@@ -65,7 +65,7 @@ class History:
         self._settings = HistorySettings(enabled=False)
         self._path: Path | None = None
         self._follow_arguments: list[tuple[Session, int | None, int]] = []
-        """Arguments of calls of `follow` that preceded the creation of the recorder."""
+        """Arguments of the calls to `follow` from before the recorder was created."""
         self._recorder: Recorder | None = None
         self._writer: Writer | None = None
         self._timer: asyncio.TimerHandle | None = None

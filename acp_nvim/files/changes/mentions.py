@@ -67,7 +67,7 @@ class Mentions:
         """Parsed texts, in the same form."""
         self._parsing = Lock()
         self.has_new_names = False
-        """Whether names have been added since the last call of `named_among`."""
+        """Whether names have been added since the last call to `named_among`."""
         self.unnamed = set[str]()
         """Files with pending changes from the turn that are not named."""
 

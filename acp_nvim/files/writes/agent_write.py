@@ -121,7 +121,7 @@ class CompletedWrite(msgspec.Struct, frozen=True):
     """Texts before and after a write, and its result on disk."""
 
     before: Text | None
-    """Text before, or None if there was no such file."""
+    """Text before the write, or None if there was no such file."""
     after: Text
     requested: Text
     """The requested text. `after` differs if an autocommand changed it."""

@@ -145,7 +145,7 @@ def with_old_texts(content: Sequence[Any], old_texts: Mapping[str, str]) -> list
 
 
 def is_plain(call: ToolCall) -> bool:
-    """Return whether a call has only text: no file, command, diff or terminal."""
+    """Return whether a call has only text, and no file, command, diff or terminal."""
     if call.locations or call.raw_input:
         return False
     for item in call.content:  # noqa: SIM110 - called for each message

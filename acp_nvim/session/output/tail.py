@@ -72,7 +72,7 @@ class Tail:
         return tail
 
     def add(self, text: str) -> None:
-        """Append text. It is processed by the next call of `lines`."""
+        """Append text. It is processed by the next call to `lines`."""
         if not text:
             return
         self.count += text.count("\n")

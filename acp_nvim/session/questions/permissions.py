@@ -40,7 +40,7 @@ def subject(session: Session, asked: Asked) -> ToolCall:
 
 
 def _let_begin_new_call(session: Session, asked: schema.ToolCallUpdate) -> None:
-    """Let a question begin a new call if the call of its id has a question about something else.
+    """Let a question begin a new call if the call with its id has a question about something else.
 
     The same applies to an empty call whose question is answered: it is closed. Each question then
     keeps its position in the chat, and the next one appears below it.

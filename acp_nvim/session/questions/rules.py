@@ -75,7 +75,7 @@ class Case(msgspec.Struct, frozen=True):
 
     `dotted` are the absolute paths as spelled that have a `..`, which may follow a link. `real`
     maps each path to all spellings of its target (none: the path itself). `linked` are all
-    spellings of the files to which words of commands lead by links. `roots` are the session's
+    spellings of the files to which words of commands lead through links. `roots` are the session's
     directories. `written` are the files that the request itself changes. `texts` is the text of the
     request. `is_outside`: a command's directory is outside of the session's. `guarded` are files
     written by its commands that no rule may allow. `outside` are the paths outside of the session's
@@ -489,7 +489,7 @@ def _glob_allows(glob: str, simple: Simple) -> bool:
 
 
 def _matches_program(pattern: str, program: str) -> bool:
-    """Return whether a pattern means this program. A path is matched folder by folder."""
+    """Return whether a pattern matches this program. A path is matched folder by folder."""
     wanted, given = pattern.split("/"), program.split("/")
     return len(wanted) == len(given) and all(
         fnmatch.fnmatchcase(part, glob) and (part != ".." or glob == "..")

@@ -1,6 +1,6 @@
 """Transcript as text for a new session that continues it.
 
-Each spoken line is quoted by `> `, so no text can imitate another speaker. Texts for agents are
+Each spoken line is quoted with `> `, so no text can imitate another speaker. Texts for agents are
 here, not among the texts for users.
 """
 

@@ -13,7 +13,7 @@ local MOST_LINES = 12
 --- Options for a notifier: snacks would render the text as Markdown, in which `_` and `*` vanish.
 local PLAIN = { ft = 'text' }
 
---- Number of bytes after which a text is cut, more than any screen shows of it.
+--- Number of bytes after which a text is cut: more than any screen shows.
 local MOST_BYTES = 10000
 
 local HIGHLIGHTS = {

@@ -69,7 +69,7 @@ local function is_current(bufnr, stat)
   return true
 end
 
-local depth = 0 -- of calls of `run_nested`
+local depth = 0 -- of calls to `run_nested`
 
 --- Run `action` so that it triggers autocommands even if it is called within another autocommand
 --- that waits, such as a formatter's BufWritePre.

@@ -246,8 +246,8 @@ function M.input(id, prompt, default)
   })
 end
 
---- Ask for a secret with |inputsecret()|, which neither shows nor stores it. The answer is the
---- same as for `input`. An empty text counts as cancelled.
+--- Ask for a secret with |inputsecret()|, which neither shows nor stores it. The answer is the same
+--- as for `input`. An empty answer counts as cancelled.
 ---@param id integer|string
 function M.secret(id, prompt)
   local answer = answer_once('typed', id, 'text')

@@ -14,7 +14,7 @@ local WIDTH, MIN_WIDTH = 60, 10 -- cells of the instruction
 ---@field bufnr integer
 ---@field range acp.LineRange
 ---@field whole boolean whether it is about the whole file
----@field instruction? string nil while the user writes it
+---@field instruction? string nil while the user is writing it
 ---@field mark? integer
 ---@field drawn? any[] rows and text of the mark
 ---@field session? integer

@@ -268,7 +268,7 @@ function M.stop()
   end
 end
 
---- Return whether a window can follow: no float, window of the plugin, fixed or special window.
+--- Return whether a window can follow: not a float, and not fixed, special or the plugin's.
 local function can_follow(win)
   local is_own = vim.w[win].acp or vim.w[win].acp_review
   return not is_own

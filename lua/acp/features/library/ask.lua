@@ -1,4 +1,4 @@
---- `:Acp ask`: send a prompt of the library.
+--- `:Acp ask`: send a prompt from the library.
 local M = {}
 
 local ABOUT = 60 -- cells of the text in a label

@@ -12,7 +12,7 @@ local M = {}
 
 local FUNCTION = "v:lua.require'acp.features.operator.operator'.run"
 
--- Whether the next call of `run` begins an operation, or only makes `.` repeat the last one.
+-- Whether the next call to `run` begins an operation, or only makes `.` repeat the last one.
 local starts, is_silent = false, false
 local operation ---@type acp.Operation|nil operation whose prompt is being written
 local text ---@type string|nil the last prompt

@@ -1,4 +1,4 @@
---- Sessions of the overview: of this Neovim from the state, of others from their files.
+--- Sessions in the overview: this Neovim's come from the state, those of others from their files.
 local M = {}
 
 local activity, notify = require('acp.ui.activity'), require('acp.base.notify')

@@ -18,7 +18,7 @@ local HINTS = {
 local known = {} ---@type table<integer|string, acp.Card> by id
 local oldest ---@type integer|string|nil id of the question that `:Acp allow` answers
 local here ---@type integer|string|nil id of the card in a chat under the cursor
-local was_inserting = false -- mode at the last call of `enter`
+local was_inserting = false -- mode at the last call to `enter`
 local answers ---@type acp.Answers|nil cached keys and commands
 local hinted ---@type integer|string|nil id of the question that showed the hint about mappings
 

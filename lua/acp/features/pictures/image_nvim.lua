@@ -1,4 +1,4 @@
---- Pictures by image.nvim. Each of its images belongs to a window of the current tab page.
+--- Pictures drawn by image.nvim. Each of its images belongs to a window of the current tab page.
 ---@type acp.PictureBackend
 local M = {}
 

@@ -1,4 +1,4 @@
---- Pictures by kitty's graphics protocol with Unicode placeholders, which scroll with the text and
+--- Pictures in kitty's graphics protocol with Unicode placeholders, which scroll with the text and
 --- pass through tmux.
 ---@type acp.PictureBackend
 local M = {}

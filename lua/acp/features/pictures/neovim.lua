@@ -1,4 +1,5 @@
---- Pictures by |vim.ui.img| (0.13). It draws by kitty's protocol, unless the user has replaced it.
+--- Pictures drawn by |vim.ui.img| (0.13). It uses kitty's protocol, unless the user has replaced
+--- it.
 ---@type acp.PictureBackend
 local M = {}
 

@@ -43,7 +43,7 @@ local backend ---@type acp.PictureBackend|false|nil false if none works; nil unt
 local pictures = {} ---@type table<integer, table<string, acp.Picture>> by buffer and position
 local drawn = {} ---@type acp.Picture[] the oldest first
 
---- Return a text for the position of a content block.
+--- Return a string that identifies the position of a content block.
 local function key_of(where)
   local parts = {}
   for name, value in pairs(where) do

@@ -1,4 +1,4 @@
---- Pictures by snacks.nvim (`Snacks.image`).
+--- Pictures drawn by snacks.nvim (`Snacks.image`).
 ---@type acp.PictureBackend
 local M = {}
 

@@ -107,7 +107,7 @@ local function commands(base, n)
   return chosen(by_name, names, base)
 end
 
---- Return the matching prompts of the library.
+--- Return the matching prompts from the library.
 ---@param base string including the `#`
 local function prompts(base)
   local by_name, texts = {}, M.prompt_texts()
