@@ -307,7 +307,8 @@ local function on_saved(args)
     report_saved(path, is_coded(args.buf) or nil, true)
     end_with_file(args.buf, has_eol_after_save(args.buf))
   end
-  request_refresh()
+  -- The last scan of a turn finds changes by programs that a save for its agent has run.
+  if not (held and M.at_work(path)) then request_refresh() end
 end
 
 local function on_read(args)

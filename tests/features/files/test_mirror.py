@@ -219,6 +219,19 @@ def test_changes_are_sent_before_and_after_the_users_action(
     assert editor.lua("return _G.verbs") == ["edited", verb, "edited"]
 
 
+def test_a_save_for_an_agent_makes_the_host_check_no_other_file(
+    editor: Editor, opened: Path
+) -> None:
+    """The last scan of the turn finds changes by programs that the save has run."""
+    editor.turn(f"write {opened} agent")
+    editor.wait("next(require('acp').state().sessions[1].edits) ~= nil")
+    editor.lua(RECORD)
+    editor.turn(f"write {opened} again")
+    assert "refresh" not in editor.lua("return _G.verbs")
+    editor.cmd("silent write")
+    editor.wait("vim.tbl_contains(_G.verbs, 'refresh')")
+
+
 STANDING_CLOCK = lua_chunk(__file__, "count_reloads")
 CHANGED_IN_THE_SAME_TICK = lua_chunk(__file__, "write_with_old_mtime")
 

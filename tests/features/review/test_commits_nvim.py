@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,19 @@ def test_a_commit_by_the_user_during_a_turn_accepts(project: Editor, agent: Step
     agent.ask("runs", "sed -i 's/line 5$/five/' a.txt")
     wait_pending(project, "a.txt")
     git(project.work, "commit", "-q", "-a", "-m", "x")
+    agent.end()
+    wait_pending(project)
+
+
+def test_a_commit_by_an_autocommand_on_an_agents_save_accepts(
+    project: Editor, agent: StepwiseAgent
+) -> None:
+    """The end of the turn finds it."""
+    project.open("a.txt")
+    project.cmd(f"autocmd BufWritePost a.txt call system('{COMMIT} -am x')")
+    for name in ("b.txt", "a.txt"):
+        changed = LINES.replace("line 5\n", "five\n")
+        agent.ask("write", str(project.work / name), json.dumps(changed))
     agent.end()
     wait_pending(project)
 
