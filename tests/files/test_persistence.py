@@ -197,6 +197,14 @@ async def test_unsaved_edits_of_a_running_neovim_are_not_parked(started: Neovims
     assert pending_by_path(second) == {}
 
 
+async def test_own_changes_are_no_news(started: Neovims, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = await write_two_lines(started)
+    await first.exchange()
+    with monkeypatch.context() as patch:
+        patch.delattr(Replica, "differs")  # it needs the values of all files
+        await first.core.persistence.exchange(only_if_news=True)
+
+
 # -- git ------------------------------------------------------------------------------------------
 
 

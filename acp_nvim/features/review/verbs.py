@@ -200,7 +200,7 @@ def workspace(host: Host, args: Args) -> None:
 @verb("journal_changed")
 async def journal_changed(host: Host, args: Args) -> None:
     """Read a journal that this or another Neovim has changed."""
-    await host.workspace.persistence.exchange()
+    await host.workspace.persistence.exchange(only_if_news=True)
 
 
 @verb("parked")

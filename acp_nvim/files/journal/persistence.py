@@ -252,24 +252,27 @@ class Persistence:
 
     # -- exchange with others ---------------------------------------------------------------------
 
-    async def exchange(self) -> None:
-        """Apply the changes by other Neovims, and write this one's."""
+    async def exchange(self, *, only_if_news: bool = False) -> None:
+        """Apply the changes by other Neovims, and write this one's.
+
+        With `only_if_news`, leave journals that no other Neovim has changed to `request_exchange`.
+        """
         for replica in list(self._state.replicas.values()):
-            if await self._check_due(replica):
+            if await self._check_due(replica, only_if_news=only_if_news):
                 try:
                     async with self._hold_journal(replica, is_decision=False):
                         pass
                 except BusyError as error:
                     self._on_failure(replica.root, error)
 
-    async def _check_due(self, replica: Replica) -> bool:
+    async def _check_due(self, replica: Replica, *, only_if_news: bool) -> bool:
         """Return whether there are changes to read or to write. Report a failure of the check."""
         async with self._locks[replica.root]:  # a thread may be reading the file
             try:
                 writes = self._writes_under_way.get(replica.root)
                 if replica.file.has_news() or (writes is not None and writes.has_old_notes):
                     return True
-                return replica.differs(self._state.values(replica.root))
+                return not only_if_news and replica.differs(self._state.values(replica.root))
             except OSError as error:
                 self._on_failure(replica.root, error)
                 return False
