@@ -96,6 +96,8 @@ def test_rows_have_all_columns_in_groups_by_directory_and_worktree(editor: Edito
     assert re.search(r"^ ○ idle <1m +1  Scri.*  update .*…", row(editor, "idle"))
     editor.lua("vim.o.columns = 36")
     assert re.search(r"^ ○ idle <1m +1  update .*…$", row(editor, r"1  update"))
+    editor.lua("vim.o.columns = 32")
+    row(editor, "^acp/fix  worktree of ~/work$")
     editor.lua("require('acp').cancel(2)")
     editor.wait_event("AcpTurnEnd", 3)
 
@@ -237,6 +239,7 @@ def test_a_hidden_overview_watches_nothing_and_is_current_when_it_returns(editor
     assert editor.state()["host"] == "stopped"
     editor.turn("say one")
     row(editor, "say one")
+    assert "say one" in editor.lua("return vim.api.nvim_get_current_line()"), "not on the heading"
     assert editor.lua(WATCHES) == 2
     editor.cmd("tabnew")
     until(lambda: editor.lua(WATCHES) == 0, what="rest")

@@ -29,7 +29,8 @@ local function add(page, text, spans)
   page.spans[#page.lines] = spans or {}
 end
 
---- Add the heading of a directory: its path and branch, and the repository of a worktree.
+--- Add the heading of a directory: its path and branch, and the repository of a worktree. If there
+--- is too little room for all three, leave out the path of the worktree.
 ---@param page acp.OverviewPage
 ---@param width integer cells
 local function add_heading(page, directory, width)
@@ -39,6 +40,9 @@ local function add_heading(page, directory, width)
   if checkout.main then
     local main = notify.one_line(vim.fn.fnamemodify(checkout.main, ':~'))
     rest = ('%s  worktree of %s'):format(rest, main)
+  end
+  if checkout.main and require('acp.base.text.width')(path .. rest) > width then
+    path, rest = vim.trim(rest), ''
   end
   local text = notify.cut(path .. rest, width)
   local last = math.min(#path, #text)

@@ -137,6 +137,16 @@ local function restore(win, place)
   if row ~= at[1] - 1 then api.nvim_win_set_cursor(win, { row + 1, at[2] }) end
 end
 
+--- Move the cursor to the current session.
+local function to_current(win)
+  local current = require('acp.base.state').current()
+  for _, block in ipairs(page.blocks) do
+    if not block.session.pid and block.session.n == current then
+      api.nvim_win_set_cursor(win, { block.first + 1, 0 })
+    end
+  end
+end
+
 --- Scroll a window down to the last line if there are blank rows below it.
 local function scroll_to_end(win)
   api.nvim_win_call(win, function()
@@ -256,6 +266,7 @@ local function draw()
   write(bufnr, old)
   for win, place in pairs(places) do
     restore(win, place)
+    if #old.blocks == 0 then to_current(win) end
     if #page.lines < #old.lines then scroll_to_end(win) end
   end
   vim.iter(wins):each(set_winbar)
@@ -333,16 +344,6 @@ local function ensure()
     end)
   end
   return bufnr
-end
-
---- Move the cursor to the current session.
-local function to_current(win)
-  local current = require('acp.base.state').current()
-  for _, block in ipairs(page.blocks) do
-    if not block.session.pid and block.session.n == current then
-      api.nvim_win_set_cursor(win, { block.first + 1, 0 })
-    end
-  end
 end
 
 ---@param smods { tab?: integer, vertical?: boolean, split?: string } modifiers of the command
