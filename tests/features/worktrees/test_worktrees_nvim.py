@@ -54,6 +54,8 @@ def test_a_result_lands_in_the_review_and_the_worktree_goes(editor: Editor) -> N
     editor.turn(f'runs "cd {path}; rm b.txt; echo new >new.sh; chmod +x new.sh; {commit}"')
     editor.turn(f'write {path}/sub/c.txt "C\\nd\\ne\\n"')
     assert editor.session()["worktree"]["branch"].startswith("acp/runs-cd-")
+    bar = "vim.wo[vim.fn.bufwinid('acp://chat/1')].winbar"
+    editor.wait(f"{bar}:find('acp/r', 1, true)")
     assert (editor.work / "sub/c.txt").read_text() == "c\nd\ne\n"
     editor.open("sub/c.txt")
     editor.keys("Gobelow<Esc>")  # unsaved text of the user

@@ -65,11 +65,13 @@ local function join_within(parts, room, full)
   return ''
 end
 
---- Return the right half: title, tokens of the last turn, model, mode, cost and context.
+--- Return the right half: title or the worktree's branch, which is made of the title, tokens of the
+--- last turn, model, mode, cost and context.
 ---@param room integer cells
 local function right_of(session, room)
   local used, full = context(session.usage)
-  local title = session.title and notify.one_line(session.title)
+  local title = session.worktree and session.worktree.branch or session.title
+  title = title and notify.one_line(title)
   local model = session.model and notify.one_line(session.model.name)
   local cost = session.usage and activity.cost(session.usage.cost)
   local mode = activity.mode(session.modes)
