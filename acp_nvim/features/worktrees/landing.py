@@ -190,7 +190,7 @@ class Landing:
             if step.text is not None and not step.is_guarded
         ]
         if files:
-            self._host.screen.push("worktrees_compare", files)
+            self._host.screen.push("worktrees_compare", files, True)
 
     async def _ask(self, session: Session, planned: Sequence[Step]) -> bool | None:
         """Ask about guarded files. Return the answer, or None if the question was dismissed."""

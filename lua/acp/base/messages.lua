@@ -40,6 +40,7 @@ return {
   progress_ended = 'The turn has ended',
 
   -- Worktrees
+  land_by_hand = 'Changed on both sides%s. Then run :Acp land again',
   part_land = ':Acp land takes all',
   race_needs = 'Name agents and a prompt: :Acp race claude codex -- {prompt}',
 

@@ -73,6 +73,7 @@ def test_a_result_lands_in_the_review_and_the_worktree_goes(editor: Editor) -> N
     editor.cmd("Acp land")
     editor.wait_message("b.txt has not landed (it has changed)")
     editor.wait("vim.fn.tabpagenr('$') == 3 and vim.wo.diff")  # both texts
+    editor.wait_message("sides: dp takes a hunk. Then run :Acp land again")
     assert "Nothing new" not in editor.messages()
     assert "/b.txt · yours" in editor.screen()[1]
     assert "next file" not in editor.screen()[1]

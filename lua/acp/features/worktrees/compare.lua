@@ -265,7 +265,8 @@ end
 
 --- Frame operation: show these files in a new tab page.
 ---@param files acp.ComparedFile[]
-function M.open(files)
+---@param has_not_landed? boolean whether the user has to merge them; show how
+function M.open(files, has_not_landed)
   for tab in pairs(comparisons) do
     if not api.nvim_tabpage_is_valid(tab) then comparisons[tab] = nil end
   end
@@ -275,6 +276,9 @@ function M.open(files)
   comparisons[tab] = { files = files, at = 1, first = 1, count = 0, win = win, wins = {} }
   show(tab, comparisons[tab])
   if #vim.fn.win_findbuf(empty) == 0 then api.nvim_buf_delete(empty, {}) end
+  if not has_not_landed then return end
+  local how = require('acp.ui.keymaps').words('race', { take = 'takes a hunk' })
+  require('acp.base.notify').show('info', 'land_by_hand', how ~= '' and ': ' .. how or '')
 end
 
 return M
