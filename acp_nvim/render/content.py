@@ -145,7 +145,11 @@ def with_annotations(block: schema.TextContent) -> list[Row]:
 
 def _media_row(block: schema.ImageContent | schema.AudioContent, where: BlockPosition) -> Row:
     kind = "image" if isinstance(block, schema.ImageContent) else "audio"
-    text = f"[{kind} {one_line(block.mime_type, 60)}, {format_size(_decoded_size(block.data))}]"
+    uri = block.uri if isinstance(block, schema.ImageContent) else None
+    path = local_path(uri) if uri else None
+    name = f"{one_line(path.rpartition('/')[2], 60)}, " if path else ""
+    mime, size = one_line(block.mime_type, 60), format_size(_decoded_size(block.data))
+    text = f"[{kind} {name}{mime}, {size}]"
     return row_of_pieces(
         [(text, "AcpAttachment"), *_annotation_pieces(block)],
         _target_of_data(where, block.mime_type),

@@ -76,6 +76,11 @@ def test_an_image_opens_from_a_file_in_the_cache(chat: Editor) -> None:
     assert opened_path(chat) == str(path)
 
 
+def test_an_image_with_a_file_has_its_name(chat: Editor) -> None:
+    image = {"type": "image", "data": IMAGE, "mimeType": "image/png", "uri": "file:///a/b%20c.png"}
+    assert "[image b c.png, image/png, 70 B]" in message(chat, image)
+
+
 def test_audio_and_documents_open_and_other_types_are_only_written(chat: Editor) -> None:
     data = base64.b64encode(b"#!/bin/sh\nrm -rf /\n").decode()
     message(
@@ -162,7 +167,7 @@ def test_every_block_type_is_shown_in_messages_and_tool_calls(chat: Editor) -> N
     lines = [line.strip() for line in chat.chat()]
     for line in (
         "plain text",
-        "[image image/png, 70 B]",
+        "[image dot.png, image/png, 70 B]",
         "[audio audio/wav, 4 B]",
         "→ hosts (file:///etc/hosts), 12 B",
         "→ file:///a.txt, 2 lines",
