@@ -13,6 +13,7 @@ from tests.support.front_without_host import (
     last,
     session,
 )
+from tests.support.lua import lua_chunk
 from tests.support.waiting import until
 
 SHOWN = "vim.fn.pumvisible() == 1"
@@ -157,14 +158,13 @@ def test_a_prompt_is_sent_while_the_menu_is_open(front: Editor) -> None:
     assert composer(front) == ["next"]
 
 
-def test_a_sent_word_is_no_longer_completed_by_blink(front: Editor) -> None:
+def test_a_sent_word_is_no_longer_completed(front: Editor) -> None:
     front.cmd("AcpPrompt")
-    front.lua(
-        "package.loaded['blink.cmp.completion.trigger'] = "
-        "{ hide = function() _G.line = vim.api.nvim_get_current_line() end }"
-    )
+    front.lua(lua_chunk(__file__, "blink_and_mini"))
     front.keys("hello<C-s>")
     assert front.lua("return _G.line") == "hello", "before the text goes"
+    assert front.lua("return _G.blink.buffer_events.last_char") == "", "of the next change"
+    assert front.lua("return _G.stopped") == ["completion"]
     assert composer(front) == [""]
 
 

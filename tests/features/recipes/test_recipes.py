@@ -111,6 +111,21 @@ def test_blink_lists_nothing_else_in_composers(editor: Editor) -> None:
     editor.wait("not require('blink.cmp').is_visible()")
 
 
+def test_blink_lists_no_words_after_a_prompt_typed_ahead_of_the_screen(editor: Editor) -> None:
+    add_plugins(editor, "blink.cmp")
+    editor.lua("require('blink.cmp').setup({ fuzzy = { implementation = 'lua' } })")
+    editor.open(editor.write("a.py", "words of a buffer\n"))
+    agent = editor.agent("hello")
+    editor.cmd("AcpPrompt")
+    editor.wait("vim.bo.filetype == 'acpcomposer'")
+    editor.keys("some wo<C-s>")
+    agent.wait("session/prompt", 1)
+    assert editor.lua("return require('blink.cmp.completion.trigger').context") is None
+    editor.keys("w")
+    editor.keys("o")
+    editor.wait("require('blink.cmp').is_visible()")
+
+
 @pytest.fixture
 def repository(editor: Editor) -> Editor:
     """Return an editor in a git repository, in a file with a change that is not committed."""

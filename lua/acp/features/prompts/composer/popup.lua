@@ -170,12 +170,23 @@ function M.watch(n, bufnr, on, on_prompt)
   on({ 'BufWinEnter', 'InsertEnter' }, function() attach(bufnr, insert) end, here)
 end
 
---- End a completion before the text of a composer is removed. Otherwise blink.cmp would treat the
+--- Functions that end what a completion plugin shows or has begun, by module.
+local ENDS = {
+  ['blink.cmp.completion.trigger'] = function(trigger)
+    trigger.hide()
+    -- After keys typed ahead of the screen it handles the last one only when the text is removed.
+    if trigger.buffer_events then trigger.buffer_events.last_char = '' end
+  end,
+  ['mini.completion'] = function(mini) mini.stop({ 'completion' }) end,
+}
+
+--- End a completion before the text of a composer is removed. Otherwise a plugin would treat the
 --- empty line as a shorter word and list the words of all buffers. Neovim's menu would stay open,
 --- because a mapped key does not close it. |i_CTRL-X_CTRL-Z| closes it without changing the text.
 function M.leave(bufnr)
-  local trigger = package.loaded['blink.cmp.completion.trigger']
-  if trigger then trigger.hide() end
+  for name, finish in pairs(ENDS) do
+    if package.loaded[name] then finish(package.loaded[name]) end
+  end
   local is_here = vim.api.nvim_get_current_buf() == bufnr
   if is_here and vim.fn.pumvisible() == 1 then vim.api.nvim_feedkeys('\24\26', 'in', false) end
 end
