@@ -96,10 +96,7 @@ class ChangeApplier:
         entered: dict[int, dict[str, Pending | None]] = {}
         by_user: list[FileChange] = []
         for change in changes:
-            if change.after is None and self._tracked.state(change.path).disk is not None:
-                rights = change.rights or (usual_rights(True) if change.executable else None)
-                if rights or self._tracked.state(change.path).rights:
-                    self._tracked[change.path].apply(Removed(rights))
+            self._record_removed_rights(change)
             turn, at = await self._attribution.last_author(change.path)
             if any(_is_by_git(content, change, at) for content in by_git.get(change.path, ())):
                 await self._enter_git_change(change)
@@ -116,6 +113,15 @@ class ChangeApplier:
         for turn in self._files.turns:
             if turn.session.n in entered:
                 await self._naming.mark_changed(turn, entered[turn.session.n])
+
+    def _record_removed_rights(self, change: FileChange) -> None:
+        """Record the rights of a deleted file, which it gets again if the deletion is undone."""
+        state = self._tracked.state(change.path)
+        if change.after is not None or state.disk is None:
+            return
+        rights = change.rights or (usual_rights(True) if change.executable else None)
+        if rights or state.rights:
+            self._tracked[change.path].apply(Removed(rights))
 
     async def _find_unmerged(self, changes: Sequence[FileChange]) -> None:
         """Mark the files whose unsaved buffers lack one of these changes by the user.

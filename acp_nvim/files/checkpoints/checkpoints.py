@@ -255,10 +255,10 @@ class Checkpoints:
                 steps += await self._steps(checkpoint, root, now[root], reasons)
             except StoreError as error:
                 reasons.append(str(error))
-        presents = {step.target.path: step.now for step in steps}
+        current = {step.target.path: step.now for step in steps}
         steps = [step for step in steps if step.target.path not in checkpoint.late]
         steps += [
-            RestoreStep(late, None, presents.get(late.path), in_trees=False)
+            RestoreStep(late, None, current.get(late.path), in_trees=False)
             for late in checkpoint.late.values()
         ]
         later = [made for made in self._made.get(session, []) if made.time >= checkpoint.time]

@@ -19,7 +19,7 @@ local known = {} ---@type table<integer|string, acp.Card> by id
 local oldest ---@type integer|string|nil id of the question that `:Acp allow` answers
 local here ---@type integer|string|nil id of the card in a chat under the cursor
 local was_inserting = false -- mode at the last call to `enter`
-local answers ---@type acp.Answers|nil cached keys and commands
+local cached_answers ---@type acp.Answers|nil
 local hinted ---@type integer|string|nil id of the question that showed the hint about mappings
 
 --- Return the key that the user has mapped globally to a <Plug> mapping.
@@ -34,15 +34,17 @@ end
 --- Return whether the user is in Insert mode, where the mappings need <Esc> first.
 local function is_inserting() return vim.api.nvim_get_mode().mode:match('^i') ~= nil end
 
+--- Return the user's mappings that answer, or the commands if there are none.
 ---@return acp.Answers
-local function look_up()
+local function answers()
+  if cached_answers then return cached_answers end
   local allow, deny = key_mapped_to('<Plug>(acp-allow)'), key_mapped_to('<Plug>(acp-deny)')
-  answers = {
+  cached_answers = {
     allow = allow or ':Acp allow',
     deny = deny or ':Acp deny',
     mapped = allow ~= nil or deny ~= nil,
   }
-  return answers
+  return cached_answers
 end
 
 --- Join as many of the parts as fit, at least one.
@@ -142,18 +144,18 @@ end
 ---@param room integer cells
 ---@return string[]
 local function keys_elsewhere(cards, room)
-  local by, parts = answers or look_up(), {}
+  local answer, parts = answers(), {}
   local escape = is_inserting() and '<Esc>' or ''
   local function label(key, word)
     if vim.startswith(key, ':') then return key end
     return ('%s%s %s'):format(escape, key, word)
   end
   local is_to_fill_in = not any(cards, can_be_allowed)
-  parts[1] = is_to_fill_in and ':Acp permissions' or label(by.allow, 'allow')
-  if any(cards, can_be_denied) then parts[2] = label(by.deny, 'deny') end
+  parts[1] = is_to_fill_in and ':Acp permissions' or label(answer.allow, 'allow')
+  if any(cards, can_be_denied) then parts[2] = label(answer.deny, 'deny') end
   if parts[2] and text_width(parts[1] .. SEPARATOR .. parts[2]) > room then
     local are_commands = parts[1] == ':Acp allow' and parts[2] == ':Acp deny'
-    local keys = not is_to_fill_in and joined_keys(escape .. by.allow, escape .. by.deny)
+    local keys = not is_to_fill_in and joined_keys(escape .. answer.allow, escape .. answer.deny)
     local are_fitting = keys and text_width(keys) <= room
     parts = { are_commands and ':Acp allow/deny' or are_fitting and keys or ':Acp permissions' }
   end
@@ -169,10 +171,9 @@ end
 ---@param cards acp.Card[]
 ---@param room integer
 local function with_hint(parts, cards, room)
-  local by = answers or look_up()
   local has_hint = any(cards, function(card) return card.id == hinted end)
   local line = fitting(parts, room)
-  if by.mapped or (hinted ~= nil and not has_hint) then return line end
+  if answers().mapped or (hinted ~= nil and not has_hint) then return line end
   for _, hint in ipairs(HINTS) do
     local longer = line .. SEPARATOR .. hint
     if text_width(longer) <= room then
@@ -185,7 +186,7 @@ end
 
 ---@param cards acp.Card[] oldest first
 function M.update(cards)
-  known, answers, oldest = {}, nil, (cards[1] or {}).id
+  known, cached_answers, oldest = {}, nil, (cards[1] or {}).id
   for _, card in ipairs(cards) do
     known[card.id] = card
   end
