@@ -108,8 +108,8 @@ class Ledger(SharedEdits):
         """Record a text that git or another program gave the file (None: deleted).
 
         Edits that the text lacks are parked under the `branch`. Parked edits that it contains
-        become pending again. `replaced` means that git made the change. Return whether any edits
-        were parked.
+        become pending again. `replaced` means that git made the change. Otherwise it may result
+        from an undo of a reject. Return whether any edits were parked.
         """
         entry, is_parked = self._files.get(path), False
         if entry is not None and not entry.is_conflict:
@@ -120,7 +120,7 @@ class Ledger(SharedEdits):
                 self._put(result.entry)
             is_parked = self.parked.add(path, result.lost, branch, time)
         else:
-            self.record_user_edit(path, now)
+            self.record_user_edit(path, now, is_undo=entry is None and not replaced)
         self.unpark(path, now)
         return is_parked
 

@@ -13,6 +13,7 @@ from acp_nvim.edits.text import parse
 from acp_nvim.files.buffers.tracked_file import Unmerged
 from acp_nvim.files.ports import BufferEdit
 from tests.support.fake_workspace import FakeWorkspace, fake_workspace
+from tests.support.neovims import Neovims
 
 OLD = "".join(f"line {n}\n" for n in range(1, 13))
 ACCEPTED = OLD.replace("line 3\n", "three\n")
@@ -97,3 +98,24 @@ async def test_neovim_asks_about_a_save_elsewhere_until_the_buffer_has_read_it(
         files.buffers.on_edit(msgspec.structs.replace(edit, is_undo=is_undo))
         await files.buffers.peek(path)
         assert files.tracked.state(path).is_unmerged is is_undo
+
+
+@pytest.mark.parametrize("again", [True, False])
+async def test_an_undone_reject_is_pending_if_no_host_has_seen_the_undo(
+    started: Neovims, again: bool
+) -> None:
+    """The user has typed a line besides. The next host may be that of another Neovim."""
+    first = await started.neovim("first")
+    path = first.work / "a.txt"
+    path.write_text(OLD)
+    await first.read(path)
+    await first.write(path, WRITTEN)
+    await first.decide("reject")
+    await first.exchange()
+    started.kill(first)
+    path.write_text(WRITTEN + "mine\n")
+    second = await started.neovim("first" if again else "second", agents=0, enters=False)
+    await second.open(again=again)
+    assert hunks(second, str(path)) == [("3",)]
+    await second.decide("reject")
+    assert path.read_text() == OLD + "mine\n"

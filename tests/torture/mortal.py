@@ -26,6 +26,8 @@ class Mortal(Wide):
     def __init__(self, editor: Editor, seed: int) -> None:
         super().__init__(editor, seed)
         self.alive = True
+        self.is_reviving = False
+        """Whether the next host reads what the user has done without a host."""
         self.cut_until = 0.0
 
     def step(self) -> None:
@@ -66,8 +68,13 @@ class Mortal(Wide):
         self.note("the next one lives")
         self.editor.cmd("Acp edits")
         killed_host.wait_host(self.editor)
-        self.alive = True
+        self.alive = self.is_reviving = True
         self.follow_editor()
+        self.is_reviving = False
+
+    def has_undone(self, path: str) -> bool:
+        """Return whether the user's last command may have been an undo."""
+        return self.is_reviving or super().has_undone(path)
 
     def commit(self) -> None:
         """Wait until the commit cannot be taken for one of an agent that was killed."""

@@ -147,6 +147,7 @@ class Persistence:
         paths = [name for kind, name in keys if kind == FILE]
         if again:
             paths += set(self._state.restore_buffers(replica)) - set(paths)
+            self._live.unobserved.update(paths)
         else:
             self._live.restored.update(paths)
         for path in paths:

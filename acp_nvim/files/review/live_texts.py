@@ -44,6 +44,8 @@ class LiveTexts:
         self._lock = anyio.Lock()
         self.restored = set[str]()
         """Files with edits from an earlier Neovim that have not been compared with the texts."""
+        self.unobserved = set[str]()
+        """Files with edits from this Neovim's last host that have not been compared either."""
 
     @asynccontextmanager
     async def hold(self, *paths: str) -> AsyncIterator[None]:
@@ -135,7 +137,7 @@ class LiveTexts:
         """Enter the text of a file as the user's change, unless an agent may have changed it.
 
         If an agent may have, mark the author as unknown. If git has moved the work tree, park the
-        edits that the text lacks.
+        edits that the text lacks. A text from a time without a host may result from an undo.
         """
         buffer = self._buffers.get(path)
         is_typed = buffer is not None and buffer.is_modified
@@ -148,7 +150,7 @@ class LiveTexts:
         is_same = entry is None or entry.live == text
         if self._user_edits.is_exiting or (is_same and path not in self._ledger.parked):
             self._ledger.undo_history.take_expected(path)
-            self.restored.discard(path)
+            self._on_compared(path)
             return
         if self._files.turns.any_may_change(path) and await self._has_unscanned_change(path):
             self._user_edits.mark_author_unknown(path)
@@ -157,10 +159,16 @@ class LiveTexts:
         if (tree.has_moved or path in self.restored or is_same) and not is_typed:
             self._enter_tree_change(path, text, tree.branch, replaced=tree.has_moved)
         else:
-            self._ledger.record_user_edit(path, text)
+            may_be_undo = path in self.restored or path in self.unobserved
+            self._ledger.record_user_edit(path, text, is_undo=may_be_undo)
             self._ledger.unpark(path, text)
-        self.restored.discard(path)
+        self._on_compared(path)
         self._view.refresh(path)
+
+    def _on_compared(self, path: str) -> None:
+        """Record that the edits of a file have been compared with the present text."""
+        self.restored.discard(path)
+        self.unobserved.discard(path)
 
     def _enter_tree_change(
         self, path: str, text: Text | None, branch: str, *, replaced: bool

@@ -135,6 +135,43 @@ def test_an_undo_without_a_host_and_its_redo_are_followed(project: Editor) -> No
     wait_hunks(project, 0)
 
 
+@pytest.mark.parametrize("saves", [False, True])
+def test_an_undone_reject_without_a_host_is_pending_beside_typed_lines(
+    project: Editor, saves: bool
+) -> None:
+    reject_all(project)
+    wait_hunks(project, 0)
+    until(lambda: disk(project) == TEXT)
+    kill_host_once_written(project)
+    project.cmd("undo")
+    project.cmd("call append(15, 'mine')")
+    if saves:
+        project.cmd("silent write")
+    project.cmd("Acp edits")
+    wait_host(project)
+    wait_hunks(project, 2)
+    assert marks_and_removed(project) == [(1, ["line 2"]), (9, ["line 10"])]
+    reject_all(project)
+    wait_hunks(project, 0)
+    assert buffer(project) == [*LINES[:15], "mine", *LINES[15:]]
+
+
+def test_text_from_before_an_accept_belongs_to_the_hunk_in_its_place(project: Editor) -> None:
+    """It is shown, since the user may have undone the accepted change, too."""
+    project.cmd("Acp accept all")
+    wait_hunks(project, 0)
+    path = project.work / "a.txt"
+    project.turn(f"read {path}\nwrite {path} {json.dumps(TWO.replace('two', 'zwei'))}")
+    wait_hunks(project, 1)
+    kill_host_once_written(project)
+    project.cmd("undo 0")
+    project.cmd("Acp edits")
+    wait_host(project)
+    wait_hunks(project, 1)
+    assert marks_and_removed(project) == [(1, ["two"])]
+    assert buffer(project) == LINES
+
+
 def test_an_earlier_reject_can_be_undone(project: Editor) -> None:
     project.cmd("2")
     project.cmd("Acp reject")
