@@ -82,6 +82,23 @@ async def test_commits_of_agent_and_user_are_told_apart(tmp_path: Path) -> None:
         assert workspace.pending() == {"a.txt": "modified"}
 
 
+async def test_neovim_saves_without_a_question_after_the_undo_of_a_committed_write(
+    tmp_path: Path,
+) -> None:
+    """The unsaved text lacks only the agent's write, which git has not changed."""
+    async with fake_workspace(tmp_path) as workspace:
+        neovim, path = workspace.neovim, workspace.work / "a.txt"
+        path.write_text("one\ntwo\n")
+        repository(workspace.work)
+        neovim.open(str(path))
+        await workspace.begin()
+        await workspace.write(path, "one\nTWO\n")
+        git(workspace.work, "commit", "-qam", "the user's")
+        neovim.type(str(path), parse("one\ntwo\n"))
+        await workspace.end()
+        assert not neovim.buffers[str(path)].lacks_save
+
+
 async def test_only_one_check_for_commits_runs_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

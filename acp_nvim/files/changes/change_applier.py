@@ -99,8 +99,9 @@ class ChangeApplier:
             self._record_removed_rights(change)
             turn, at = await self._attribution.last_author(change.path)
             if any(_is_by_git(content, change, at) for content in by_git.get(change.path, ())):
+                if not await self._is_own_write(change.path):
+                    by_user.append(change)
                 await self._enter_git_change(change)
-                by_user.append(change)
                 continue
             earlier = self._files.ledger.get(change.path)
             session = self._session_of(change, turn, at)
