@@ -15,6 +15,7 @@ from acp_nvim.session.session import Session
 from tests.support.asking_agent import Asking
 from tests.support.editor import Editor
 from tests.support.fake_picker import install_picker, pick, picker_questions
+from tests.support.lua import lua_chunk
 from tests.support.rpc import EditorError
 from tests.support.traffic import Traffic
 from tests.support.waiting import until
@@ -23,6 +24,7 @@ METHOD = "session/request_permission"
 STEERING = "_session/steering"
 NEW = "acp: New question: press again"
 OVER = "acp: That question is over"
+FLOAT = lua_chunk(__file__, "permission_float")
 
 
 def ask(editor: Editor, scenario: str = "script", *args: str, text: str = "permission") -> Traffic:
@@ -90,6 +92,28 @@ def test_the_key_asks_for_the_reason(editor: Editor) -> None:
     assert outcomes(traffic) == ["reject"]
     traffic.wait("session/prompt", 2)
     assert traffic.prompts()[1] == "say not this"
+
+
+def test_the_float_stays_while_a_window_asks_for_the_reason(editor: Editor) -> None:
+    """The chat shows the question too, so that the float would be hidden outside of it."""
+    editor.lua(lua_chunk(__file__, "input_in_float"))
+    traffic = ask(editor)
+    file = editor.lua("return vim.api.nvim_get_current_win()")
+    editor.cmd("Acp permissions")
+    editor.wait("vim.bo.filetype == 'acppermission'")
+    before = editor.lua(FLOAT)
+    editor.press("c")
+    editor.wait_screen("Why not?")
+    editor.keys("no")
+    assert editor.lua(FLOAT) == before
+    editor.keys("<Esc>")
+    editor.wait("vim.fn.mode() == 'n' and vim.bo.filetype == 'acppermission'")
+    assert traffic.answers(METHOD) == []
+    editor.press("c")
+    editor.wait_screen("Why not?")
+    editor.keys("say not this<CR>")
+    assert outcomes(traffic) == ["reject"]
+    editor.wait("vim.api.nvim_get_current_win() == ...", file)
 
 
 @pytest.mark.parametrize("answer", ["", "   ", None])

@@ -42,6 +42,14 @@ end
 --- Return whether the cursor is in the float.
 function M.is_current() return is_visible() and vim.api.nvim_get_current_win() == win end
 
+--- Return whether the cursor is in a dialog, another plugin's float, that was opened in this float.
+--- This float then keeps its place, since the cursor comes back to it.
+local function asks_in_dialog()
+  local here = vim.api.nvim_get_current_win()
+  local is_dialog = here ~= win and not vim.w.acp and require('acp.ui.win').is_float(here)
+  return is_dialog and is_visible() and vim.fn.win_getid(vim.fn.winnr('#')) == win
+end
+
 ---@return acp.CardRow|nil
 local function row_at_cursor()
   local at = vim.api.nvim_win_get_cursor(win --[[@as integer]])[1] - 1
@@ -235,7 +243,7 @@ end
 
 --- Move the open float to its current placement.
 local function reposition()
-  if not is_visible() then return end
+  if not is_visible() or asks_in_dialog() then return end
   local config = placement()
   if not vim.deep_equal(config, win_config) then
     win_config = config
@@ -254,7 +262,7 @@ end
 
 --- Cut the cards to the current size of the float, if that has changed.
 local function fit()
-  if not is_visible() or win_config.hide then return end
+  if not is_visible() or win_config.hide or asks_in_dialog() then return end
   local inside = M.is_current()
   local limit = win_config.height < extent.rows and win_config.height or nil
   local now = { rows = limit, width = limit and win_config.width, inside = limit and inside or nil }
