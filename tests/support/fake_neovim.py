@@ -46,6 +46,8 @@ class Buffer:
         self.at = 0
         self.watched: tuple[int, int] | None = None
         """Tick and number of lines that the host knows."""
+        self.unread = False
+        """Whether the host has not read the text since Neovim read the file again."""
 
     def put(self, text: Text, modified: bool) -> None:
         """Set the text as one undo step."""
@@ -241,7 +243,7 @@ class FakeNeovim:
         buffer.parted = False
         saved = {"path": buffer.path, "bufnr": buffer.bufnr, "eol": buffer.text.eol}
         saved |= {"layout": ["utf-8", False, "unix"], "stamp": buffer.stamp}
-        if buffer.watched is None:
+        if buffer.watched is None or buffer.unread:
             saved["lines"] = list(buffer.text.lines)
         self.send_verb("saved", saved)
 
@@ -285,6 +287,7 @@ class FakeNeovim:
             if text != buffer.text:
                 buffer.put(text, False)
                 if buffer.watched is not None:
+                    buffer.unread = True
                     args = {"path": buffer.path, "bufnr": buffer.bufnr, "is_reload": True}
                     self.send_verb(
                         "edited", args | {"tick_before": buffer.watched[0], "tick": buffer.tick}
@@ -293,6 +296,7 @@ class FakeNeovim:
 
     def _snapshot(self, buffer: Buffer, lines: bool, absent: int) -> list[Any]:
         self._known(buffer)
+        buffer.unread = False
         flags = absent | (MODIFIED if buffer.modified else 0)
         flags |= EOL | NO_BYTES if buffer.text == EMPTY else EOL if buffer.text.eol else 0
         shown = list(buffer.text.lines) if lines else None
