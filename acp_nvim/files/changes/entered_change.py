@@ -152,6 +152,8 @@ def decode_change(
     if live is not None and live.is_void and data is not None and reformat is not None:
         buffer = with_ends(fitting(live.format, data), reformat.new)
         reformat = reformat.in_encoding(buffer.encoding)
+    elif live is not None and buffer and data and reformat and _is_misread(live, buffer, data):
+        buffer = msgspec.structs.replace(buffer, encoding=reformat.old.encoding)
     old_format, new_format = reformat.applied_to(buffer) if reformat else (buffer, buffer)
     after = text_of(data, new_format)
     old = None if old_data is None else decode_as(old_data, old_format)
@@ -261,6 +263,14 @@ def _buffer_format(live: BufferText, reformat: FormatChange | None, shown: Text 
     if shows_cr(live.text) and (live.is_modified or shown is None or shows_cr(shown)):
         return file_format
     return file_format.with_crs()
+
+
+def _is_misread(live: BufferText, buffer: Format, data: bytes) -> bool:
+    """Return whether the bytes of a clean buffer's file are not in the buffer's encoding.
+
+    Neovim detects UTF-8 in an empty file, and keeps that encoding when it reads the file again.
+    """
+    return not live.is_modified and fitting(buffer, data) != buffer
 
 
 # -- buffer and ledger ----------------------------------------------------------------------------
@@ -534,8 +544,9 @@ async def _enter_format(files: Files, change: EnteredChange, text: Text) -> None
         return
     if change.live is not None and not change.live.is_modified and known is not None:
         file_format = _format_of_clean(known.format, reformat.new, change.live.text, text)
-        if change.live.is_void:
-            file_format = msgspec.structs.replace(file_format, encoding=reformat.new.encoding)
+        if change.file_format is not None:
+            encoding = change.file_format.encoding
+            file_format = msgspec.structs.replace(file_format, encoding=encoding)
         await _set_format(files, path, file_format)
     if not reformat.is_change or change.is_by_user:
         return

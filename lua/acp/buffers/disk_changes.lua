@@ -249,8 +249,13 @@ function M.set_format(bufnr, layout)
   local options = vim.bo[bufnr]
   local modified, modifiable = options.modified, options.modifiable
   options.modifiable = true
+  -- Neovim makes a buffer read-only if its file has bytes that are not in the encoding.
+  local is_misread = options.readonly and options.fileencoding ~= layout.fileencoding
   for name, value in pairs(layout) do
     options[name] = value
+  end
+  if is_misread and vim.fn.filewritable(api.nvim_buf_get_name(bufnr)) == 1 then
+    options.readonly = false
   end
   options.modifiable, options.modified = modifiable, modified
 end

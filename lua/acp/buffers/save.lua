@@ -128,6 +128,15 @@ local function probe(bufnr, choice)
   return has_changed
 end
 
+--- Set the format of a clean buffer, in which Neovim reads the file the next time.
+---@param layout acp.Layout
+local function set_layout(bufnr, layout)
+  for name, value in pairs(layout) do
+    vim.bo[bufnr][name] = value
+  end
+  vim.bo[bufnr].modified = false
+end
+
 --- Reload a clean buffer. If its file was created after the buffer, `:edit` is used because
 --- `:checktime` would prompt (W13).
 local function reload(bufnr, now, is_fresh)
@@ -142,8 +151,11 @@ local function reload(bufnr, now, is_fresh)
     probe(bufnr, 'reload')
     if api.nvim_buf_get_changedtick(bufnr) ~= tick then return end
     local is_same_time = old and old:match('^%d+%.%d+') == now:match('^%d+%.%d+')
-    if (is_same_time or is_fresh) and not require('acp.buffers.text').is_of_file(bufnr) then
+    local text = require('acp.buffers.text')
+    if (is_same_time or is_fresh) and not text.is_of_file(bufnr) then
+      local layout = text.layout(bufnr)
       M.run(bufnr, 'silent keepalt keepjumps edit!') -- changed twice within one clock tick
+      if text.is_empty(bufnr) then set_layout(bufnr, layout) end -- perhaps only truncated
     end
   end
 end

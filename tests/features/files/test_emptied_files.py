@@ -20,6 +20,7 @@ from tests.support.waiting import until
 
 BOM = b"\xef\xbb\xbf"
 DOS = LINES.replace("\n", "\r\n").encode()
+LATIN1 = LINES.replace("line 8", "line é").encode("latin1")
 CHANGED = LINES.replace("line 4\n", "four\n")
 FILL_AT_CONFLICT = lua_chunk(__file__, "copy_before_part")
 """Makes the agent's program write the file just as Neovim learns of a conflict with its empty
@@ -27,6 +28,10 @@ state.
 """
 RELOAD_BETWEEN = lua_chunk(__file__, "reload_emptied_file")
 """Makes Neovim read the file between the two steps of the agent's program."""
+READ_TRUNCATED = lua_chunk(__file__, "read_truncated_file")
+"""Reads a buffer whose file has changed in the same tick and is truncated at that moment. Returns
+the lines.
+"""
 NOTE_AGE = lua_chunk(__file__, "note_age_at_edit")
 """Notes the age of a file in nanoseconds when its change is reported."""
 
@@ -181,6 +186,37 @@ def test_line_ends_survive_a_reload_of_the_empty_file(editor: Editor, kind: str)
     editor.cmd("Acp reject all")
     wait_edits(editor)
     until(lambda: emptied.path.read_bytes() == DOS)
+
+
+def test_an_encoding_survives_a_reload_of_the_empty_file(editor: Editor, kind: str) -> None:
+    """After it, Neovim reads the file as UTF-8 and shows question marks."""
+    emptied = EmptiedFile(editor, kind, LATIN1)
+    emptied.fill(LATIN1.replace(b"line 4", b"four"))
+    emptied.wait_counts(1, 1, 1)
+    (editor.home / "new").write_bytes(LATIN1.replace(b"line 4", b"FOUR"))
+    host = editor.lua(HOST_PID)
+    os.kill(host, signal.SIGSTOP)
+    editor.lua(RELOAD_BETWEEN, str(emptied.path), f"{editor.home}/new", True)
+    assert editor.lines(str(emptied.path))[7] == "line ?"
+    os.kill(host, signal.SIGCONT)
+    editor.wait("vim.fn.getline(8) == 'line é'")
+    emptied.wait_counts(1, 1, 1)
+    emptied.end_turn()
+    assert "note" not in edits_by_name(editor)["a.txt"]
+    assert editor.lua("return vim.bo.fileencoding") == "latin1"
+    editor.cmd("Acp reject all")
+    wait_edits(editor)
+    until(lambda: emptied.path.read_bytes() == LATIN1)
+
+
+def test_the_plugins_reload_of_an_empty_file_keeps_the_encoding(editor: Editor) -> None:
+    """The program truncates the file right before that, and Neovim reads it again later."""
+    path = editor.write("a.txt", LATIN1)
+    editor.open("a.txt")
+    assert editor.lua(READ_TRUNCATED, str(path)) == [""]
+    path.write_bytes(LATIN1)
+    editor.cmd("checktime")
+    assert editor.lines(str(path))[7] == "line é"
 
 
 @pytest.mark.parametrize("reads_again", [True, False])
