@@ -99,7 +99,8 @@ class ChangeApplier:
             self._record_removed_rights(change)
             turn, at = await self._attribution.last_author(change.path)
             if any(_is_by_git(content, change, at) for content in by_git.get(change.path, ())):
-                if not await self._is_own_write(change.path):
+                is_known = self._files.buffers.get(change.path) is not None
+                if not (is_known and await self._is_own_write(change.path)):
                     by_user.append(change)
                 await self._enter_git_change(change)
                 continue
