@@ -283,6 +283,27 @@ def test_a_session_file_restores_no_chat_windows(edit: Start, tmp_path: Path, ho
     assert any(name == "acp://chat/1" for name in second.lua(WINDOWS))
 
 
+@pytest.mark.parametrize("options", ["", "localoptions"])
+def test_a_session_file_restores_no_review(edit: Start, options: str) -> None:
+    first = edit()
+    first.agent("script")
+    path = first.write("a.py", "one\n")
+    first.open(path)
+    first.turn(f"replace {path} one two")
+    first.wait("#require('acp').state().sessions[1].edits == 1")
+    first.cmd("Acp review")
+    first.wait("vim.wo.diff")
+    first.cmd(f"set sessionoptions+={options}")
+    first.cmd("mksession Saved.vim")
+
+    second = edit(work=first.work, env={"HOME": str(first.home)})
+    second.cmd("source Saved.vim")
+    second.wait("#vim.api.nvim_list_wins() == 1")
+    assert second.lua(WINDOWS) == [str(path)]
+    for name, value in {"diff": False, "foldmethod": "manual", "winbar": ""}.items():
+        assert second.lua("return vim.wo[...]", name) == value
+
+
 def test_windows_in_an_older_session_file_are_closed(editor: Editor) -> None:
     path = editor.write("Old.vim", "vsplit\nenew\nfile acp://chat/1\ndoautoall SessionLoadPost\n")
     editor.open(editor.write("a.py", "one\n"))
