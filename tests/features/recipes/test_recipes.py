@@ -76,6 +76,12 @@ def test_a_statusline_shows_the_state_in_its_colour(editor: Editor, name: str) -
     editor.wait("require('acp').statusline_group() == 'AcpStateIdle'")
 
 
+def test_the_extension_of_lualine_knows_all_filetypes_of_the_plugin(editor: Editor) -> None:
+    sources = [path.read_text(encoding="utf-8") for path in ROOT.glob("lua/acp/**/*.lua")]
+    used = {word for source in sources for word in re.findall(r"\bacp[a-z]{3,}\b", source)}
+    assert editor.lua("return require('lualine.extensions.acp').filetypes") == sorted(used)
+
+
 NO_DELAY = {
     "mini.clue": "require('mini.clue').config.window.delay = 0",
     "which-key.nvim": "require('which-key').setup({ delay = 0 })",
