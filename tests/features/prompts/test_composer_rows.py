@@ -98,7 +98,7 @@ def test_a_composer_gets_its_height_back_when_the_screen_grows_again(front: Edit
 
 
 def test_a_composer_takes_rows_that_no_other_window_can(front: Editor) -> None:
-    front.cmd("wincmd k | quit")
+    front.lua("vim.api.nvim_win_close(vim.fn.bufwinid('acp://chat/1'), true)")
     front.wait(f"{HEIGHT} > 30")
     front.cmd("wincmd h | quit")
     front.wait(f"vim.fn.winnr('$') == 1 and {HEIGHT} > 30")
