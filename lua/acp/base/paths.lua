@@ -49,6 +49,21 @@ function M.display(path)
   return M.on_one_line(vim.fn.fnamemodify(path, ':~:.'))
 end
 
+--- Return the name of a file in a list: as `display`, but a file in the worktree of a session below
+--- the name of that worktree, whose own path is long.
+---@return string
+function M.label(path)
+  local name = M.display(path)
+  if not is_absolute(name) and name:sub(1, 1) ~= '~' then return name end
+  for _, session in pairs(require('acp.base.state').get().sessions) do
+    local tree = session.worktree and session.worktree.path
+    if tree and M.is_below(path, { tree }) then
+      return M.on_one_line(vim.fs.basename(tree) .. path:sub(#tree + 1))
+    end
+  end
+  return name
+end
+
 --- Replace each quoted character of a typed path with a NUL; `unmask` puts them back.
 ---@return string masked
 ---@return fun(text: string): string unmask

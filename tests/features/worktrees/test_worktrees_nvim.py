@@ -62,7 +62,10 @@ def test_a_result_lands_in_the_review_and_the_worktree_goes(editor: Editor) -> N
     editor.cmd("Acp land")
     editor.wait_message("b.txt has not landed (it has changed)")
     editor.wait("vim.fn.tabpagenr('$') == 2")  # the review
-    assert ["worktrees" in row for row in editor.lines("acp://review")] == [False, False, True]
+    assert [" work-1/b.txt " in row for row in editor.lines("acp://review")] == [False, False, True]
+    editor.cmd("Acp edits")
+    editor.wait_screen("work-1/b.txt|")
+    editor.cmd("cclose")
     editor.wait("#require('acp').state().sessions[1].edits == 3")
     listed = [it["path"] for it in editor.session()["edits"]]
     here = [str(editor.work / "new.sh"), str(editor.work / "sub/c.txt")]

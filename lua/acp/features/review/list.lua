@@ -8,6 +8,11 @@ local ns = api.nvim_create_namespace('acp.features.review.list')
 ---@param items { filename: string, lnum: integer, text: string }[]
 ---@param title string
 function M.quickfix(items, title)
+  local paths = require('acp.base.paths')
+  for _, item in ipairs(items) do
+    local label = paths.label(item.filename)
+    if label ~= paths.display(item.filename) then item.module = label end
+  end
   -- Replace the current list if it is the plugin's own; other lists stay in the history.
   local is_own = vim.fn.getqflist({ title = 0 }).title == title
   vim.fn.setqflist({}, is_own and 'r' or ' ', { items = items, title = title })
@@ -26,7 +31,7 @@ local signs = { created = 'A', deleted = 'D', modified = 'M' }
 ---@return acp.Span[] spans
 local function line_of(file, current)
   local sides = require('acp.features.review.sides')
-  local path = require('acp.base.paths').display(file.path)
+  local path = require('acp.base.paths').label(file.path)
   local count = file.hunks == 1 and '1 hunk' or ('%d hunks'):format(file.hunks)
   local tail = file.hunks > 0 and not file.label and '  ' .. count or ''
   local head = ('%s %s '):format(current and '▸' or ' ', signs[file.kind] or 'M')

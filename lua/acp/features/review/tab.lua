@@ -61,7 +61,7 @@ end
 ---@param state acp.Review
 local function bars(state, left, right)
   local file = state.files[state.at]
-  local path = require('acp.base.paths').display(file.path)
+  local path = require('acp.base.paths').label(file.path)
   local number = #state.files > 1 and ('%d/%d '):format(state.at, #state.files) or ''
   local hint_left, hint_right = state.source.hint(file, #state.files)
   panes.set_winbar(state.base, left, hint_left)
