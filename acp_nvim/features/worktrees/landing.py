@@ -290,7 +290,10 @@ class Landing:
         if result.changes or any(map(worktree.contains, unsaved)):
             self._host.echo("info", self._stays_message(worktree, words.WHY_MORE_CHANGES))
         else:
-            self._host.echo("info", await self._worktrees.remove(worktree))
+            line = await self._worktrees.remove(worktree)
+            races = [record.race for record in self._worktrees.records.all()]
+            has_others = worktree.race and worktree.race in races
+            self._host.echo("info", words.WORKTREE_OF_RACE_REMOVED if has_others else line)
 
     def _stays_message(self, worktree: Worktree, why: object) -> str:
         return words.WORKTREE_STAYS.format(branch=worktree.branch, reason=why)

@@ -79,6 +79,9 @@ NOT_BY_HUNK: Final = "This file cannot be taken by hunk. See :Acp land"
 NOT_TAKEN: Final = "Not taken, see :Acp land: {reason}"
 NOT_REMOVED: Final = "Not removed, see :Acp land: {reason}"
 WORKTREE_REMOVED: Final = "The worktree of {branch} was removed"
+WORKTREE_OF_RACE_REMOVED: Final = (
+    "The worktree was removed. :Acp race! removes those of the other racers"
+)
 WORKTREES_REMOVED: Final = "{count} worktrees were removed"
 PART_BRANCH_STAYS: Final = ". Its branch was kept: it has commits of its own"
 WORKTREE_STAYS: Final = "The worktree of {branch} was kept: {reason}. See :Acp land"

@@ -375,7 +375,8 @@ def test_the_results_of_a_race_are_reported_and_offered(edit: Edit, tmp_path: Pa
     editor.wait_screen(" one.txt · +1 -0")  # and not the edits of the other racer
     assert not editor.lua("return vim.fn.getcompletion('acp://review', 'buffer')"), "no list"
     editor.cmd("Acp accept all")
-    until(lambda: not paths[0].exists(), what="the first worktree is gone")
+    editor.wait_message("was removed. :Acp race! removes those of the other racers")
+    assert not paths[0].exists()
     editor.cmd("tabfirst | Acp new two")
     editor.cmd("Acp race two -- runs true")
     editor.wait("require('acp').state().sessions[4].worktree")
