@@ -31,6 +31,15 @@ def test_windows_have_descriptive_titles(front: Editor) -> None:
     front.wait_screen("Odd%name · log ")
 
 
+def test_the_users_winbar_has_the_title(front: Editor) -> None:
+    front.cmd("set winbar=in\\ %f laststatus=0")
+    for command in ("edit a.txt", "Acp chat", "Acp plan"):
+        front.cmd(command)
+    front.wait_screen("in Claude · plan")
+    assert "in a.txt" in front.screen()[0]
+    assert "acp://" not in "\n".join(front.screen())
+
+
 def test_a_narrow_window_has_room_for_its_title(front: Editor) -> None:
     front.rpc.request("nvim_ui_try_resize", 80, 24)
     front.cmd("Acp chat")

@@ -78,20 +78,26 @@ local function with_title(default)
 end
 
 --- Show a title in the 'statusline' of an acp window in place of the buffer's name, unless the user
---- has set a 'statusline'.
+--- has set a 'statusline'. If the user's 'winbar' has the name, show the title there, too.
 ---@param title? string derived from the buffer's name by default
 function M.set_title(win, title)
   if title then vim.w[win].acp_title = title end
   local default = api.nvim_get_option_info2('statusline', {}).default
   local line = vim.go.statusline == default and with_title(default)
   if line then set(win, 'statusline', line) end
+  local bar, own = vim.go.winbar, { scope = 'local', win = win }
+  if bar:find('%f', 1, true) and api.nvim_get_option_value('winbar', own) == '' then
+    set(win, 'winbar', (bar:gsub('%%f', function() return NAME end)))
+  end
 end
 
---- Reset the 'statusline' of a window to the global one.
+--- Reset the 'statusline' and 'winbar' of a window to the global ones, if they have a title.
 function M.reset_title(win)
   vim.w[win].acp_title = nil
-  local own = api.nvim_get_option_value('statusline', { scope = 'local', win = win })
-  if own:find(NAME, 1, true) then set(win, 'statusline', '') end
+  for _, name in ipairs({ 'statusline', 'winbar' }) do
+    local own = api.nvim_get_option_value(name, { scope = 'local', win = win })
+    if own:find(NAME, 1, true) then set(win, name, '') end
+  end
 end
 
 return M
