@@ -16,6 +16,7 @@ from acp_nvim.features.worktrees import parts, steps, words, worktree_git
 from acp_nvim.features.worktrees.landing import other
 from acp_nvim.features.worktrees.records import Worktree
 from acp_nvim.features.worktrees.verbs import session_of
+from acp_nvim.features.worktrees.worktrees import list_left
 from acp_nvim.files.bytes import roots
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.checkpoints.store import StoreError
@@ -40,7 +41,7 @@ async def race(host: Host, args: Args) -> None:
         host.echo("info", wording.PROMPT_EMPTY)
         return
     began = int(time.time())
-    current, racers = host.sessions.conversation(None), list[Session]()
+    current, racers, left = host.sessions.conversation(None), list[Session](), ""
     for name in args["names"]:
         try:
             made = await worktrees.make(cwd, args["names"])
@@ -52,8 +53,11 @@ async def race(host: Host, args: Args) -> None:
         worktrees.begin(conversation.session, made, began)
         submit(host, conversation, prompt_of(host, args))
         racers.append(conversation.session)
+        left = list_left(made)
     else:
-        host.echo("info", words.RACING.format(names=", ".join(args["names"])))
+        line = words.RACING_WITHOUT if left else words.RACING
+        names = ", ".join(args["names"])
+        host.echo("warn" if left else "info", line.format(names=names, files=left))
     if current is not None and current.session.status not in ("closed", "failed"):
         host.sessions.make_current(current.session.n)  # the user sees its chat, not a racer's
     if racers:

@@ -139,10 +139,7 @@ class Worktrees:
         )
         self.records.save(described)
         session.notice("info", words.WORKTREE_MADE.format(path=home_path(worktree.path)))
-        if made.left:
-            left = list_names(
-                [str(Path(worktree.tree, name)) for name in made.left], worktree.tree, NAMED
-            )
+        if left := list_left(made):
             session.notice("warning", words.WORKTREE_WITHOUT.format(files=left))
         if made.filtered:
             session.notice("warning", words.WORKTREE_FILTERED.format(count=made.filtered))
@@ -272,6 +269,12 @@ class Worktrees:
                 session.set_worktree(None)
                 session.notice("info", line)
         return line
+
+
+def list_left(made: NewWorktree) -> str:
+    """Return the uncommitted files, which a new worktree lacks, in one line."""
+    tree = made.worktree.tree
+    return list_names([str(Path(tree, name)) for name in made.left], tree, NAMED)
 
 
 def _counterpart(worktree: Worktree, path: str) -> str:

@@ -380,7 +380,7 @@ def test_the_results_of_a_race_are_reported_and_offered(edit: Edit, tmp_path: Pa
     editor.cmd("tabfirst | Acp new two")
     editor.cmd("Acp race two -- runs true")
     editor.wait("require('acp').state().sessions[4].worktree")
-    editor.wait_message("Racing: two")
+    editor.wait_message("Racing: two. Not committed, so not in their worktrees: one.txt")
     assert editor.state()["current"] == 3, "the session whose chat is visible"
 
 
