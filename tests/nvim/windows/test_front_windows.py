@@ -46,6 +46,17 @@ def test_the_last_window_is_left_open_not_closed(front: Editor) -> None:
     assert front.lua(FIXED) == [False, False, False], "a window beside the last one"
 
 
+def test_the_last_window_shows_the_users_last_file(front: Editor) -> None:
+    session(front)
+    front.open(front.write("a.txt", "a\n"))
+    front.cmd("Acp chat | AcpPrompt")
+    front.keys("<Esc>")
+    front.cmd("wincmd t | quit")
+    front.cmd("wincmd k")
+    front.keys(":quit<CR>")
+    front.wait("vim.fn.expand('%:t') == 'a.txt' and vim.fn.winnr('$') == 1")
+
+
 def test_the_plugins_only_window_lets_the_user_edit_in_it(front: Editor) -> None:
     session(front)
     front.lua("require('acp.features.chat.view').open(1)")

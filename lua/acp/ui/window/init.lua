@@ -279,16 +279,26 @@ function M.show(bufnr, opts)
   return win
 end
 
---- Show the alternate or an empty buffer in the last window, which cannot be closed.
+--- Return the buffer that the user left last: the alternate one, or else the one used last.
+---@param bufnr integer buffer to leave out
+---@return integer|nil
+local function last_buffer(bufnr)
+  local listed, last = vim.fn.getbufinfo({ buflisted = 1 }), nil ---@type table[], table?
+  for _, info in ipairs(listed) do
+    local is_other = info.bufnr ~= bufnr
+    if is_other and info.bufnr == vim.fn.bufnr('#') then return info.bufnr end
+    if is_other and (not last or info.lastused > last.lastused) then last = info end
+  end
+  return last and last.bufnr
+end
+
+--- Show the buffer that the user left last, or an empty one, in the last window, which cannot be
+--- closed.
 local function release(win, bufnr)
   require('acp.ui.win').unfix(win)
   require('acp.ui.window.titles').reset_title(win)
   vim.w[win].acp = nil
-  local other = vim.fn.bufnr('#')
-  if other < 1 or other == bufnr or not vim.bo[other].buflisted then
-    other = vim.api.nvim_create_buf(true, false)
-  end
-  vim.api.nvim_win_set_buf(win, other)
+  vim.api.nvim_win_set_buf(win, last_buffer(bufnr) or vim.api.nvim_create_buf(true, false))
 end
 
 --- Close `win` if it exists. If it is the last one, only replace its buffer.
