@@ -29,7 +29,7 @@ WINDOWS = lua_chunk(__file__, "window_names")
 
 Start = Callable[..., Editor]
 
-REQUIRED = {"telescope.nvim": ["plenary.nvim"]}
+REQUIRED = {"telescope.nvim": ["plenary.nvim"], "nvim-cmp": ["cmp-nvim-lsp"]}
 
 
 def use(editor: Editor, name: str) -> None:
@@ -130,6 +130,26 @@ def test_blink_lists_no_words_after_a_prompt_typed_ahead_of_the_screen(editor: E
     editor.keys("w")
     editor.keys("o")
     editor.wait("require('blink.cmp').is_visible()")
+
+
+def test_nvim_cmp_lists_nothing_else_in_composers(editor: Editor) -> None:
+    use(editor, "nvim-cmp")
+    editor.lua(lua_chunk(__file__, "cmp_with_words"))
+    editor.cmd("AcpPrompt")
+    editor.wait("next(require('cmp').core.sources, 1) and vim.fn.mode() == 'i'")
+    editor.wait("#require('acp').state().sessions[1].commands > 0")
+    entries = lua_chunk(__file__, "cmp_entries")
+    for key in "wo":
+        editor.keys(key)
+    for key in "<C-u>", "/", "t":
+        editor.keys(key)
+    until(lambda: editor.lua(entries) == ["/tour"])
+    assert editor.lua("return _G.asked_for_words") is None
+    editor.keys("<Esc>")
+    editor.cmd("new")
+    for key in "iwo":
+        editor.keys(key)
+    until(lambda: editor.lua(entries) == ["words"])
 
 
 @pytest.fixture
