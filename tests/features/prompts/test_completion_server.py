@@ -319,6 +319,14 @@ def test_nvim_cmp_shows_the_candidates(front: Editor) -> None:
     until(lambda: composer(front)[-1] == "Keep names.")
 
 
+def test_nvim_cmp_completes_a_word_typed_before_it_knows_the_server(front: Editor) -> None:
+    add_plugins(front, "nvim-cmp", "cmp-nvim-lsp")
+    front.lua("require('cmp').setup({ sources = { { name = 'nvim_lsp' } } })")
+    front.write("src/beta.py", "")
+    front.keys(":AcpPrompt<CR>see @be")
+    until(lambda: front.lua(CMP_MENU) == ["@src/beta.py"])
+
+
 def test_the_composer_opens_in_spite_of_an_error_in_lsp_attach(front: Editor) -> None:
     front.lua("vim.api.nvim_create_autocmd('LspAttach', { command = 'throw \"boom\"' })")
     front.errors_expected = True

@@ -112,6 +112,15 @@ local function join_cmp()
   if source._on_insert_enter then source._on_insert_enter() end
 end
 
+--- Let nvim-cmp complete a word that was begun before it found the server. By itself it waits for
+--- the next key.
+local function complete_begun_word()
+  local cmp = package.loaded['cmp']
+  if not cmp or not ENGINES.cmp() or not completion.is_new('') then return end
+  local is_automatic = cmp.get_config().completion.autocomplete
+  if is_automatic then cmp.complete({ reason = cmp.ContextReason.Auto }) end
+end
+
 --- Modules of Neovim's client, which are loaded one by one.
 local CLIENT = { 'protocol', 'util', '_changetracking', 'log', 'rpc', 'client' }
 
@@ -140,7 +149,9 @@ local function attach(bufnr, insert)
     require('acp.features.prompts.composer.server')
     slices.rest()
     waiting[bufnr] = nil
-    if vim.api.nvim_buf_is_loaded(bufnr) then now() end
+    if not vim.api.nvim_buf_is_loaded(bufnr) then return end
+    now()
+    if vim.api.nvim_get_current_buf() == bufnr then complete_begun_word() end
   end)
 end
 
