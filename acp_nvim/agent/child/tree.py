@@ -79,8 +79,11 @@ def process_table() -> list[ProcessStat]:
 
 
 def _pids() -> list[int]:
-    """Return the ids of all processes. Raise OSError without `/proc`."""
-    return [int(path.name) for path in PROC.iterdir() if path.name.isdecimal()]
+    """Return the ids of all processes. Raise OSError without `/proc`.
+
+    `pathlib` would take three times as long.
+    """
+    return [int(name) for name in os.listdir(PROC) if name.isdecimal()]  # noqa: PTH208
 
 
 def _has_started_any(table: Sequence[ProcessStat]) -> bool:
