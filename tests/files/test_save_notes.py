@@ -410,3 +410,27 @@ async def test_a_decision_in_another_neovim_is_not_the_agents(
     await here.core.disk.scan([str(here.work)])
     assert path.read_text() == TEXT
     assert pending_by_path(here) == pending_by_path(other) == {}
+
+
+async def test_an_agents_change_during_a_decision_that_fails_stays_the_agents(
+    here: FakeWorkspace, started: Neovims, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file changes while the other Neovim does not allow an edit of its buffer."""
+    path = here.work / "a.txt"
+    other = await started.neovim("other")
+    other.neovim.open(str(path))
+    two = TEXT.replace("line 2\n", "two\n")
+    await other.write(path, two)
+    for neovim in (other, here):
+        await neovim.exchange()
+    await here.core.disk.scan([str(here.work)])
+
+    def refuse(*_: object) -> list[str]:
+        path.write_text(two.replace("line 7\n", "seven\n"))
+        return ["failed", "the buffer is locked"]
+
+    monkeypatch.setattr(other.neovim, "live_write", refuse)
+    await other.decide("reject")
+    await here.core.disk.scan([str(here.work)])
+    hunks = [(("line 2",), ("two",)), (("line 7",), ("seven",))]
+    assert pending_by_path(here) == {"a.txt": ("modified", False, hunks)}

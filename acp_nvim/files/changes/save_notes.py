@@ -126,18 +126,23 @@ class SaveNotes:
 
     @asynccontextmanager
     async def note_write(self, path: str) -> AsyncIterator[None]:
-        """Note a write for a decision by the user, as `save_notes.lua` notes a save."""
+        """Note a write for a decision by the user, as `save_notes.lua` notes a save.
+
+        It counts as failed if the context raises an exception.
+        """
         inboxes = await to_thread.run_sync(self._other_inboxes)
         if not inboxes:
             yield
             return
         before, signature = await to_thread.run_sync(_content_of, path)
         await to_thread.run_sync(_append, inboxes, "begin", path, signature, (UNSET, UNSET))
+        kind = "failed"
         try:
             yield
+            kind = "end"
         finally:
             after, signature = await to_thread.run_sync(_content_of, path)
-            await to_thread.run_sync(_append, inboxes, "end", path, signature, (before, after))
+            await to_thread.run_sync(_append, inboxes, kind, path, signature, (before, after))
 
     def _other_inboxes(self) -> list[Path]:
         """Return the inboxes of other Neovims."""

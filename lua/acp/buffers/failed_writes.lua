@@ -13,11 +13,15 @@ local saves_of = require('acp.buffers.silent_saves').count
 
 local begun = {} ---@type table<integer, acp.BegunWrite> last write of each buffer
 
-local on = require('acp.base.autocmds').group('acp.failed_writes')
-on({ 'BufWritePre', 'FileWritePre', 'FileAppendPre' }, function(args)
+--- Record the start of a write.
+---@param args { buf: integer, match: string } of its autocommand
+function M.on_write(args)
   local stamp = file_stamp.of_path(args.match)
   begun[args.buf] = { match = args.match, saves = saves_of(args.buf), stamp = stamp }
-end)
+end
+
+local on = require('acp.base.autocmds').group('acp.failed_writes')
+on({ 'BufWritePre', 'FileWritePre', 'FileAppendPre' }, M.on_write)
 on('BufWipeout', function(args) begun[args.buf] = nil end)
 
 --- Return whether the write that has just ended has failed.

@@ -22,6 +22,8 @@ local UNREAD = { stamp = '', size = UNKNOWN, bytes = '' } ---@type acp.FileConte
 local folder ---@type string|nil
 local begun = {} ---@type table<integer, { path: string, before: acp.FileContent }> writes by buffer
 
+local function failed_writes() return require('acp.buffers.failed_writes') end
+
 --- Return the inboxes of other Neovims.
 ---@return string[] paths
 local function other_inboxes()
@@ -113,12 +115,18 @@ function M.on_write(args)
   local before = read(path)
   local write = { path = path, before = before }
   begun[args.buf] = write
+  failed_writes().on_write(args)
   append(inboxes, 'begin', path, before.stamp, UNREAD, UNREAD)
+  local function note_failure()
+    begun[args.buf] = nil
+    append(other_inboxes(), 'failed', path, before.stamp, UNREAD, UNREAD)
+  end
   vim.api.nvim_create_autocmd({ 'BufWritePost', 'FileWritePost', 'FileAppendPost' }, {
     buffer = args.buf,
     once = true,
-    callback = function()
+    callback = function(ended)
       if begun[args.buf] ~= write then return end
+      if failed_writes().has_failed(ended) then return note_failure() end
       begun[args.buf] = nil
       M.note(path, write.before)
     end,
@@ -126,9 +134,7 @@ function M.on_write(args)
   vim.api.nvim_create_autocmd('SafeState', {
     once = true,
     callback = function()
-      if begun[args.buf] ~= write then return end
-      begun[args.buf] = nil
-      append(other_inboxes(), 'failed', path, before.stamp, UNREAD, UNREAD)
+      if begun[args.buf] == write then note_failure() end
     end,
   })
 end
@@ -140,11 +146,13 @@ function M.on_merged(bufnr)
   if write then write.before = read(write.path) end
 end
 
---- Handle the end of a write whose start was not noted.
+--- Handle the end of a write whose start was not noted, or that was noted as failed while Neovim
+--- asked whether to overwrite the file.
 ---@param args { buf: integer, match: string }
 function M.on_written(args)
   local watch = package.loaded['acp.buffers.watch']
-  if not begun[args.buf] and not (watch and watch.is_held(args.buf)) then
+  if begun[args.buf] or (watch and watch.is_held(args.buf)) then return end
+  if other_inboxes()[1] and not failed_writes().has_failed(args) then
     M.note(uv.fs_realpath(args.match))
   end
 end

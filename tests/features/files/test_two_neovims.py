@@ -117,6 +117,30 @@ def test_neovim_asks_before_it_overwrites_a_save_that_its_buffer_lacks(
     agent.end()
 
 
+def test_a_write_that_the_user_declines_is_not_a_save(plain: Editor, second: Editor) -> None:
+    """The agent's change before the question, and the one during it, stay the agent's."""
+    path = plain.write("a.txt", LINES)
+    agent = StepwiseAgent.at_work(plain)
+    second.cmd("edit a.txt")
+    second.keys("3Gccmine<Esc>")
+    go = plain.home / "go"
+    command = f"sed -i 's/line 10$/ten/' a.txt; until test -e {go}; do sleep .02; done"
+    done = agent.order("runs", command)
+    until(lambda: "ten\n" in path.read_text())
+    second.keys(":write<CR>")
+    until(lambda: "(y/n)?" in "\n".join(second.screen()))
+    path.write_text(path.read_text().replace("line 12\n", "twelve\n"))
+    second.keys("n")
+    until(lambda: "?n" in "\n".join(second.screen()) or not second.rpc.mode()["blocking"])
+    second.keys("<CR>")
+    go.touch()
+    until(lambda: done in agent.traffic.notes())
+    wait_hunks(plain, 2)
+    agent.end()
+    reject_all(plain)
+    until(lambda: path.read_text() == LINES)
+
+
 @pytest.mark.parametrize("is_host_killed", [True, False])
 def test_neovim_asks_before_it_overwrites_a_save_from_before_the_host_was_started(
     plain: Editor, second: Editor, is_host_killed: bool
