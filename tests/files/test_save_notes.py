@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_nvim.edits.text import Text
+from acp_nvim.edits.text import Text, parse
 from acp_nvim.files.buffers.tracked_file import NeovimRead
 from acp_nvim.files.bytes.disk import signature_of
 from acp_nvim.files.changes import save_notes
@@ -433,4 +433,20 @@ async def test_an_agents_change_during_a_decision_that_fails_stays_the_agents(
     await other.decide("reject")
     await here.core.disk.scan([str(here.work)])
     hunks = [(("line 2",), ("two",)), (("line 7",), ("seven",))]
+    assert pending_by_path(here) == {"a.txt": ("modified", False, hunks)}
+
+
+async def test_a_save_is_the_users_although_the_text_of_its_buffer_has_not_arrived(
+    here: FakeWorkspace,
+) -> None:
+    """Neovim has answered that it has sent the text, and the host has not read the answer."""
+    path = here.work / "a.txt"
+    buffer = here.neovim.buffers[str(path)]
+    here.neovim.live_read(str(path), str(path))
+    buffer.put(parse(TEXT.replace("line 7\n", "mine\n")), modified=True)
+    here.neovim.live_read(str(path), str(path))
+    here.neovim.save(str(path))
+    path.write_text(path.read_text().replace("line 2\n", "agents\n"))
+    await here.end()
+    hunks = [(("line 2",), ("agents",))]
     assert pending_by_path(here) == {"a.txt": ("modified", False, hunks)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from acp_nvim.edits.agent_bases import AgentBases, ChangeKind
 from acp_nvim.edits.ledger import Ledger
@@ -11,13 +12,15 @@ from acp_nvim.files.buffers import buffer_state
 from acp_nvim.files.buffers.buffer_state import News, Outdated, Reread, Typed, Unloaded
 from acp_nvim.files.buffers.tracked_file import (
     AuthorUnknown,
+    FileState,
     Saved,
     SavedIdle,
     SaveSigned,
     TrackedFiles,
     Unmerged,
 )
-from acp_nvim.files.bytes.file_format import Format, clean
+from acp_nvim.files.bytes.disk import bytes_of, signature_of
+from acp_nvim.files.bytes.file_format import BinaryError, Format, clean, text_of
 from acp_nvim.files.changes.git_tree import GitTrees
 from acp_nvim.files.changes.turns import Turns
 from acp_nvim.files.review.pending_view import PendingView
@@ -179,12 +182,15 @@ class UserEdits:
         text = Text(live.text.lines, eol) if live is not None else None
         if lines is not None:
             text = clean(Text(tuple(lines), eol))
-        if text is None or (lines is None and file.buffer.is_stale):
+        is_known = text is not None and not (lines is None and file.buffer.is_stale)
+        if not is_known:
+            text = _saved_text(path, file.state, file_format)
+        if text is None:
             file.apply(Saved(None, file_format))
             if not self._turns:  # read it before the next prompt
                 file.apply(SavedIdle())
             return
-        if lines is None:
+        if lines is None and is_known:
             ended = buffer_state.with_eol(file.buffer, eol)
             if ended is not file.buffer:
                 file.set_buffer(ended)
@@ -194,3 +200,16 @@ class UserEdits:
         if entry is not None and entry.is_conflict and not unaware:
             self._ledger.resolve_conflict(path, text)
             self._view.refresh(path)
+
+
+def _saved_text(path: str, state: FileState, file_format: Format) -> Text | None:
+    """Return the text of a file that has not changed since its last save, or None if it has.
+
+    A later change by an agent would otherwise include the save.
+    """
+    if state.saved_other_bytes:
+        return None
+    with suppress(OSError, BinaryError):
+        text = text_of(bytes_of(path), file_format)
+        return text if signature_of(path) == state.saved else None
+    return None
