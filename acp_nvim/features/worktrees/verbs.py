@@ -87,9 +87,16 @@ async def _worktree(host: Host, n: int | None, here: int | None, cwd: str) -> Wo
     if not left:
         host.echo("info", words.NO_WORKTREE)
         return None
-    items = [f"{worktree.racer}  {worktree.branch}  {worktree.title}" for worktree in left]
+    items = [_label(host, worktree) for worktree in left]
     at = 0 if len(left) == 1 else await host.choose(words.CHOOSE_WORKTREE, items, "worktree")
     return None if at is None else left[at]
+
+
+def _label(host: Host, worktree: Worktree) -> str:
+    """Return a worktree for a choice. Its branch has the words of its title."""
+    sessions = [conversation.session for conversation in parts(host)[0].sessions(worktree)]
+    failed = words.PART_FAILED if any(session.error for session in sessions) else ""
+    return "  ".join(filter(None, (worktree.racer, worktree.branch, failed)))
 
 
 def session_of(host: Host, worktree: Worktree, n: int | None = None) -> Session:

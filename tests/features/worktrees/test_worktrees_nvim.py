@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -369,7 +370,9 @@ def test_the_results_of_a_race_are_reported_and_offered(edit: Edit, tmp_path: Pa
     paths = [worktree(editor, n) for n in (1, 2)]
     editor.wait_message("Race over, :Acp race compares: one 1 file, two failed (1 file)")
     (asked,) = pick(editor, "Acp land")  # although the last racer is current
-    assert [item.split()[0] for item in asked["items"]] == ["one", "two"]
+    one, two = asked["items"]
+    assert re.fullmatch(r"one  acp/[-\w]+", one)
+    assert re.fullmatch(r"two  acp/[-\w]+  failed", two)
     pick(editor, "Acp land", asked["items"][0])
     editor.wait("vim.fn.tabpagenr('$') == 2")  # the review
     editor.wait_screen(" one.txt · +1 -0")  # and not the edits of the other racer
