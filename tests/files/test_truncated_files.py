@@ -160,3 +160,55 @@ async def test_lines_stay_pending_if_neovim_reads_the_truncated_file(
         await workspace.core.sync_all()
         await workspace.decide("reject")
         assert path.read_text() == "mine\none\n"
+
+
+async def test_a_file_that_is_missing_while_it_is_saved_has_its_text_before_the_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An editor may rename the file before it writes the new one ('backupcopy')."""
+    async with fake_workspace(tmp_path) as workspace:
+        path, scan = workspace.work / "a.txt", GitStore.scan
+        path.write_text("one\n")
+        await workspace.turn()
+        path.unlink()
+
+        def written_after(self: GitStore, *args: Any) -> Any:
+            found = scan(self, *args)
+            if not path.exists():
+                path.write_text("one\ntwo\n")
+            return found
+
+        monkeypatch.setattr(GitStore, "scan", written_after)
+        await workspace.begin()
+        path.write_text("one\n2\n")
+        await workspace.end()
+        await workspace.decide("reject")
+        assert path.read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("has_buffer", [True, False])
+async def test_lines_of_a_file_that_is_missing_while_it_is_saved_stay_pending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_buffer: bool
+) -> None:
+    async with fake_workspace(tmp_path) as workspace:
+        path, text = workspace.work / "a.txt", "one\nagent\n"
+        path.write_text("one\n")
+        if has_buffer:
+            workspace.neovim.open(str(path))
+        await workspace.begin()
+        path.write_text(text)
+        await workspace.end()
+        look = disk.is_just_removed
+
+        def written_after(asked: str) -> bool:
+            is_removed = look(asked)
+            if is_removed:
+                path.write_text(text)
+            return is_removed
+
+        monkeypatch.setattr(disk, "is_just_removed", written_after)
+        path.unlink()
+        await workspace.core.sync_all()
+        await workspace.core.sync_all()
+        await workspace.decide("reject")
+        assert path.read_text() == "one\n"

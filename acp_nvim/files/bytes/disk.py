@@ -242,6 +242,20 @@ def is_just_emptied(path: str) -> bool:
     return info.st_size == 0 and 0 <= time.time_ns() - info.st_ctime_ns < EMPTIED_NS
 
 
+def is_just_removed(path: str) -> bool:
+    """Return whether a file may have just been removed or renamed, as editors do before a write."""
+    is_missing = not os.path.lexists(path)
+    return is_missing and 0 <= time.time_ns() - changed_at(path) < EMPTIED_NS
+
+
+def wait_written(path: str) -> None:
+    """Wait for a file that a program has just removed or renamed, but not for long."""
+    for _ in range(EMPTIED_CHECKS):
+        if not is_just_removed(path):
+            return
+        time.sleep(EMPTIED_PAUSE_S)
+
+
 def wait_filled(path: str) -> None:
     """Wait for the text of a file that a program has just truncated, but not for long."""
     for _ in range(EMPTIED_CHECKS):

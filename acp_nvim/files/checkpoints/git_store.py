@@ -97,6 +97,8 @@ class GitStore:
         """Tree with which the last scan compared its own."""
         self._scanned: dict[str, os.stat_result] = {}
         """States of the files that the last scan stored, from before git read them."""
+        self._missing: list[str] = []
+        """Files that the last scan did not find."""
         self._marks = Marks(home / "out")
         self._out: dict[str, Blob] = {}
         """Files left out of the index, by absolute path."""
@@ -129,7 +131,7 @@ class GitStore:
             else map(self._path, self._inside(paths or ()))
         )
         self._update_index(files)
-        self._scanned = files.fitting
+        self._scanned, self._missing = files.fitting, files.missing
         before, self._tree = self._earlier_tree, self._write_tree()
         changes = left_out.certain_changes(self.differences(before, self._tree)) if before else []
         missed = [path for path, blob in self._out.items() if blob.is_missed]
@@ -147,7 +149,8 @@ class GitStore:
         for path, info in scanned.items():
             if not info.st_size:
                 wait_filled(path)
-        return [path for path, info in scanned.items() if not _is_same(path, info)]
+        changed = [path for path, info in scanned.items() if not _is_same(path, info)]
+        return [*changed, *filter(os.path.isfile, self._missing)]
 
     def is_unchanged(self) -> bool:
         """Return whether a scan would find nothing.

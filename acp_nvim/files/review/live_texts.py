@@ -117,21 +117,36 @@ class LiveTexts:
     # -- the ledger -------------------------------------------------------------------------------
 
     async def sync_typed(self, path: str) -> None:
-        """Enter the changes that the user has made into the ledger. Do not read a loaded buffer."""
-        buffer = await self._buffers.peek(path)
-        if isinstance(buffer, NotLoaded):
+        """Enter the changes that the user has made into the ledger.
+
+        Do not read a loaded buffer that has a file.
+        """
+        buffer, text = await self._buffers.peek(path), None
+        if not isinstance(buffer, NotLoaded):
+            text = await self._buffer_text(path, buffer)
+        if text is None:
             await self.sync(path)
         else:
-            await self.enter(path, await self._buffer_text(path, buffer))
+            await self.enter(path, text)
 
     async def sync(self, path: str) -> Text | None:
         """Bring the ledger up to date with the file. Return its live text."""
         try:
             text = await self.text(path)
+            if text is None and await self._has_returned(path):
+                text = await self.text(path)
         except Refusal:
             return None  # no longer text: its edits stay pending until it is text again
         await self.enter(path, text)
         return text
+
+    async def _has_returned(self, path: str) -> bool:
+        """Return whether a missing file with edits exists again. Wait if it was just removed."""
+        entry = self._ledger.tracked_entry(path)
+        if entry is None or entry.live is None:
+            return False
+        await to_thread.run_sync(disk.wait_written, path)
+        return await to_thread.run_sync(obstacles.is_file, path)
 
     async def enter(self, path: str, text: Text | None) -> None:
         """Enter the text of a file as the user's change, unless an agent may have changed it.
