@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from acp_nvim.protocol import schema
+from acp_nvim.render.calls import tools
 from acp_nvim.session import state
 from acp_nvim.session.calls import call_updates
 from acp_nvim.session.questions import permissions, requests
@@ -147,3 +148,18 @@ def test_a_second_question_about_something_else_has_its_own_call() -> None:
         call = permissions.subject(session, schema.RequestPermissionRequest("s", update, []))
         assert (call is first) == (title == "Run it")
     assert (decision.id, decision.title, decision.shown_call.title) == ("first", "Run it", "Run it")
+
+
+def test_titles_are_compared_only_if_the_call_has_changed_since_the_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session, decision = asked()
+    call = session.tool_calls.get("c")
+    assert call is not None
+    decision.resolve(Outcome("selected", decision.options[0]))
+    update_call(session, status="in_progress", raw_output={"text": "x"})
+    with monkeypatch.context() as patch:
+        patch.delattr(tools, "title")
+        assert not tools.differs_from_answer(decision, call)
+    update_call(session, title="Remove it")
+    assert tools.differs_from_answer(decision, call)

@@ -240,9 +240,17 @@ def differs_from_answer(decision: Decision, call: ToolCall, cwd: str = "") -> bo
         return False
     if answered.raw_input != call.raw_input or answered.kind != call.kind:
         return True
+    if _described(answered) == _described(call):
+        return False  # nearly always, and faster than a comparison of titles
     if not _edits(answered) <= _edits(call):
         return True
     return title(decision, answered, cwd).parts != title(decision, call, cwd).parts
+
+
+def _described(call: ToolCall) -> tuple[Any, ...]:
+    """Return the parts of a call, besides kind and raw input, that a title depends on."""
+    names = (call.title, call.name, call.own, call.user_tool)
+    return (*names, call.meta, [*call.locations], [*call.content])
 
 
 def _edits(call: ToolCall) -> set[tuple[str, str]]:
