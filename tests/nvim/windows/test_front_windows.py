@@ -105,7 +105,8 @@ def test_a_file_gets_a_window_of_its_own_beside_chat_and_composer(front: Editor)
     front.wait("vim.fn.winnr('$') == 3")
     shown = front.lua("return vim.tbl_map(vim.fn.bufname, vim.fn.tabpagebuflist())")
     assert shown == ["a.txt", "acp://chat/1", "acp://composer/1"]
-    assert front.lua("return { vim.fn.winnr(), vim.fn.line('.'), vim.wo.statusline }") == [1, 2, ""]
+    assert front.lua("return { vim.fn.winnr(), vim.fn.line('.') }") == [1, 2]
+    assert "acp" not in front.lua("return vim.wo.statusline")
     assert front.lua(FIXED) == [False, False, False]
     front.wait("vim.wo[vim.fn.bufwinid('acp://chat/1')].winfixbuf")
     front.cmd("wincmd b")
