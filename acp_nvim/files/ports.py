@@ -324,10 +324,6 @@ class Amendments(Protocol[S_contra]):
         """Record that the write is done and its edits are pending."""
         ...
 
-    def agent_text(self, session: S_contra, real: str) -> Text | None:
-        """Return the agent's own text while an amended one is written, otherwise None."""
-        ...
-
     async def on_turn_end(self, session: S_contra, scan: Callable[[str], Awaitable[None]]) -> None:
         """End the session's turn. `scan` reads the latest changes to a file by agents."""
         ...

@@ -57,9 +57,6 @@ class Recorder:
     def on_written(self, _session: Any, _real: str) -> None:
         """Do nothing."""
 
-    def agent_text(self, _session: Any, _real: str) -> Text | None:
-        return None
-
     async def on_turn_end(self, _session: Any, _look: Any) -> None:
         """Do nothing."""
 

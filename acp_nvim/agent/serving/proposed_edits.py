@@ -197,11 +197,6 @@ class ProposedEdits:
         amendment.replacement = merge_amendment(amendment.proposal.text, amendment.text, text)
         return amendment.replacement
 
-    def agent_text(self, session: Session, real: str) -> Text | None:
-        """Return the agent's text while an amended text is written instead, otherwise None."""
-        amendment = next(self._open_amendments(session, real), None)
-        return amendment.agent_text if amendment else None
-
     def on_written(self, session: Session, real: str) -> None:
         for amendment in self._open_amendments(session, real):
             amendment.is_in_file = True

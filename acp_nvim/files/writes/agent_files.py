@@ -177,7 +177,7 @@ class AgentFiles(Generic[S]):
         counts as the agent's write, and the rest as an edit by the user.
         """
         files, path, before, after = self._files, file.path, completed.before, completed.after
-        proposed = self._amendments.agent_text(session, path)
+        proposed = completed.proposed
         self._on_location(session, path, completed.line)
         turn = files.turns.get(session)
         if turn is not None:
@@ -201,8 +201,7 @@ class AgentFiles(Generic[S]):
         files.authors.on_write(session, path, before, proposed or after, after)
         kind = "created" if before is None else "modified"
         files.pending_view.announce(session, path, kind, "fs")
-        is_amended = proposed is not None and proposed != after
-        return WrittenFile(path, before, after, is_amended)
+        return WrittenFile(path, before, after, is_amended=proposed not in (None, after))
 
     async def _text_after_writes(self, where: Place) -> Text:
         """Return the text after all writes that were requested before."""

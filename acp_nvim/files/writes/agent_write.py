@@ -115,6 +115,8 @@ class AgentMerge(msgspec.Struct, frozen=True):
     """Text to write."""
     hunks: list[Hunk]
     """Hunks between `live` and `text`."""
+    proposed: Text | None = None
+    """Text to write without the user's amendment, if there is one."""
 
 
 class CompletedWrite(msgspec.Struct, frozen=True):
@@ -132,6 +134,8 @@ class CompletedWrite(msgspec.Struct, frozen=True):
     """First line that changed, 1-based."""
     is_change: bool = True
     """False if there was nothing to write."""
+    proposed: Text | None = None
+    """The requested text without the user's amendment, if there is one."""
     is_saved: bool = True
     """Whether the file has the text. Option `files.save` may leave saving to the user."""
     failure: str = ""
@@ -266,8 +270,10 @@ class AgentWrite(Generic[S]):
         if _lacks_all_lines_of(merged.text, agents_text):
             raise self._refuse("conflict", GONE)
         text = self._amendments.apply(self._request.session, self._where.real, merged.text)
-        hunks = merged.hunks if text == merged.text else diff(live.lines, text.lines)
-        return AgentMerge(base, agents_text, live, text, hunks)
+        if text == merged.text:
+            return AgentMerge(base, agents_text, live, merged.text, merged.hunks)
+        hunks = diff(live.lines, text.lines)
+        return AgentMerge(base, agents_text, live, text, hunks, proposed=merged.text)
 
     async def _merge_into_stored(self, stored: Decoded) -> AgentMerge:
         """Merge the agent's change into the text of a file that Neovim has not loaded."""
@@ -297,6 +303,7 @@ class AgentWrite(Generic[S]):
             base=EMPTY if self._is_new else merged.base,
             agents_text=agents_text,
             line=merged.hunks[0].new_start + 1 if merged.hunks else 1,
+            proposed=merged.proposed,
             is_saved=is_saved,
             failure=failure,
         )
