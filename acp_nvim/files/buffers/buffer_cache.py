@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from anyio import to_thread
 from msgspec.structs import replace
 
 from acp_nvim.edits.hunks import diff
@@ -15,6 +16,7 @@ from acp_nvim.edits.text import Text
 from acp_nvim.files.buffers import buffer_state
 from acp_nvim.files.buffers.buffer_state import BufferState, News
 from acp_nvim.files.buffers.tracked_file import TrackedFile, TrackedFiles, Unmerged
+from acp_nvim.files.bytes import disk
 from acp_nvim.files.bytes.disk import settled_signature, signature_of
 from acp_nvim.files.bytes.file_format import Format
 from acp_nvim.files.bytes.paths import Place
@@ -49,6 +51,7 @@ class BufferCache:
 
     async def read(self, place: Place) -> BufferText | NotLoaded:
         """Read the buffer as `Buffers.read` does, or return the cached one if it can be trusted."""
+        await _wait_filled(place.real)
         state = self._files.buffer(place.real)
         if state.text is not None and state.is_trusted:
             return state.text
@@ -79,6 +82,7 @@ class BufferCache:
         return state.text
 
     async def load(self, place: Place, file_format: Format | None = None) -> BufferText | NotLoaded:
+        await _wait_filled(place.real)
         answer = await self._inner.load(place, file_format)
         return self._store_read(self._files[place.real], answer)
 
@@ -208,6 +212,12 @@ class BufferCache:
         file = self._files[edit.path]
         state, news = buffer_state.after_edit(file.buffer, edit)
         self._update(file, state, news)
+
+
+async def _wait_filled(path: str) -> None:
+    """Wait for the text of a file that a program has just truncated, but not for long."""
+    if disk.is_just_emptied(path):
+        await to_thread.run_sync(disk.wait_filled, path)
 
 
 def _record(file: TrackedFile, live: BufferText) -> None:

@@ -21,7 +21,6 @@ from acp_nvim.files.bytes.paths import Place
 from acp_nvim.files.bytes.refusals import Refusal
 from acp_nvim.files.files import Files
 from acp_nvim.files.ports import BufferText, NotLoaded
-from acp_nvim.files.writes.agent_write import wait_filled
 
 QUIET_S: Final = 0.05
 """Pause in the user's typing after which hunks are computed again, in seconds."""
@@ -224,7 +223,6 @@ class LiveTexts:
         count.
         """
         place = Place(path, path)
-        await wait_filled(path)
         buffer = await self._buffers.read(place)
         if isinstance(buffer, BufferText):
             return await self._buffer_text(path, buffer, is_deleted=is_deleted)

@@ -32,7 +32,6 @@ from acp_nvim.files.writes.agent_write import (
     CompletedWrite,
     WriteRequest,
     cancel_check,
-    wait_filled,
 )
 
 S = TypeVar("S", bound=AgentSession)
@@ -238,7 +237,6 @@ class AgentFiles(Generic[S]):
 
     async def _text(self, where: Place) -> Text:
         """Return the current text. Raise Refusal if there is no such file."""
-        await wait_filled(where.real)
         limit = self._options().message_bytes
         live = await self._buffers.read_cached(where)
         if isinstance(live, BufferText):

@@ -74,12 +74,6 @@ def cancel_check(session: AgentSession) -> CheckCancelled:
     return check
 
 
-async def wait_filled(path: str) -> None:
-    """Wait for the text of a file that a program has just truncated, but not for long."""
-    if disk.is_just_emptied(path):
-        await to_thread.run_sync(disk.wait_filled, path)
-
-
 class AllowedChange(msgspec.Struct, frozen=True):
     """Change that the user has allowed, with its own base."""
 
@@ -221,7 +215,6 @@ class AgentWrite(Generic[S]):
 
     async def _read(self) -> BufferText | NotLoaded:
         """Return the buffer. Wait while Neovim is reading the file into it."""
-        await wait_filled(self._where.real)
         deadline = anyio.current_time() + PATIENCE_S
         live = await self._buffers.read(self._where)
         while isinstance(live, NotLoaded) and live.is_busy:
@@ -395,7 +388,6 @@ class AgentWrite(Generic[S]):
 
     async def _reload(self, live: BufferText) -> BufferText:
         """Read the buffer again and return it."""
-        await wait_filled(self._where.real)
         again = await self._buffers.load(self._where)
         if isinstance(again, NotLoaded) and again.is_busy:
             again = await self._read()
