@@ -94,6 +94,19 @@ class Requests(FileRequests):
         self, session: Any, params: schema.ReadTextFileRequest
     ) -> schema.ReadTextFileResponse:
         """Read a file; every read asks the buffers, since nothing reports their changes here."""
+        self._doubt_all()
+        return await super().read(session, params)
+
+    async def write(
+        self,
+        session: Any,
+        params: schema.WriteTextFileRequest,
+        answer: Callable[[schema.WriteTextFileResponse], None],
+    ) -> schema.WriteTextFileResponse:
+        """Write a file; every write asks the buffers, as every read does."""
+        self._doubt_all()
+        return await super().write(session, params, answer)
+
+    def _doubt_all(self) -> None:
         for file in list(self.tracked):
             self.cache.on_unknown_change(file.path)
-        return await super().read(session, params)

@@ -68,7 +68,8 @@ class BufferCache:
 
         Neovim reports each change to a watched buffer on the channel of the user's actions, before
         later actions (`flush_all` in `acp.buffers.watch`). So an agent that has received a prompt,
-        an answer or a decision never reads a text from before the user's earlier changes.
+        an answer or a decision never reads a text from before the user's earlier changes. A write
+        names the changedtick, and Neovim refuses it if the buffer has changed since.
 
         Two kinds of changes are not reported. A clean buffer follows changes to its file, so the
         signature is compared here. After a change to anything but the text, such as an option

@@ -216,12 +216,12 @@ class AgentWrite(Generic[S]):
     async def _read(self) -> BufferText | NotLoaded:
         """Return the buffer. Wait while Neovim is reading the file into it."""
         deadline = anyio.current_time() + PATIENCE_S
-        live = await self._buffers.read(self._where)
+        live = await self._buffers.read_cached(self._where)
         while isinstance(live, NotLoaded) and live.is_busy:
             if anyio.current_time() > deadline:
                 raise self._refuse("busy", live.reason)
             await anyio.sleep(PAUSE_S)
-            live = await self._buffers.read(self._where)
+            live = await self._buffers.read_cached(self._where)
         return live
 
     def _record_present(self, live: BufferText) -> None:
