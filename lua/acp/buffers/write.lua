@@ -14,7 +14,7 @@ local UNDONE = 'an autocommand has undone the change'
 ---@field bufnr integer
 ---@field name string
 ---@field real string resolved path
----@field folder string nearest directory above it that exists before the write
+---@field folder? string nearest existing directory above a new file before the write
 ---@field before? string the file's stamp before the write
 ---@field saves integer number of writes of the buffer before this one
 ---@field change integer number of the change to save
@@ -145,10 +145,11 @@ end
 --- Return whether the file was written, even if a later step failed.
 ---@param writing acp.Writing
 ---@param ok boolean
-local function is_made(writing, ok)
+---@param gone boolean
+local function is_made(writing, ok, gone)
   local bufnr, now = writing.bufnr, file_stamp.of_path(writing.name)
   if not writing.begun or not now then return false end
-  if is_gone(writing) then return ok or now ~= writing.before end
+  if gone then return ok or now ~= writing.before end
   return not vim.bo[bufnr].modified or saves_of(bufnr) > writing.saves
 end
 
@@ -199,11 +200,7 @@ end
 ---@return acp.WriteResult
 local function success_of(writing, by_others, autocmds)
   local bufnr, name = writing.bufnr, writing.name
-  if is_gone(writing) then
-    return { done = true, stamp = file_stamp.of_path(name), text = writing.text }
-  elseif not writing.reread and M.change_of(bufnr) < writing.change then
-    return save_again(writing)
-  end
+  if not writing.reread and M.change_of(bufnr) < writing.change then return save_again(writing) end
   local rewritten = autocmds and handlers.rewrote(bufnr)
   if rewritten then save.reload(bufnr) end
   save.forget_stamp_and_conflict(bufnr)
@@ -224,13 +221,13 @@ function M.write(bufnr, options)
   local name = api.nvim_buf_get_name(bufnr)
   local copy, err = backup_copy.copy_file(bufnr, uv.fs_stat(name))
   if not copy then return { done = false, outcome = 'failed', why = save.reason(err) } end
-  local _, folder = save.existing_parent(name)
+  local folder = copy.new and select(2, save.existing_parent(name)) or nil
   if copy.new and options.rights then precreate(name, options.rights) end
   local writing = { ---@type acp.Writing
     bufnr = bufnr,
     name = name,
     real = nofollow.real(bufnr),
-    folder = folder or '/',
+    folder = folder,
     before = file_stamp.of_path(name),
     saves = saves_of(bufnr),
     change = M.change_of(bufnr),
@@ -246,8 +243,10 @@ function M.write(bufnr, options)
   if ok then
     ok, err = run(writing, options)
   end
-  if not is_made(writing, ok) then return restore_file(writing, copy, ok, err) end
+  local gone = is_gone(writing)
+  if not is_made(writing, ok, gone) then return restore_file(writing, copy, ok, err) end
   backup_copy.drop(copy)
+  if gone then return { done = true, stamp = file_stamp.of_path(name), text = writing.text } end
   return success_of(writing, by_others, options.autocmds)
 end
 
