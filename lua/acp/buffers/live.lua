@@ -186,7 +186,7 @@ end
 
 --- Go back to the change before the agent's, even if an autocommand has undone more.
 local function undo_edit(bufnr, before)
-  local change = writer.change_of(bufnr)
+  local change = text.change_of(bufnr)
   if change ~= before.change then
     local back = change == before.change + 1 and 'undo!' or 'undo ' .. before.change
     pcall(api.nvim_buf_call, bufnr, function()
@@ -253,7 +253,7 @@ local function write(bufnr, tick, hunks, want)
     return { outcome, why }
   end
   local before = {
-    change = writer.change_of(bufnr),
+    change = text.change_of(bufnr),
     modified = options.modified,
     endofline = options.endofline,
     fixendofline = options.fixendofline,

@@ -1,6 +1,10 @@
---- Properties of a buffer's text as bytes: whether it is empty, and whether its last line has a
---- newline.
+--- Properties of a buffer's text: the number of its change, whether it is empty as bytes, and
+--- whether its last line has a newline.
 local M = {}
+
+--- Return the number of the change that a buffer is at. An undo returns to a lower one.
+---@return integer
+function M.change_of(bufnr) return vim.api.nvim_buf_call(bufnr, vim.fn.changenr) end
 
 --- Return whether the buffer's text has no bytes. A single empty line does not prove that, since
 --- the file may be a newline. `nvim_buf_get_offset()` is not used because it is outdated after an

@@ -43,9 +43,6 @@ end
 ---@param path string|nil
 function M.at_work(path) return path ~= nil and require('acp.base.paths').is_below(path, roots) end
 
---- Return the number of the change that a buffer is at. An undo returns to a lower one.
-local function change_of(bufnr) return api.nvim_buf_call(bufnr, vim.fn.changenr) end
-
 --- Return the nearest ancestor of a change whose number is at most `newest`, 0 for the first text.
 ---@param entries table[] of `undotree()`
 ---@param known? integer such an ancestor of the first entry
@@ -73,7 +70,7 @@ end
 --- Record that the host knows the current text.
 local function mark_known(watch, bufnr)
   watch.tick = api.nvim_buf_get_changedtick(bufnr)
-  watch.change = change_of(bufnr)
+  watch.change = require('acp.buffers.text').change_of(bufnr)
   watch.newest = math.max(watch.newest, watch.change)
   watch.count = api.nvim_buf_line_count(bufnr)
   watch.first, watch.returned, watch.reloaded, watch.reread = nil, nil, nil, nil
@@ -116,7 +113,7 @@ function M.flush(bufnr, asked)
   end
   watch.unread = not asked and (watch.unread or args.is_reload) or nil
   local newest, last = watch.newest, watch.change
-  watch.change = change_of(bufnr)
+  watch.change = require('acp.buffers.text').change_of(bufnr)
   args.is_undo = has_undone(watch, bufnr, last, newest) or nil
   mark_known(watch, bufnr)
   args.tick = watch.tick

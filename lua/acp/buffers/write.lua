@@ -6,6 +6,7 @@ local api, fn, uv = vim.api, vim.fn, vim.uv
 local handlers, nofollow = require('acp.buffers.save_handlers'), require('acp.buffers.nofollow')
 local save, backup_copy = require('acp.buffers.save'), require('acp.buffers.backup_copy')
 local file_stamp = require('acp.base.host.file_stamp')
+local text = require('acp.buffers.text')
 local saves_of = require('acp.buffers.silent_saves').count
 
 local UNDONE = 'an autocommand has undone the change'
@@ -38,10 +39,6 @@ local UNDONE = 'an autocommand has undone the change'
 ---@field rights? { mode: integer, uid: integer, gid: integer } of a deleted file to create again
 ---@field observe? fun(edited: boolean): table
 
---- Return the number of the change that the buffer is at.
----@return integer
-function M.change_of(bufnr) return api.nvim_buf_call(bufnr, fn.changenr) end
-
 --- Return why the write must not happen now. Neovim opens anything at the path and blocks on a
 --- pipe.
 ---@param writing acp.Writing
@@ -58,7 +55,7 @@ local function obstacle(writing)
   if now ~= writing.before and saves_of(bufnr) == writing.saves then
     return 'moved', 'the file changed while it was saved'
   end
-  if writing.reread or M.change_of(bufnr) < writing.change then return 'failed', UNDONE end
+  if writing.reread or text.change_of(bufnr) < writing.change then return 'failed', UNDONE end
 end
 
 --- Return whether autocommands of a write include the `BufWritePre` of the final check.
@@ -200,7 +197,9 @@ end
 ---@return acp.WriteResult
 local function success_of(writing, by_others, autocmds)
   local bufnr, name = writing.bufnr, writing.name
-  if not writing.reread and M.change_of(bufnr) < writing.change then return save_again(writing) end
+  if not writing.reread and text.change_of(bufnr) < writing.change then
+    return save_again(writing)
+  end
   local rewritten = autocmds and handlers.rewrote(bufnr)
   if rewritten then save.reload(bufnr) end
   save.forget_stamp_and_conflict(bufnr)
@@ -230,7 +229,7 @@ function M.write(bufnr, options)
     folder = folder,
     before = file_stamp.of_path(name),
     saves = saves_of(bufnr),
-    change = M.change_of(bufnr),
+    change = text.change_of(bufnr),
     edited = false,
     reread = false,
     begun = false,
