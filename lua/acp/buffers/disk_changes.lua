@@ -100,7 +100,7 @@ local function merge_before_save(bufnr, match)
   local name = api.nvim_buf_get_name(bufnr)
   local path, now = uv.fs_realpath(name), file_stamp.of_path(name)
   local is_own = match == name or (path ~= nil and uv.fs_realpath(match) == path)
-  if not is_own or watch.is_held(bufnr) or not now or not stamps[bufnr] then return end
+  if not is_own or not now or not stamps[bufnr] then return end
   local known = save.in_conflict(bufnr)
   if now ~= stamps[bufnr] or fresh[bufnr] then request_check(bufnr) end
   if not checking[path] then return save.is_unmerged(bufnr) and 'unmerged' or nil end
@@ -127,8 +127,7 @@ local function refusal(bufnr, match)
   local missing = merge_before_save(bufnr, match)
   local messages, name = require('acp.base.messages'), vim.fs.basename(match)
   local stat = uv.fs_stat(match)
-  local own = match == api.nvim_buf_get_name(bufnr) and not watch.is_held(bufnr)
-  if own and stat and stat.type ~= 'file' then
+  if match == api.nvim_buf_get_name(bufnr) and stat and stat.type ~= 'file' then
     return messages.not_a_file:format(name, stat.type)
   end
   local is_asking = missing and vim.v.cmdbang == 0
@@ -148,6 +147,7 @@ local REFUSE = "if v:lua.require'acp.buffers.disk_changes'"
 ---@param match string the path to write
 ---@return boolean
 function M.refuses(bufnr, match)
+  if watch.is_held(bufnr) then return false end -- an agent's write
   local message = refusal(bufnr, match)
   if not message then return false end
   local typed_keys = require('acp.buffers.typed_keys')

@@ -103,15 +103,21 @@ function M.note(path, before)
   append(inboxes, 'end', path, after.stamp, before or UNREAD, after)
 end
 
+--- Return whether the write of a buffer is an agent's.
+local function is_held(bufnr)
+  local watch = package.loaded['acp.buffers.watch']
+  return watch and watch.is_held(bufnr)
+end
+
 --- Handle the start of a write. Formatters among the autocommands after it may write the file
 --- again, so an autocommand after all others notes its end.
 ---@param args { buf: integer, match: string }
 function M.on_write(args)
   begun[args.buf] = nil
-  local watch = package.loaded['acp.buffers.watch']
+  if is_held(args.buf) then return end
   local inboxes = other_inboxes()
   local path = inboxes[1] and real_path(args.match)
-  if not path or (watch and watch.is_held(args.buf)) then return end -- held: an agent's write
+  if not path then return end
   local before = read(path)
   local write = { path = path, before = before }
   begun[args.buf] = write
@@ -150,8 +156,7 @@ end
 --- asked whether to overwrite the file.
 ---@param args { buf: integer, match: string }
 function M.on_written(args)
-  local watch = package.loaded['acp.buffers.watch']
-  if begun[args.buf] or (watch and watch.is_held(args.buf)) then return end
+  if begun[args.buf] or is_held(args.buf) then return end
   if other_inboxes()[1] and not failed_writes().has_failed(args) then
     M.note(uv.fs_realpath(args.match))
   end

@@ -276,16 +276,20 @@ end
 
 ---@param args { buf: integer, match: string, event?: string, silent?: boolean }
 local function on_saved(args)
-  if not args.silent and failed_writes.has_failed(args) then return end
   local watch = watched[args.buf]
+  if watch and watch.held then
+    -- The last scan of a turn finds changes by programs that a save for its agent has run.
+    if not M.at_work(watch.path) then request_refresh() end
+    return
+  end
+  if not args.silent and failed_writes.has_failed(args) then return end
   local path = watch and watch.path or real_path(args.buf)
   local is_own = uv.fs_realpath(args.match) == path
-  local held = watch and watch.held
   local is_exact = is_own and require('acp.buffers.save_handlers').is_encodable(args.buf)
   local other = not is_exact and uv.fs_realpath(args.match)
-  if other and not held then
+  if other then
     report_other_file(other)
-  elseif not held and is_own and (watch or M.at_work(path)) then
+  elseif is_own and (watch or M.at_work(path)) then
     M.flush(args.buf)
     local saved = { path = path, bufnr = args.buf, eol = has_eol_after_save(args.buf) }
     local options = vim.bo[args.buf]
@@ -300,12 +304,11 @@ local function on_saved(args)
       saved.lines = api.nvim_buf_get_lines(args.buf, 0, -1, false)
     end
     send('saved', saved)
-  elseif not held and is_own and path then
+  elseif is_own and path then
     report_saved(path, is_coded(args.buf) or nil, true)
     end_with_file(args.buf, has_eol_after_save(args.buf))
   end
-  -- The last scan of a turn finds changes by programs that a save for its agent has run.
-  if not (held and M.at_work(path)) then request_refresh() end
+  request_refresh()
 end
 
 local function on_read(args)
