@@ -5,7 +5,7 @@ Each operation is one Lua call. A read transfers the text only if its changedtic
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -116,13 +116,15 @@ class NvimBuffers:
             want["cancels"] = self._cancels
         if change.rights is not None:
             want["rights"] = msgspec.structs.asdict(change.rights)
-        writing = self._begin_write(live, change.hunks, want)
+        writing = self._bridge.call(
+            MODULE, "write", live.bufnr, live.tick, _rows(change.hunks), want
+        )
         # Neovim needs some milliseconds, in which the text and bytes to expect are computed.
         requested = Text(tuple(apply(live.raw.lines, change.hunks)), change.eol)
         expected = None if change.verify is None else saved_bytes(requested, live.format)
-        outcome, why, saved, answer, stamp, gone = _outcome(await writing)
+        outcome, why, saved, answer, stamp, gone = [*await writing, *[None] * 5][:6]
         if answer is None:
-            return WriteResult(outcome, why)
+            return WriteResult(outcome, why or "")
         if outcome == "done":
             after = _text(answer, requested)
             is_verified = True
@@ -132,8 +134,9 @@ class NvimBuffers:
                 verify = partial(contains_saved, change.verify, after, stamp, encoded)
                 is_verified = await to_thread.run_sync(verify)
             text = after.text if after.raw is requested else clean(requested)
-            return WriteResult("done", "", saved, after, is_verified, gone, text)
-        return WriteResult(outcome, why, False, await self._restore_lines(live, _text(answer)))
+            return WriteResult("done", "", bool(saved), after, is_verified, bool(gone), text)
+        restored = await self._restore_lines(live, _text(answer))
+        return WriteResult(outcome, why or "", False, restored)
 
     async def obstacles(self, paths: Sequence[str], save: Save) -> dict[str, str]:
         reasons: dict[str, str] = await self._bridge.call(MODULE, "obstacles", list(paths), save)
@@ -186,11 +189,6 @@ class NvimBuffers:
         self._expected = number
         self._announced = sorted({*self._announced, *self._session_roots.get(n, ())})
 
-    def _begin_write(
-        self, live: BufferText, hunks: Sequence[Hunk], want: dict[str, Any]
-    ) -> Awaitable[Any]:
-        return self._bridge.call(MODULE, "write", live.bufnr, live.tick, _rows(hunks), want)
-
     async def _restore_lines(self, before: BufferText, now: BufferText) -> BufferText:
         """Write the old lines into a buffer if an undo did not restore them. Return the buffer."""
         hunks = diff(now.raw.lines, before.raw.lines)
@@ -198,14 +196,8 @@ class NvimBuffers:
             return now
         eol = before.raw.eol
         want = {"eol": eol, "empty": before.raw == EMPTY, "modified": before.is_modified}
-        _, _, _, snapshot, _, _ = _outcome(await self._begin_write(now, hunks, want))
-        return now if snapshot is None else _text(snapshot, before.raw)
-
-
-def _outcome(answer: list[Any]) -> tuple[Any, Any, Any, Any, Any, bool]:
-    """Return outcome, reason, whether it is saved, snapshot, stamp, and whether it is gone."""
-    outcome, why, saved, snapshot, stamp, gone = [*answer, *[None] * 5][:6]
-    return outcome, why or "", bool(saved), snapshot, stamp, bool(gone)
+        answer = await self._bridge.call(MODULE, "write", now.bufnr, now.tick, _rows(hunks), want)
+        return _text(answer[3], before.raw) if len(answer) > 3 else now
 
 
 def _fileencodings(file_format: Format) -> str:
