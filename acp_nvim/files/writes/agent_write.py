@@ -186,22 +186,22 @@ class AgentWrite(Generic[S]):
             self._bases.record_change(path, after, ChangeKind.TYPED, completed.before)
 
     async def _merge_and_write(self) -> CompletedWrite:
-        live = await self._read()
+        path, live = self._where.real, await self._read()
         if isinstance(live, BufferText):
             self._is_new = live.is_absent
             if self._is_new:
-                self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
+                self._bases.record_change(path, None, ChangeKind.REPLACED)
             else:
-                self._record_present(live)
+                self._bases.record_present(path, self._present_texts(live), ChangeKind.TYPED)
             self._check_allowed()
             return await self._write_to_buffer(live)
         stored = disk.read_decoded(self._where, self._limit, live.fileencodings, live.fileformats)
         self._is_new = stored is None
         self._check_allowed()
         if stored is None:
-            self._bases.record_change(self._where.real, None, ChangeKind.REPLACED)
+            self._bases.record_change(path, None, ChangeKind.REPLACED)
         else:
-            self._bases.record_present(self._where.real, iter((stored.text,)), ChangeKind.REPLACED)
+            self._bases.record_present(path, iter((stored.text,)), ChangeKind.REPLACED)
             merged = await self._merge_into_stored(stored)
             if merged.text == stored.text:
                 return _unchanged(merged)
@@ -223,10 +223,6 @@ class AgentWrite(Generic[S]):
             await anyio.sleep(PAUSE_S)
             live = await self._buffers.read_cached(self._where)
         return live
-
-    def _record_present(self, live: BufferText) -> None:
-        """Bring the agent's base up to date with the file."""
-        self._bases.record_present(self._where.real, self._present_texts(live), ChangeKind.TYPED)
 
     def _check_allowed(self) -> None:
         """Raise Refusal to create a file that exists, or to change a file that does not."""
@@ -396,7 +392,8 @@ class AgentWrite(Generic[S]):
         self._is_fresh = self._is_fresh and (again.bufnr, again.text) == (live.bufnr, live.text)
         self._is_new = self._is_new and disk.read(self._where, self._limit) is None
         if not again.is_absent:
-            self._record_present(again)
+            texts = self._present_texts(again)
+            self._bases.record_present(self._where.real, texts, ChangeKind.TYPED)
         return again
 
     # -- without the buffer -----------------------------------------------------------------------
