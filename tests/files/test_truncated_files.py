@@ -16,7 +16,7 @@ from acp_nvim.files import workspace as workspace_module
 from acp_nvim.files.bytes import disk
 from acp_nvim.files.changes import disk_changes
 from acp_nvim.files.checkpoints.git_store import GitStore
-from tests.support.fake_workspace import fake_workspace
+from tests.support.fake_workspace import FakeWorkspace, fake_workspace
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +39,13 @@ def fill_when_asked(monkeypatch: pytest.MonkeyPatch, path: Path, text: str) -> N
         return is_emptied
 
     monkeypatch.setattr(disk, "is_just_emptied", filled_after)
+
+
+async def turn_that_writes(workspace: FakeWorkspace, path: Path, text: str) -> None:
+    """Take a turn in which the agent writes a file on disk."""
+    await workspace.begin()
+    path.write_text(text)  # noqa: ASYNC240
+    await workspace.end()
 
 
 async def test_a_save_while_a_turn_reads_the_file_is_the_users(
@@ -87,9 +94,7 @@ async def test_text_that_a_scan_has_stored_in_part_is_not_the_text_before_the_tu
             return found
 
         monkeypatch.setattr(GitStore, "scan", written_after)
-        await workspace.begin()
-        path.write_text("one\n2\n")
-        await workspace.end()
+        await turn_that_writes(workspace, path, "one\n2\n")
         await workspace.decide("reject")
         assert path.read_text() == "one\ntwo\n"
 
@@ -101,9 +106,7 @@ async def test_lines_of_a_file_that_is_truncated_stay_pending(
     async with fake_workspace(tmp_path) as workspace:
         path = workspace.work / "a.txt"
         path.write_text("one\n")
-        await workspace.begin()
-        path.write_text("one\nagent\n")
-        await workspace.end()
+        await turn_that_writes(workspace, path, "one\nagent\n")
         fill_when_asked(monkeypatch, path, "mine\none\nagent\n")
         path.write_text("")
         await workspace.core.sync_all()
@@ -122,9 +125,7 @@ async def test_a_file_that_is_empty_while_it_is_saved_has_its_text_before_the_tu
         await workspace.turn()
         fill_when_asked(monkeypatch, path, "one\ntwo\n")
         path.write_text("")
-        await workspace.begin()
-        path.write_text("one\n2\n")
-        await workspace.end()
+        await turn_that_writes(workspace, path, "one\n2\n")
         await workspace.decide("reject")
         assert path.read_text() == "one\ntwo\n"
 
@@ -136,9 +137,7 @@ async def test_a_file_that_is_empty_during_the_very_first_scan_has_its_text_befo
         path = workspace.work / "a.txt"
         fill_when_asked(monkeypatch, path, "one\ntwo\n")
         path.write_text("")
-        await workspace.begin()
-        path.write_text("one\n2\n")
-        await workspace.end()
+        await turn_that_writes(workspace, path, "one\n2\n")
         await workspace.decide("reject")
         assert path.read_text() == "one\ntwo\n"
 
@@ -151,9 +150,7 @@ async def test_lines_stay_pending_if_neovim_reads_the_truncated_file(
         path = workspace.work / "a.txt"
         path.write_text("one\n")
         workspace.neovim.open(str(path))
-        await workspace.begin()
-        path.write_text("one\nagent\n")
-        await workspace.end()
+        await turn_that_writes(workspace, path, "one\nagent\n")
         fill_when_asked(monkeypatch, path, "mine\none\nagent\n")
         path.write_text("")
         workspace.neovim.refresh(str(path))
@@ -179,9 +176,7 @@ async def test_a_file_that_is_missing_while_it_is_saved_has_its_text_before_the_
             return found
 
         monkeypatch.setattr(GitStore, "scan", written_after)
-        await workspace.begin()
-        path.write_text("one\n2\n")
-        await workspace.end()
+        await turn_that_writes(workspace, path, "one\n2\n")
         await workspace.decide("reject")
         assert path.read_text() == "one\ntwo\n"
 
@@ -195,9 +190,7 @@ async def test_lines_of_a_file_that_is_missing_while_it_is_saved_stay_pending(
         path.write_text("one\n")
         if has_buffer:
             workspace.neovim.open(str(path))
-        await workspace.begin()
-        path.write_text(text)
-        await workspace.end()
+        await turn_that_writes(workspace, path, text)
         look = disk.is_just_removed
 
         def written_after(asked: str) -> bool:
