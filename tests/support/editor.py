@@ -135,12 +135,12 @@ class Editor:
         except EditorBlocked:
             return
 
-    def double_click(self, text: str) -> None:
-        """Double-click on the beginning of `text`, in the first row of the screen that has it."""
+    def click(self, text: str, times: int = 1) -> None:
+        """Click on the beginning of `text`, in the first row of the screen that has it."""
         self.wait_screen(text)
         rows = self.grid.lines()
         row = next(at for at, line in enumerate(rows) if text in line)
-        for action in ("press", "release", "press", "release"):
+        for action in ("press", "release") * times:
             where = (0, row, rows[row].index(text))
             self.rpc.request("nvim_input_mouse", "left", action, "", *where)
         self.keys("")

@@ -15,7 +15,19 @@ function M.find(name)
     :find(function(bufnr) return vim.api.nvim_buf_get_name(bufnr) == name end)
 end
 
---- Set options of a buffer of the plugin.
+--- Leave Insert mode when the user enters this buffer, which is not modifiable, by a click or by
+--- <C-o> and a key.
+function M.leave_insert(bufnr)
+  local function leave()
+    if vim.api.nvim_get_current_buf() ~= bufnr then return end -- the user has moved on
+    if vim.api.nvim_get_mode().mode:find('^n?i') then vim.cmd.stopinsert() end
+  end
+  local on = require('acp.base.autocmds').in_buffer
+  on(bufnr, { 'BufEnter', 'WinEnter' }, vim.schedule_wrap(leave))
+end
+
+--- Set options of a buffer of the plugin. In one that is not modifiable, typed text would be lost,
+--- so it has no Insert mode.
 ---@param options table<string, any>
 function M.set_options(bufnr, options)
   vim.api.nvim_buf_set_var(bufnr, 'acp', true) -- for `acp.ui.window.session_files`
@@ -23,6 +35,7 @@ function M.set_options(bufnr, options)
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { buf = bufnr })
   end
+  if options.modifiable == false then M.leave_insert(bufnr) end
 end
 
 --- Set the options of a plugin buffer that the user writes into. Callers set its filetype last,
@@ -101,7 +114,6 @@ function M.ensure(name, filetype)
     undolevels = -1,
     filetype = filetype,
   })
-  M.leave_insert(bufnr)
   return bufnr, true
 end
 
@@ -116,17 +128,6 @@ function M.set_filetype(bufnr, filetype)
   if has_highlighter and not require('acp.base.compat').has_parser(language) then
     vim.treesitter.stop(bufnr)
   end
-end
-
---- Leave Insert mode when the user enters this buffer, which is not modifiable, by a click or by
---- <C-o> and a key.
-function M.leave_insert(bufnr)
-  local function leave()
-    if vim.api.nvim_get_current_buf() ~= bufnr then return end -- the user has moved on
-    if vim.api.nvim_get_mode().mode:find('^n?i') then vim.cmd.stopinsert() end
-  end
-  local on = require('acp.base.autocmds').in_buffer
-  on(bufnr, { 'BufEnter', 'WinEnter' }, vim.schedule_wrap(leave))
 end
 
 --- Call `fn` after `:edit`, which empties a buffer without a file, to restore its text.

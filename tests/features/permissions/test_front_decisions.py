@@ -78,12 +78,12 @@ def test_a_key_after_a_register_copies_and_answers_nothing(
 def test_a_double_click_on_an_option_chooses_it(front: Editor) -> None:
     cards(front, 1, 2)
     front.see_question()
-    front.double_click("decision 2")
+    front.click("decision 2", times=2)
     assert front.lua("return { vim.fn.mode(), vim.bo.filetype }") == ["v", "acppermission"]
     assert sent(front) == []
     front.keys("<Esc>")
     front.lua("vim.fn.search('Yes', 'w') vim.fn.search('Yes')")
-    front.double_click("[1] Yes")
+    front.click("[1] Yes", times=2)
     assert last(front) == ["choose", {"id": 1, "option": "yes"}]
 
 

@@ -231,3 +231,13 @@ def test_a_file_that_the_user_opens_in_the_float_stays_and_the_float_comes_back(
     assert float_lines(front) is None
     assert front.lua("return vim.api.nvim_get_current_win()") == window
     assert front.lua("return vim.api.nvim_get_current_line()") == "text"
+
+
+def test_a_click_on_a_card_in_insert_mode_loses_no_key(front: Editor) -> None:
+    cards(front, "p1")
+    wait_drawn(front, "p1")
+    front.keys("iabc")
+    front.click("rm file")
+    front.wait("vim.bo.filetype == 'acppermission' and vim.fn.mode() == 'n'")
+    front.keys("<C-w>p")
+    assert front.lua("return vim.api.nvim_get_current_line()") == "abc"

@@ -86,12 +86,12 @@ def test_keys_keep_their_meaning_elsewhere_in_the_chat(editor: Editor) -> None:
     editor.keys("ggyy")
     assert editor.lua("return vim.fn.getreg('\"')") == "## You\n"
     editor.see_question()
-    editor.double_click("ask")  # the prompt
+    editor.click("ask", times=2)  # the prompt
     assert editor.lua("return vim.fn.mode()") == "v"
     assert traffic.answers(METHOD) == []
     editor.keys("<Esc>")
     editor.see_question()
-    editor.double_click("3. ")
+    editor.click("3. ", times=2)
     assert outcomes(traffic) == ["reject"]
 
 

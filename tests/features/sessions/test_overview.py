@@ -154,7 +154,7 @@ def test_a_key_answers_the_question_of_the_session_under_the_cursor(editor: Edit
     assert first.answers(method) == []
     to_row(editor, "permission one")
     editor.see_question()
-    editor.double_click("4. ")
+    editor.click("4. ", times=2)
     until(lambda: len(first.answers(method)) == 1, what="the answer")
     assert first.answers(method)[0]["result"]["outcome"]["optionId"] == "never"
     editor.wait_event("AcpTurnEnd", 2)

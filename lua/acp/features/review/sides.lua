@@ -58,9 +58,10 @@ end
 ---@param modifiable? boolean
 ---@return integer bufnr
 function M.scratch(name, lines, filetype, modifiable)
-  local bufnr = require('acp.ui.scratch').find(name) or api.nvim_create_buf(false, true)
+  local scratch = require('acp.ui.scratch')
+  local bufnr = scratch.find(name) or api.nvim_create_buf(false, true)
   api.nvim_buf_set_name(bufnr, name)
-  require('acp.ui.scratch').set_options(bufnr, {
+  scratch.set_options(bufnr, {
     buftype = modifiable and 'acwrite' or 'nofile',
     bufhidden = 'hide',
     swapfile = false,
@@ -70,12 +71,13 @@ function M.scratch(name, lines, filetype, modifiable)
   api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modified = false
   vim.bo[bufnr].modifiable = modifiable or false
-  if vim.bo[bufnr].filetype ~= filetype then
-    require('acp.ui.scratch').set_filetype(bufnr, filetype)
-  end
+  if vim.bo[bufnr].filetype ~= filetype then scratch.set_filetype(bufnr, filetype) end
   if not scratch_buffers[bufnr] then
     require('acp.ui.keymaps').attach('review', bufnr)
-    if not modifiable then close_by_q(bufnr) end
+    if not modifiable then
+      close_by_q(bufnr)
+      scratch.leave_insert(bufnr)
+    end
   end
   scratch_buffers[bufnr] = true
   return bufnr
