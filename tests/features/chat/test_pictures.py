@@ -105,6 +105,19 @@ def test_other_terminals_get_no_picture(editor: Editor, name: str) -> None:
     assert any(line.startswith("[image image/png") for line in editor.chat())
 
 
+@pytest.mark.parametrize(
+    ("name", "works"),
+    [("kitty(0.28.0)", True), ("kitty(0.26.5)", False), ("WezTerm 20250209-1", False)],
+)
+def test_only_terminals_with_placeholders_are_used(editor: Editor, name: str, works: bool) -> None:
+    """Each of these terminals knows the protocol."""
+    terminal = Terminal(editor, name)
+    editor.lua("require('acp.features.pictures.kitty').check(function(works) _G.works = works end)")
+    name_itself(terminal)
+    editor.wait("_G.works ~= nil")
+    assert editor.lua("return _G.works") is works
+
+
 def test_tmux_passes_pictures_on(edit: Callable[..., Editor], tmp_path: Path) -> None:
     tmux = tmp_path / "bin/tmux"
     tmux.parent.mkdir()

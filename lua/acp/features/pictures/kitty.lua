@@ -21,6 +21,14 @@ local SINCE = { ghostty = { 1 }, kitty = { 0, 28 } }
 --- Terminals that draw images with this protocol, but have no placeholders.
 local WITHOUT = { iterm2 = true, konsole = true, warpterminal = true, wezterm = true }
 
+--- Return whether a terminal is known to draw no placeholders.
+---@param found acp.Terminal
+local function lacks_placeholders(found)
+  local since = SINCE[found.name]
+  local is_older = since and not require('acp.base.terminal').has_version(found, since)
+  return WITHOUT[found.name] or is_older
+end
+
 local QUERY = '\27_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\27\\'
 local ATTRIBUTES = '\27[c' -- DA1, which every terminal answers, after the query
 
@@ -38,8 +46,7 @@ local function ask_directly(answer)
   end
   module.query(module.NAME_QUERY .. QUERY .. ATTRIBUTES, on_response, function()
     terminal = named or module.new_unnamed()
-    local is_without = named and WITHOUT[named.name]
-    answer(has_graphics and not is_without)
+    answer(has_graphics and not (named and lacks_placeholders(named)))
   end)
 end
 
